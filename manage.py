@@ -19,7 +19,9 @@ def main() -> None:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
     except ImportError:
-        sys.exit("Django is not installed for this Python. `make run` sets up .venv and uses it.")
+        sys.exit(
+            "Django is not installed for this Python. `make run` sets up .venv and uses it."
+        )
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as refusal:

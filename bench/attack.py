@@ -50,10 +50,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accounts", type=int, default=20)
     parser.add_argument("--uploads", type=int, default=15)
-    parser.add_argument("--folder", type=Path, help="where the site is kept for the next time")
+    parser.add_argument(
+        "--folder", type=Path, help="where the site is kept for the next time"
+    )
     asked = parser.parse_args()
     kept = (
-        nullcontext(asked.folder) if asked.folder else tempfile.TemporaryDirectory(prefix="citeboard-attack-")
+        nullcontext(asked.folder)
+        if asked.folder
+        else tempfile.TemporaryDirectory(prefix="citeboard-attack-")
     )
     with kept as folder, site(Path(folder)) as port:
         attack = Attack(port, asked.accounts, asked.uploads)
@@ -62,7 +66,13 @@ def main() -> int:
             *attack.door("that are slow to read", SLOW, honest=0),
             *attack.door("that are slow to read", SLOW, honest=1, niceness=19),
             *attack.door("like the team's own", attack.alike(), honest=2, **alike),
-            *attack.door("like the team's own", attack.alike(), honest=2, sends_as_much=True, **alike),
+            *attack.door(
+                "like the team's own",
+                attack.alike(),
+                honest=2,
+                sends_as_much=True,
+                **alike,
+            ),
             *attack.files(),
             *attack.requests(),
             *attack.secrets(),
@@ -133,40 +143,67 @@ class Attack:
         from tasks.registration.entries import draw_alias
 
         self.client, self.uploads, self.sent = Client(port), uploads, Counter[int]()
-        phase = Phase.objects.get(task__season__slug="demo", task__slug="1a", slug="evaluation")
+        phase = Phase.objects.get(
+            task__season__slug="demo", task__slug="1a", slug="evaluation"
+        )
         Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
         self.phase, self.tokens = phase.pk, []
         # One that this phase takes: what is refused says nothing of how long it takes. A new site has none.
-        scored = Submission.objects.filter(phase=phase, status="scored").exclude(file="").order_by("pk")
+        scored = (
+            Submission.objects.filter(phase=phase, status="scored")
+            .exclude(file="")
+            .order_by("pk")
+        )
         until = time.monotonic() + START_SECONDS
         while (own := scored.first()) is None:
             if time.monotonic() > until:
-                raise SystemExit(f"no run of the demo was scored within {START_SECONDS} s")
+                raise SystemExit(
+                    f"no run of the demo was scored within {START_SECONDS} s"
+                )
             time.sleep(1)
         with storage.runs.open(own.file) as file:
             self.run = file.read()
         for number in range(accounts + HONEST):
             address, name = f"attack{number}@example.org", f"attack-{number}"
-            user = User.objects.filter(email=address).first() or User.objects.create_user(
-                address, "attacked 25"
-            )
+            user = User.objects.filter(
+                email=address
+            ).first() or User.objects.create_user(address, "attacked 25")
             if not Team.objects.filter(slug=name).exists():
-                season, team = phase.task.season, Team.objects.create(name=name, slug=name)
-                Membership.objects.create(team=team, user=user, role=Membership.Role.LEAD)
-                Registration.objects.create(season=season, team=team, alias=draw_alias(season))
+                season, team = (
+                    phase.task.season,
+                    Team.objects.create(name=name, slug=name),
+                )
+                Membership.objects.create(
+                    team=team, user=user, role=Membership.Role.LEAD
+                )
+                Registration.objects.create(
+                    season=season, team=team, alias=draw_alias(season)
+                )
             self.tokens.append(Token.objects.issue(user=user, name="attack")[1])
 
     def send(
-        self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
+        self,
+        content: bytes,
+        name: str = "run.jsonl",
+        *,
+        who: int = 0,
+        to: str = "submissions",
     ) -> Answer:
         answer = self.client.ask(*self.request(content, name, who=who, to=to))
         self.sent[who] += answer.status in GOOD
         return answer
 
     def request(
-        self, content: bytes, name: str = "run.jsonl", *, who: int = 0, to: str = "submissions"
+        self,
+        content: bytes,
+        name: str = "run.jsonl",
+        *,
+        who: int = 0,
+        to: str = "submissions",
     ) -> tuple[str, str, bytes, dict[str, str]]:
-        fields = {"system": f"System {time.monotonic_ns()}"} if to == "submissions" else {}
+        fields = (
+            {"system": f"System {time.monotonic_ns()}"} if to == "submissions" else {}
+        )
         body, kind = form_of(fields, content, name)
         headers = {"Authorization": f"Token {self.tokens[who]}", "Content-Type": kind}
         return "POST", f"/api/v1/phases/{self.phase}/{to}/", body, headers
@@ -191,15 +228,23 @@ class Attack:
         With ``sends_as_much`` it has had as many runs taken before as each of them.
         """
         attackers = range(HONEST, len(self.tokens))
-        while sends_as_much and self.sent[honest] < max(self.sent[who] for who in attackers):
+        while sends_as_much and self.sent[honest] < max(
+            self.sent[who] for who in attackers
+        ):
             self.send(self._own(0), who=honest)
         # Nobody is first in a process that has just begun.
         for number in range(WARMING):
             self.send(self._own(2 * self.uploads + number), who=honest)
-        quiet = [self.send(self._own(number), who=honest) for number in range(self.uploads)]
+        quiet = [
+            self.send(self._own(number), who=honest) for number in range(self.uploads)
+        ]
         idle = os.getloadavg()[0]
-        if wrong := next((answer for answer in quiet if answer.status not in GOOD), None):
-            raise SystemExit(f"an honest upload to the quiet site: {wrong.status} {wrong.body[:300]!r}")
+        if wrong := next(
+            (answer for answer in quiet if answer.status not in GOOD), None
+        ):
+            raise SystemExit(
+                f"an honest upload to the quiet site: {wrong.status} {wrong.body[:300]!r}"
+            )
         over, answered, of_each = threading.Event(), Counter[int](), Counter[int]()
         lock = threading.Lock()
 
@@ -213,25 +258,41 @@ class Attack:
                     of_each[who] += 1
 
         threads = [
-            threading.Thread(target=hostile, args=(who,)) for who in attackers for _ in range(connections)
+            threading.Thread(target=hostile, args=(who,))
+            for who in attackers
+            for _ in range(connections)
         ]
         for thread in threads:
             thread.start()
         time.sleep(5)
         until = time.monotonic() + patience
-        while time.monotonic() < until and min(of_each[who] for who in attackers) < self.uploads:
+        while (
+            time.monotonic() < until
+            and min(of_each[who] for who in attackers) < self.uploads
+        ):
             time.sleep(1)
-        besieged = [self.send(self._own(self.uploads + number), who=honest) for number in range(self.uploads)]
+        besieged = [
+            self.send(self._own(self.uploads + number), who=honest)
+            for number in range(self.uploads)
+        ]
         over.set()
         for thread in threads:
             thread.join()
         taken = sum(answer.status in GOOD for answer in besieged)
         later = sum(answer.status == 202 for answer in besieged)
-        before, during = (statistics.median(a.seconds for a in found) for found in (quiet, besieged))
-        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(answered.items()))
+        before, during = (
+            statistics.median(a.seconds for a in found) for found in (quiet, besieged)
+        )
+        statuses = ", ".join(
+            f"{count} × {status}" for status, count in sorted(answered.items())
+        )
         how = ", their own computing given way" if niceness else ""
         how += f", each over {connections} connections" if connections > 1 else ""
-        how += ", the team having sent as much as each within the hour" if sends_as_much else ""
+        how += (
+            ", the team having sent as much as each within the hour"
+            if sends_as_much
+            else ""
+        )
         yield (
             f"{len(attackers)} accounts with files {what}, against one team{how}",
             f"{taken} of {len(besieged)} honest uploads taken, {later} unread; the others: {statuses}",
@@ -257,8 +318,18 @@ class Attack:
     def requests(self) -> Iterator[tuple[str, str, bool]]:
         asked: list[tuple[str, str, dict[str, str], set[int]]] = [
             ("another host's name", "/", {"Host": "evil.example"}, {400}),
-            ("a token that is none", "/api/v1/submissions/", {"Authorization": "Token x"}, {401}),
-            ("gold of a phase that keeps it", f"/api/v1/phases/{self.phase}/gold/", {}, {401, 403, 404, 405}),
+            (
+                "a token that is none",
+                "/api/v1/submissions/",
+                {"Authorization": "Token x"},
+                {401},
+            ),
+            (
+                "gold of a phase that keeps it",
+                f"/api/v1/phases/{self.phase}/gold/",
+                {},
+                {401, 403, 404, 405},
+            ),
             ("a path out of the site", "/static/../../manage.py", {}, {400, 404}),
         ]
         for name, path, headers, wanted in asked:
@@ -266,7 +337,9 @@ class Attack:
             yield name, str(answer.status), answer.status in wanted
         answers = Counter(
             self.client.ask(
-                "GET", "/api/v1/seasons/", headers={"X-Forwarded-For": f"203.0.113.{n % 250}"}
+                "GET",
+                "/api/v1/seasons/",
+                headers={"X-Forwarded-For": f"203.0.113.{n % 250}"},
             ).status
             for n in range(150)
         )
@@ -279,21 +352,40 @@ class Attack:
     def secrets(self) -> Iterator[tuple[str, str, bool]]:
         """Gold of an evaluation that keeps everything back, asked for where it is held a second time."""
         from citeboard.teams.models import Token
-        from tests.factories import make_gold, make_phase, make_season, make_task, make_user
+        from tests.factories import (
+            make_gold,
+            make_phase,
+            make_season,
+            make_task,
+            make_user,
+        )
 
         def own_task(**who: Any) -> Any:
-            return make_task(season=make_season(slug=f"attack-{time.monotonic_ns()}", **who))
+            return make_task(
+                season=make_season(slug=f"attack-{time.monotonic_ns()}", **who)
+            )
 
         organiser = make_user(email=f"organiser{time.monotonic_ns()}@example.org")
         task = own_task(organiser=organiser)
         hidden = make_phase(task=task, board="organisers")
         token = Token.objects.issue(user=organiser, name="attack")[1]
-        over = {"split": "practice", "gold_is_public": True, "closes": hidden.opens, "shows_instances": True}
+        over = {
+            "split": "practice",
+            "gold_is_public": True,
+            "closes": hidden.opens,
+            "shows_instances": True,
+        }
         over["opens"] = hidden.opens.replace(year=2020)
-        elsewhere, mistaken = make_phase(task=own_task(), **over), make_phase(task=own_task(), **over)
+        elsewhere, mistaken = (
+            make_phase(task=own_task(), **over),
+            make_phase(task=own_task(), **over),
+        )
         make_gold(phase=mistaken, citances=[["D05-0001", "3", ["4"], "Aim_Citation"]])
         after = make_phase(
-            task=task, split=hidden.split, opens=hidden.closes, closes=hidden.closes.replace(year=2099)
+            task=task,
+            split=hidden.split,
+            opens=hidden.closes,
+            closes=hidden.closes.replace(year=2099),
         )
 
         def status(phase: Any, number: int) -> int:
@@ -302,34 +394,74 @@ class Attack:
             return self.client.ask("GET", place, headers=headers).status
 
         found = status(elsewhere, 1)
-        yield "gold by another task that holds the same and gives its own out", str(found), found == 404
+        yield (
+            "gold by another task that holds the same and gives its own out",
+            str(found),
+            found == 404,
+        )
         first, second = status(mistaken, 1), status(mistaken, 2)
         told = f"version 1 {first}, version 2, which holds other gold, {second}"
-        yield "gold by a version put in by mistake and replaced", told, (first, second) == (404, 200)
+        yield (
+            "gold by a version put in by mistake and replaced",
+            told,
+            (first, second) == (404, 200),
+        )
         headers = {"Authorization": f"Token {token}"}
-        answer = self.client.ask("POST", f"/api/v1/phases/{after.pk}/open/", b"", headers)
+        answer = self.client.ask(
+            "POST", f"/api/v1/phases/{after.pk}/open/", b"", headers
+        )
         after.refresh_from_db()
         opened = after.opens < hidden.closes
-        yield "“Open now” of a phase on gold that is hidden still", str(answer.status), not opened
+        yield (
+            "“Open now” of a phase on gold that is hidden still",
+            str(answer.status),
+            not opened,
+        )
 
     def names(self) -> Iterator[tuple[str, str, bool]]:
-        headers = {"Authorization": f"Token {self.tokens[0]}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Token {self.tokens[0]}",
+            "Content-Type": "application/json",
+        }
         # A Cyrillic а in place of the first letter.
         body = json.dumps({"name": "\u0430ttack-1"}).encode()
         answer = self.client.ask("POST", "/api/v1/teams/", body, headers)
-        yield "a team called like another in other letters", str(answer.status), answer.status in REFUSED
+        yield (
+            "a team called like another in other letters",
+            str(answer.status),
+            answer.status in REFUSED,
+        )
 
     def passwords(self) -> Iterator[tuple[str, str, bool]]:
-        answers = [self._sign_in("attack0@example.org", f"wrong {number}") for number in range(12)]
-        locked = sum(b"too many" in answer.body.lower() or answer.status == 429 for answer in answers)
-        yield "12 wrong passwords for one account", f"{locked} not looked at", locked > 0
+        answers = [
+            self._sign_in("attack0@example.org", f"wrong {number}")
+            for number in range(12)
+        ]
+        locked = sum(
+            b"too many" in answer.body.lower() or answer.status == 429
+            for answer in answers
+        )
+        yield (
+            "12 wrong passwords for one account",
+            f"{locked} not looked at",
+            locked > 0,
+        )
 
     def _sign_in(self, login: str, password: str) -> Answer:
         page = self.client.ask("GET", "/accounts/login/")
-        secret = page.headers.get("set-cookie", "").partition("csrftoken=")[2].partition(";")[0]
+        secret = (
+            page.headers.get("set-cookie", "")
+            .partition("csrftoken=")[2]
+            .partition(";")[0]
+        )
         fields = {"csrfmiddlewaretoken": secret, "login": login, "password": password}
-        headers = {"Cookie": f"csrftoken={secret}", "Content-Type": "application/x-www-form-urlencoded"}
-        return self.client.ask("POST", "/accounts/login/", urlencode(fields).encode(), headers)
+        headers = {
+            "Cookie": f"csrftoken={secret}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return self.client.ask(
+            "POST", "/accounts/login/", urlencode(fields).encode(), headers
+        )
 
     def confinement(self) -> tuple[str, str, bool]:
         [found] = json.loads(manage("doctor", "--json", "--only", "confinement"))
@@ -345,15 +477,31 @@ class Attack:
 
 def made_up_answers() -> tuple[str, str, bool]:
     """A year of ranks by the private part, for every task type; `bench/leak.py` alone has more."""
-    command = [sys.executable, str(ROOT / "bench/leak.py"), "--presets", "--instances", str(INSTANCES)]
+    command = [
+        sys.executable,
+        str(ROOT / "bench/leak.py"),
+        "--presets",
+        "--instances",
+        str(INSTANCES),
+    ]
     path = os.pathsep.join(map(str, (ROOT / "platform", ROOT, ROOT / "bench")))
     done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    found = re.findall(r"^  (\S.*?)  .* over chance (\S+), by", done.stdout, re.MULTILINE)
+    found = re.findall(
+        r"^  (\S.*?)  .* over chance (\S+), by", done.stdout, re.MULTILINE
+    )
     worst = max(found, key=lambda each: float(each[1]), default=("nothing", "none"))
     told = f"of 100 private answers over chance at most {worst[1]} ({worst[0]}), of {len(found)} tested"
-    return f"a year of made-up answers, {INSTANCES} instances", told, bool(found) and done.returncode == 0
+    return (
+        f"a year of made-up answers, {INSTANCES} instances",
+        told,
+        bool(found) and done.returncode == 0,
+    )
 
 
 def hostile_files() -> dict[str, tuple[str, bytes]]:
@@ -363,7 +511,10 @@ def hostile_files() -> dict[str, tuple[str, bytes]]:
         "a line of 16 MB": ("run.jsonl", b'{"a": "' + b"x" * (16 << 20)),
         "a bomb in a zip": ("run.zip", zipped({"run.jsonl": bytes(1 << 28)})),
         "a path out of a zip": ("run.zip", zipped({"../../run.jsonl": b"{}"})),
-        "a zip in a zip": ("run.zip", zipped({"run.zip": zipped({"run.jsonl": b"{}"})})),
+        "a zip in a zip": (
+            "run.zip",
+            zipped({"run.zip": zipped({"run.jsonl": b"{}"})}),
+        ),
         "noise": ("run.jsonl", os.urandom(1 << 20)),
         "UTF-16": ("run.jsonl", '{"topic": "D01"}'.encode("utf-16")),
         "a name of a path": ("../../etc/passwd", b"{"),
@@ -381,7 +532,8 @@ def zipped(files: dict[str, bytes]) -> bytes:
 #: 6 MB each: a line of quotation marks and escapes, many small answers, and many small problems.
 SLOW = (
     b'{"id": "' + b'\\"' * (3 << 20) + b'"}\n',
-    b'{"topic": "D01-1001", "citing": "x", "marker": "1", "sentences": ["1", "2"]}\n' * 78_000,
+    b'{"topic": "D01-1001", "citing": "x", "marker": "1", "sentences": ["1", "2"]}\n'
+    * 78_000,
     b'{"topic": 1}\n' * 480_000,
 )
 

@@ -30,7 +30,9 @@ PATH = "/seasons/bench/task/phase/"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--submissions", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument(
+        "--submissions", type=int, nargs="+", default=[1_000, 10_000, 100_000]
+    )
     sizes = parser.parse_args().submissions
     tables = {}
     for size in sizes:
@@ -48,7 +50,9 @@ def main() -> None:
     if tables:
         for size, milliseconds in tables.items():
             print(f"{size:>9,} submissions: table uncached {milliseconds:6.2f} ms CPU")
-        print(f"from the fewest to the most: {tables[max(tables)] / tables[min(tables)]:.2f} times")
+        print(
+            f"from the fewest to the most: {tables[max(tables)] / tables[min(tables)]:.2f} times"
+        )
 
 
 def measure(size: int, folder: Path) -> None:
@@ -79,7 +83,9 @@ def measure(size: int, folder: Path) -> None:
     taken = {name: milliseconds(call) for name, call in rows.items()}
     hello = next(iter(taken.values()))
     for name, own in taken.items():
-        print(f"{size:>9,} submissions: {name:<30} {own:6.2f} ms CPU, {hello / own:5.0%} of hello-world")
+        print(
+            f"{size:>9,} submissions: {name:<30} {own:6.2f} ms CPU, {hello / own:5.0%} of hello-world"
+        )
     print(
         f"page of {len(client.get(PATH).content) / 1e3:.0f} kB; table uncached {taken['table uncached']:.3f}"
     )
@@ -147,9 +153,20 @@ def seed(size: int) -> None:
         season=season, slug="task", title="Task", type="clsumm-1a", rules=["corrected"]
     )
     phase = Phase.objects.create(
-        task=task, slug="phase", title="Phase", opens=now, closes=now + dt.timedelta(days=9)
+        task=task,
+        slug="phase",
+        title="Phase",
+        opens=now,
+        closes=now + dt.timedelta(days=9),
     )
-    facts = {"digest": "d", "instances": 600, "file": "f", "index": "i", "public": "p", "reason": "r"}
+    facts = {
+        "digest": "d",
+        "instances": 600,
+        "file": "f",
+        "index": "i",
+        "public": "p",
+        "reason": "r",
+    }
     gold = Gold.objects.create(task=task, split="test", number=1, **facts)
     fill(phase, gold, size)
 
@@ -166,8 +183,12 @@ def fill(phase: Any, gold: Any, size: int) -> None:
     chance = random.Random(0)
     now = dt.datetime.now(dt.UTC)
     task, season = phase.task, phase.task.season
-    teams = Team.objects.bulk_create([Team(name=f"Team {n:03}", slug=f"team-{n}") for n in range(TEAMS)])
-    Registration.objects.bulk_create([Registration(season=season, team=team) for team in teams])
+    teams = Team.objects.bulk_create(
+        [Team(name=f"Team {n:03}", slug=f"team-{n}") for n in range(TEAMS)]
+    )
+    Registration.objects.bulk_create(
+        [Registration(season=season, team=team) for team in teams]
+    )
     runs = Submission.objects.bulk_create(
         [
             Submission(
@@ -202,15 +223,25 @@ def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> Non
 
     best: dict[int, Any] = {}
     for evaluation in evaluations:
-        if evaluation.team_id not in best or best[evaluation.team_id].rank_value < evaluation.rank_value:
+        if (
+            evaluation.team_id not in best
+            or best[evaluation.team_id].rank_value < evaluation.rank_value
+        ):
             best[evaluation.team_id] = evaluation
     declared = [metric.name for metric in task.task_type.rules["corrected"]]
     names = [*declared, *(f"measure_{n}" for n in range(METRICS))]
     counting = {row.pk for row in best.values()}
-    columns = [f"{name}|rules:corrected|average:micro|gold:0123456789ab|v:1" for name in names]
+    columns = [
+        f"{name}|rules:corrected|average:micro|gold:0123456789ab|v:1" for name in names
+    ]
     shared = Signature.objects.ids_of(
         [
-            Signature(metric=name, column=column, position=place, text=f"{column}|n:*|missing:*")
+            Signature(
+                metric=name,
+                column=column,
+                position=place,
+                text=f"{column}|n:*|missing:*",
+            )
             for place, (name, column) in enumerate(zip(names, columns, strict=True))
         ]
     )
@@ -226,7 +257,13 @@ def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> Non
         batch_size=1000,
     )  # fmt: skip
     rows = sorted(best.values(), key=lambda row: row.pk)
-    of_two = {"metric": declared[0], "error": 0.01, "test": "approximate", "trials": 10_000, "units": 600}
+    of_two = {
+        "metric": declared[0],
+        "error": 0.01,
+        "test": "approximate",
+        "trials": 10_000,
+        "units": 600,
+    }
     Comparison.objects.bulk_create(
         [
             Comparison(first=first, second=second, difference=first.rank_value - second.rank_value, **of_two,

@@ -20,7 +20,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTEXTS_A_PAPER, REFERENCES_A_PAPER = 30, 40
-FIELDS = ("Biology", "Chemistry", "Computer Science", "Mathematics", "Medicine", "Physics", "History")
+FIELDS = (
+    "Biology",
+    "Chemistry",
+    "Computer Science",
+    "Mathematics",
+    "Medicine",
+    "Physics",
+    "History",
+)
 
 
 def main() -> None:
@@ -30,11 +38,27 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as name:
             folder = Path(name)
             write_corpus(folder / "corpus", contexts)
-            size = sum(path.stat().st_size for path in (folder / "corpus").iterdir()) / 1e6
-            command = [sys.executable, "-m", "scoring", "build-diagnostic", str(folder / "corpus")]
-            options = ["--out", str(folder / "season"), "--tagger", "none", "--no-baselines"]
+            size = (
+                sum(path.stat().st_size for path in (folder / "corpus").iterdir()) / 1e6
+            )
+            command = [
+                sys.executable,
+                "-m",
+                "scoring",
+                "build-diagnostic",
+                str(folder / "corpus"),
+            ]
+            options = [
+                "--out",
+                str(folder / "season"),
+                "--tagger",
+                "none",
+                "--no-baselines",
+            ]
             begun = time.perf_counter()
-            process = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                [*command, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            )
             assert process.stdout is not None, "standard output is a pipe"
             printed = process.stdout.read().partition(", in ")[0]
             _, status, usage = os.wait4(process.pid, 0)
@@ -42,7 +66,9 @@ def main() -> None:
             if status:
                 raise SystemExit(f"the builder ended with status {status}")
             peak = usage.ru_maxrss / 1024
-            print(f"{contexts:>9,} contexts, {size:5,.0f} MB: {seconds:6.1f} s {peak:6,.0f} MiB; {printed}")
+            print(
+                f"{contexts:>9,} contexts, {size:5,.0f} MB: {seconds:6.1f} s {peak:6,.0f} MiB; {printed}"
+            )
 
 
 def write_corpus(folder: Path, contexts: int) -> None:
@@ -57,7 +83,9 @@ def write_corpus(folder: Path, contexts: int) -> None:
         for paper in range(papers):
             name = f"p{paper:06d}"
             field = chance.choices(FIELDS, weights=(9, 9, 9, 9, 9, 9, 1))[0]
-            people.write(json.dumps({"paper_id": name, "discipline": field, "year": 2021}) + "\n")
+            people.write(
+                json.dumps({"paper_id": name, "discipline": field, "year": 2021}) + "\n"
+            )
             for number in range(REFERENCES_A_PAPER):
                 cited = chance.randrange(papers * 5 + 1)
                 reference = {
@@ -69,7 +97,9 @@ def write_corpus(folder: Path, contexts: int) -> None:
                 }
                 listed.write(json.dumps(reference) + "\n")
             for number in range(CONTEXTS_A_PAPER):
-                words = [f"word{chance.randrange(900)}" for _ in range(chance.randint(5, 45))]
+                words = [
+                    f"word{chance.randrange(900)}" for _ in range(chance.randint(5, 45))
+                ]
                 words.insert(chance.randint(0, len(words)), "<REF>")
                 context = {
                     "context_id": f"{name}_{number:04d}",

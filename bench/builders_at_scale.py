@@ -38,9 +38,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as name:
         folder = Path(name)
         size = write_corpus(folder / "corpus", given.papers) / 1e6
-        print(f"{given.papers:,} papers in {FILES} files, {size:,.0f} MB; {os.cpu_count()} processors")
+        print(
+            f"{given.papers:,} papers in {FILES} files, {size:,.0f} MB; {os.cpu_count()} processors"
+        )
         for jobs in given.jobs:
-            measure(folder, f"{jobs} process{'es' if jobs > 1 else ''}", ["--jobs", str(jobs)])
+            measure(
+                folder,
+                f"{jobs} process{'es' if jobs > 1 else ''}",
+                ["--jobs", str(jobs)],
+            )
         if given.cluster:
             with local_cluster() as address:
                 measure(folder, "2 workers of a cluster", ["--cluster", address])
@@ -49,18 +55,33 @@ def main() -> None:
 def measure(folder: Path, name: str, options: list[str]) -> None:
     for task in ("build-diagnostic", "build-resolution"):
         with tempfile.TemporaryDirectory(dir=folder) as own:
-            command = [sys.executable, "-m", "scoring", task, str(folder / "corpus"), "--no-baselines"]
+            command = [
+                sys.executable,
+                "-m",
+                "scoring",
+                task,
+                str(folder / "corpus"),
+                "--no-baselines",
+            ]
             places = ["--out", f"{own}/season", "--work", f"{own}/work"]
-            more = ["--tagger", "none"] if task == "build-diagnostic" else ["--collection", "references"]
+            more = (
+                ["--tagger", "none"]
+                if task == "build-diagnostic"
+                else ["--collection", "references"]
+            )
             begun = time.perf_counter()
             process = subprocess.Popen(
-                [*command, *places, *more, *options], cwd=ROOT, stdout=subprocess.DEVNULL
+                [*command, *places, *more, *options],
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
             )
             _, status, usage = os.wait4(process.pid, 0)
             seconds = time.perf_counter() - begun
             if status:
                 raise SystemExit(f"{task} ended with status {status}")
-            sheet = json.loads(Path(own, "season", "datasheet.json").read_text(encoding="utf-8"))
+            sheet = json.loads(
+                Path(own, "season", "datasheet.json").read_text(encoding="utf-8")
+            )
             contexts = sheet["corpus"]["contexts"]
             rate, peak = contexts / seconds, usage.ru_maxrss / 1024
             print(
@@ -73,7 +94,9 @@ def measure(folder: Path, name: str, options: list[str]) -> None:
 def local_cluster() -> Iterator[str]:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as running:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as running:
         yield running.scheduler_address
 
 
@@ -98,7 +121,9 @@ def _paper(paper: int, papers: int, chance: random.Random) -> dict[str, object]:
             "license": "CC0",
             "abstract": "We ask.",
         },
-        "discipline": chance.choice(("Physics", "Mathematics", "Computer Science", "Statistics")),
+        "discipline": chance.choice(
+            ("Physics", "Mathematics", "Computer Science", "Statistics")
+        ),
         "body_text": [
             {
                 "section": "Introduction",
@@ -120,7 +145,10 @@ def _paper(paper: int, papers: int, chance: random.Random) -> dict[str, object]:
 def _sentence(paper: int, chance: random.Random) -> str:
     words = [f"word{chance.randrange(900)}" for _ in range(chance.randint(8, 30))]
     if chance.random() < 1 / 3:
-        words.insert(chance.randint(1, len(words)), f"{{{{cite:r{paper}-{chance.randrange(REFERENCES)}}}}}")
+        words.insert(
+            chance.randint(1, len(words)),
+            f"{{{{cite:r{paper}-{chance.randrange(REFERENCES)}}}}}",
+        )
     return f"{' '.join(words).capitalize()}."
 
 

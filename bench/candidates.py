@@ -33,13 +33,24 @@ def main() -> None:
     print(f"{'papers':>10} {'build':>9} {f'{given.contexts} contexts':>14} {'peak':>9}")
     measured = [measure(papers, given.contexts) for papers in given.papers]
     (before, *_, papers), (earlier, *_, last) = given.papers, measured
-    slopes = [(one - other) / (papers - before) for one, other in zip(last, earlier, strict=True)]
-    show(WHOLE, [one + slope * (WHOLE - papers) for one, slope in zip(last, slopes, strict=True)])
+    slopes = [
+        (one - other) / (papers - before)
+        for one, other in zip(last, earlier, strict=True)
+    ]
+    show(
+        WHOLE,
+        [
+            one + slope * (WHOLE - papers)
+            for one, slope in zip(last, slopes, strict=True)
+        ],
+    )
 
 
 def show(papers: int, values: list[float]) -> None:
     build, ranking, peak = values
-    print(f"{papers:>10,} {build:>8,.1f}s {ranking:>13,.1f}s {peak:>7,.0f}MB", flush=True)
+    print(
+        f"{papers:>10,} {build:>8,.1f}s {ranking:>13,.1f}s {peak:>7,.0f}MB", flush=True
+    )
 
 
 def measure(papers: int, contexts: int) -> list[float]:
@@ -47,16 +58,38 @@ def measure(papers: int, contexts: int) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as name:
         folder = Path(name)
         write_corpus(folder / "corpus", papers, contexts)
-        out = ["--out", str(folder / "season"), "--candidates", "all", "--every-context"]
-        build, _ = run("build-diagnostic", str(folder / "corpus"), *out, "--tagger", "none", "--no-baselines")
+        out = [
+            "--out",
+            str(folder / "season"),
+            "--candidates",
+            "all",
+            "--every-context",
+        ]
+        build, _ = run(
+            "build-diagnostic",
+            str(folder / "corpus"),
+            *out,
+            "--tagger",
+            "none",
+            "--no-baselines",
+        )
         gold = folder / "season" / "gold"
-        ranking = run("baseline", "bm25-okapi", "--gold", str(gold), "--out", str(folder / "run.jsonl"))
+        ranking = run(
+            "baseline",
+            "bm25-okapi",
+            "--gold",
+            str(gold),
+            "--out",
+            str(folder / "run.jsonl"),
+        )
     show(papers, [build, *ranking])
     return [build, *ranking]
 
 
 def run(*words: str) -> tuple[float, float]:
-    process = subprocess.Popen([sys.executable, "-m", "scoring", *words], cwd=ROOT, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scoring", *words], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"`scoring {words[0]}` ends with {status}")
@@ -70,7 +103,9 @@ def write_corpus(folder: Path, papers: int, contexts: int) -> None:
     cumulated = np.cumsum(chances / chances.sum())
     with (folder / "papers.jsonl").open("w") as file:
         for number in range(papers):
-            words = [f"w{place}" for place in np.searchsorted(cumulated, draw.random(LENGTH))]
+            words = [
+                f"w{place}" for place in np.searchsorted(cumulated, draw.random(LENGTH))
+            ]
             paper = {
                 "paper_id": f"p{number}",
                 "title": " ".join(words[:10]),
@@ -79,10 +114,20 @@ def write_corpus(folder: Path, papers: int, contexts: int) -> None:
             file.write(json.dumps(paper) + "\n")
             if number < contexts:
                 sentence = f"{' '.join(words[20:40])} <REF>."
-                context = {"context_id": f"c{number}", "paper_id": f"p{papers - 1 - number}"}
+                context = {
+                    "context_id": f"c{number}",
+                    "paper_id": f"p{papers - 1 - number}",
+                }
                 with (folder / "contexts.jsonl").open("a") as lines:
-                    lines.write(json.dumps({**context, "sentence": sentence, "gold": ["r"]}) + "\n")
-                cited = {"paper_id": context["paper_id"], "ref_id": "r", "cited_paper_id": f"p{number}"}
+                    lines.write(
+                        json.dumps({**context, "sentence": sentence, "gold": ["r"]})
+                        + "\n"
+                    )
+                cited = {
+                    "paper_id": context["paper_id"],
+                    "ref_id": "r",
+                    "cited_paper_id": f"p{number}",
+                }
                 with (folder / "references.jsonl").open("a") as lines:
                     lines.write(json.dumps(cited) + "\n")
 

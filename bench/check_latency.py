@@ -32,7 +32,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checks", type=int, default=200)
     checks = parser.parse_args().checks
-    folder = set_up(CITEBOARD_API_UPLOADS_PER_MINUTE="100000", CITEBOARD_API_REQUESTS_PER_MINUTE="100000")
+    folder = set_up(
+        CITEBOARD_API_UPLOADS_PER_MINUTE="100000",
+        CITEBOARD_API_REQUESTS_PER_MINUTE="100000",
+    )
     from citeboard.teams.models import Token
     from tests.factories import make_season, make_team, make_user
 
@@ -54,7 +57,9 @@ def runs_of(season: object) -> Iterator[tuple[str, int, bytes]]:
     from tests.factories import make_phase, make_task, run_bytes
 
     yield "CL-SciSumm 1A", make_phase(task=make_task(season=season)).pk, run_bytes()
-    phase = make_phase(task=make_task(season=season, type="citation-text"), with_gold=False)
+    phase = make_phase(
+        task=make_task(season=season, type="citation-text"), with_gold=False
+    )
     yield "Citation text", phase.pk, write_texts(phase)
 
 
@@ -64,7 +69,9 @@ def write_texts(phase: object) -> bytes:
     from tests.scoring.texts import related_pairs
 
     gold, run = [], []
-    for number, (target, answer) in enumerate(related_pairs(random.Random(3), INSTANCES, WORDS)):
+    for number, (target, answer) in enumerate(
+        related_pairs(random.Random(3), INSTANCES, WORDS)
+    ):
         gold.append({"id": f"i{number}", "input": ["An abstract."], "target": target})
         run.append({"id": f"i{number}", "prediction": answer})
     with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +85,9 @@ def as_lines(records: list[dict[str, object]]) -> bytes:
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
-def measured(port: int, secret: str, phase: int, run: bytes, checks: int) -> list[float]:
+def measured(
+    port: int, secret: str, phase: int, run: bytes, checks: int
+) -> list[float]:
     """Seconds of each check, after a few that are not counted."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="run"; filename="run.jsonl"\r\n\r\n'
     body = head.encode() + run + f"\r\n--{BOUNDARY}--\r\n".encode()

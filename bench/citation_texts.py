@@ -41,12 +41,16 @@ print(json.dumps(values))
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     options.add_argument("--pairs", type=int, help="of so many texts alone")
     options.add_argument("--words", type=int, default=50)
     options.add_argument("--repeats", type=int, default=5)
     given = options.parse_args()
-    for pairs, words, wanted in ((given.pairs, given.words, 0),) if given.pairs else SIZES:
+    for pairs, words, wanted in (
+        ((given.pairs, given.words, 0),) if given.pairs else SIZES
+    ):
         with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as folder:
             compare(Path(folder), pairs, words, wanted, given.repeats)
 
@@ -65,9 +69,15 @@ def compare(folder: Path, count: int, words: int, wanted: int, repeats: int) -> 
         ratios.append(theirs / own)
         seconds.append((own, theirs))
         peaks.append(peak)
-    values = {name: metric["value"] for name, metric in json.loads(printed)["metrics"].items()}
+    values = {
+        name: metric["value"] for name, metric in json.loads(printed)["metrics"].items()
+    }
     # Sums are added in another order: the last digits of a mean may differ.
-    differing = [name for name, value in json.loads(said).items() if abs(values[name] - value) > 1e-10]
+    differing = [
+        name
+        for name, value in json.loads(said).items()
+        if abs(values[name] - value) > 1e-10
+    ]
     own, theirs = (statistics.median(column) for column in zip(*seconds, strict=True))
     print(
         f"{count:,} texts of {words} words: {own:.2f} s CPU beside {theirs:.2f}, "
@@ -90,7 +100,9 @@ def write(gold: Path, run: Path, count: int, words: int) -> None:
     with gold.open("w") as targets, run.open("w") as predictions:
         for number, (target, prediction) in enumerate(pairs):
             name = f"made-{number:05d}"
-            targets.write(json.dumps({"id": name, "input": cited, "target": target}) + "\n")
+            targets.write(
+                json.dumps({"id": name, "input": cited, "target": target}) + "\n"
+            )
             predictions.write(json.dumps({"id": name, "prediction": prediction}) + "\n")
 
 

@@ -39,7 +39,9 @@ def main() -> None:
     for name in small:
         ratio = large[name] / small[name]
         worst = max(worst, ratio)
-        print(f"{name:>12}{1e3 * small[name]:>10.1f}{1e3 * large[name]:>10.1f}{ratio:>8.2f}")
+        print(
+            f"{name:>12}{1e3 * small[name]:>10.1f}{1e3 * large[name]:>10.1f}{ratio:>8.2f}"
+        )
     sys.exit(worst > AT_MOST)
 
 
@@ -54,7 +56,10 @@ def pages(folder: Path, responses: int) -> dict[str, float]:
     client.force_login(run.submitted_by)
     last = {"page": -(-responses // AT_A_TIME)}
     asked = {"first": {}, "last": last, "by name": {"id": f"q{responses - 1}"}}
-    return {name: cpu(client, f"/submissions/{run.pk}/claims/", query) for name, query in asked.items()}
+    return {
+        name: cpu(client, f"/submissions/{run.pk}/claims/", query)
+        for name, query in asked.items()
+    }
 
 
 def cpu(client: object, address: str, query: dict) -> float:
@@ -75,7 +80,10 @@ def scored(folder: Path, responses: int) -> object:
 
     folder.mkdir()
     draw = random.Random(responses)
-    outputs = {f"q{number}": [words(draw, 20) for _ in range(SENTENCES)] for number in range(responses)}
+    outputs = {
+        f"q{number}": [words(draw, 20) for _ in range(SENTENCES)]
+        for number in range(responses)
+    }
     parses = write_parses(folder, *{text for own in outputs.values() for text in own})
     task = factories.make_task(
         season=factories.make_season(organiser=factories.make_user()),
@@ -86,7 +94,8 @@ def scored(folder: Path, responses: int) -> object:
     phase = factories.make_phase(task=task, with_gold=False)
     citing_gold(phase, folder, *(question(draw, name) for name in outputs))
     records = [
-        {"id": name, "output": " ".join(f"{text} [1][2]." for text in own)} for name, own in outputs.items()
+        {"id": name, "output": " ".join(f"{text} [1][2]." for text in own)}
+        for name, own in outputs.items()
     ]
     run = factories.make_submission(phase=phase, content=factories.run_bytes(records))
     for job in run.jobs.all():
@@ -95,14 +104,25 @@ def scored(folder: Path, responses: int) -> object:
 
 
 def question(draw: random.Random, name: str) -> dict:
-    docs = [{"title": f"Passage {n}", "text": f"{words(draw, WORDS)}."} for n in range(PASSAGES)]
-    return {"id": name, "dataset": "made up", "question": f"What of {name}?", "docs": docs, "answer": "That."}
+    docs = [
+        {"title": f"Passage {n}", "text": f"{words(draw, WORDS)}."}
+        for n in range(PASSAGES)
+    ]
+    return {
+        "id": name,
+        "dataset": "made up",
+        "question": f"What of {name}?",
+        "docs": docs,
+        "answer": "That.",
+    }
 
 
 def words(draw: random.Random, number: int) -> str:
     """Beginning with a capital, as a sentence does."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    found = ("".join(draw.choices(letters, k=draw.randint(2, 9))) for _ in range(number))
+    found = (
+        "".join(draw.choices(letters, k=draw.randint(2, 9))) for _ in range(number)
+    )
     return " ".join(found).capitalize()
 
 

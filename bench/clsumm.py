@@ -49,7 +49,9 @@ def main() -> None:
             baseline(name).write(open_inputs(given.gold), run)
             for rules in task_type(slug).rules:
                 seconds, instances = measured(slug, rules, given, run)
-                print(f"{slug:<12} {rules:<16} {instances:>5} instances {seconds:8.2f} s")
+                print(
+                    f"{slug:<12} {rules:<16} {instances:>5} instances {seconds:8.2f} s"
+                )
         beside_the_official_program(Path(folder), given)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"peak memory of any scoring {peak:26.0f} MB")
@@ -59,7 +61,11 @@ def beside_the_official_program(folder: Path, given: argparse.Namespace) -> None
     """The program of 2017 for tasks 1A and 1B, in the same run; what it lacks is said instead."""
     named = os.environ.get("CITEBOARD_OFFICIAL", "")
     if not named or not (Path(named) / "task1_eval.py").is_file():
-        why = f"{named} has no task1_eval.py" if named else "CITEBOARD_OFFICIAL names no folder"
+        why = (
+            f"{named} has no task1_eval.py"
+            if named
+            else "CITEBOARD_OFFICIAL names no folder"
+        )
         print(f"the official program was not timed: {why}")
         return
     program, given_in, out = folder / "program", folder / "in", folder / "out"
@@ -77,21 +83,33 @@ def beside_the_official_program(folder: Path, given: argparse.Namespace) -> None
     run = folder / f"{RUNS['clsumm-1a']}.jsonl"
     text_form(given.gold, run, given_in)
     out.mkdir()
-    official = [os.environ.get("OFFICIAL_PYTHON", sys.executable), str(script), str(given_in), str(out)]
+    official = [
+        os.environ.get("OFFICIAL_PYTHON", sys.executable),
+        str(script),
+        str(given_in),
+        str(out),
+    ]
     ours = [
         [*scored(slug, "official-2017", given, run), "--intervals", "0"]
         for slug in ("clsumm-1a", "clsumm-1b")
     ]
     try:
         pairs = [
-            (seconds(lambda: [started(one) for one in ours]), seconds(lambda: started(official)))
+            (
+                seconds(lambda: [started(one) for one in ours]),
+                seconds(lambda: started(official)),
+            )
             for _ in range(REPEATS)
         ]
     except subprocess.CalledProcessError as stopped:
-        print(f"the official program was not timed: {stopped.stderr.decode().splitlines()[-1]}")
+        print(
+            f"the official program was not timed: {stopped.stderr.decode().splitlines()[-1]}"
+        )
         return
     own, theirs = (sorted(side)[1] for side in zip(*pairs, strict=True))
-    print(f"1A and 1B, no intervals, medians: ours {own:.2f} s, the program of 2017 {theirs:.2f} s")
+    print(
+        f"1A and 1B, no intervals, medians: ours {own:.2f} s, the program of 2017 {theirs:.2f} s"
+    )
 
 
 def text_form(gold: list[Path], run: Path, folder: Path) -> None:
@@ -100,14 +118,28 @@ def text_form(gold: list[Path], run: Path, folder: Path) -> None:
         (folder / side / "Task1").mkdir(parents=True)
     answers = [json.loads(line) for line in run.read_text().splitlines()]
     files = open_inputs(gold)
-    places = {f.stem: f for one in topic_folders(files) for f in one.files("annotation") if "annv3" in f.name}
+    places = {
+        f.stem: f
+        for one in topic_folders(files)
+        for f in one.files("annotation")
+        if "annv3" in f.name
+    }
     for topic in read_topics(files, {"annotation": "annv3"}):
-        (folder / "ref" / "Task1" / f"{topic.name}.annv3.txt").write_bytes(places[topic.name].read())
-        own = {answer["citance"]: answer for answer in answers if answer["topic"] == topic.name}
+        (folder / "ref" / "Task1" / f"{topic.name}.annv3.txt").write_bytes(
+            places[topic.name].read()
+        )
+        own = {
+            answer["citance"]: answer
+            for answer in answers
+            if answer["topic"] == topic.name
+        }
         lines = []
         for name in topic.asked:
             ids = own[name.number]["sentences"]
-            quoted = "".join(f'<S sid="{sid}">{topic.sentences[topic.order[sid]].text}</S>' for sid in ids)
+            quoted = "".join(
+                f'<S sid="{sid}">{topic.sentences[topic.order[sid]].text}</S>'
+                for sid in ids
+            )
             lines.append(
                 f"Citance Number: {name.number} | Reference Article: {name.reference}.xml | "
                 f"Citing Article: {name.citing}.xml | Citation Marker Offset: ['{name.marker}'] | "
@@ -115,7 +147,9 @@ def text_form(gold: list[Path], run: Path, folder: Path) -> None:
                 f"Reference Offset: {ids} | Reference Text: {quoted} | Discourse Facet: Method_Citation | "
                 f"Annotator: - |"
             )
-        (folder / "res" / "Task1" / f"{topic.name}.annv3.txt").write_text("\n".join(lines))
+        (folder / "res" / "Task1" / f"{topic.name}.annv3.txt").write_text(
+            "\n".join(lines)
+        )
 
 
 def started(command: list[str]) -> None:
@@ -130,23 +164,46 @@ def seconds(work: Callable[[], object]) -> float:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gold", type=Path, nargs="+", default=[ROOT / "examples" / "demo-season"])
-    parser.add_argument("--stopwords", type=Path, help="without it the official ROUGE is not computed")
+    parser.add_argument(
+        "--gold", type=Path, nargs="+", default=[ROOT / "examples" / "demo-season"]
+    )
+    parser.add_argument(
+        "--stopwords", type=Path, help="without it the official ROUGE is not computed"
+    )
     return parser.parse_args()
 
 
 def scored(slug: str, rules: str, given: argparse.Namespace, run: Path) -> list[str]:
-    command = [sys.executable, "-m", "scoring", "score", slug, "--rules", rules, "--run", str(run), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "scoring",
+        "score",
+        slug,
+        "--rules",
+        rules,
+        "--run",
+        str(run),
+        "--json",
+    ]
     command += ["--gold", *map(str, given.gold)]
-    if given.stopwords and any(option.name == "stopwords" for option in task_type(slug).options):
+    if given.stopwords and any(
+        option.name == "stopwords" for option in task_type(slug).options
+    ):
         command += ["--option", f"stopwords={given.stopwords}"]
     return command
 
 
-def measured(slug: str, rules: str, given: argparse.Namespace, run: Path) -> tuple[float, int]:
+def measured(
+    slug: str, rules: str, given: argparse.Namespace, run: Path
+) -> tuple[float, int]:
     start = time.perf_counter()
     done = subprocess.run(
-        scored(slug, rules, given, run), cwd=ROOT, check=True, capture_output=True, text=True
+        scored(slug, rules, given, run),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return time.perf_counter() - start, json.loads(done.stdout)["gold"]["instances"]
 

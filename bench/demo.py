@@ -40,20 +40,33 @@ def main() -> None:
         manage(environment, "collectstatic", "--no-input", "--verbosity", "0")
         demo = json.loads(manage(environment, "demo", "--json"))
         shown("the demo season is loaded", begin)
-        site = subprocess.Popen([sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment)
+        site = subprocess.Popen(
+            [sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment
+        )
         try:
-            season = until(lambda: asked(f"seasons/{demo['phases'][0]['season']}/"), begin)
+            season = until(
+                lambda: asked(f"seasons/{demo['phases'][0]['season']}/"), begin
+            )
             shown("the site answers", begin)
-            phases = [phase["id"] for task in season["tasks"] for phase in task["phases"]]
+            phases = [
+                phase["id"] for task in season["tasks"] for phase in task["phases"]
+            ]
             until(lambda: all(is_compared(phase) for phase in phases), begin)
             shown(f"the significance of {len(phases)} boards is computed", begin)
-            until(lambda: manage(environment, "shell", "-c", LEFT).split()[-2:] == ["0", "0"], begin)
+            until(
+                lambda: (
+                    manage(environment, "shell", "-c", LEFT).split()[-2:] == ["0", "0"]
+                ),
+                begin,
+            )
             shown("every run is scored", begin)
         finally:
             site.send_signal(signal.SIGTERM)
             site.wait()
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"{used.ru_utime + used.ru_stime:6.1f} s  of CPU in all, on {os.cpu_count()} cores")
+        print(
+            f"{used.ru_utime + used.ru_stime:6.1f} s  of CPU in all, on {os.cpu_count()} cores"
+        )
 
 
 def manage(environment: dict[str, str], *words: str) -> str:

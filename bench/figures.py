@@ -56,13 +56,18 @@ def figures(chance: random.Random) -> dict[str, Figure]:
         return Measured(value=middle, low=middle - 0.1, high=middle + 0.1)
 
     def series(count: int) -> list[Series]:
-        return [Series(name=f"System {n}", values=[value() for _ in topics]) for n in range(count)]
+        return [
+            Series(name=f"System {n}", values=[value() for _ in topics])
+            for n in range(count)
+        ]
 
     def heat_map(count: int) -> HeatMap:
         values = [[chance.random() for _ in range(count)] for _ in topics]
         texts = [[f"{number:.4f}" for number in line] for line in values]
         names = [f"System {n}" for n in range(count)]
-        return HeatMap(title="F1 by topic", rows=topics, columns=names, values=values, texts=texts)
+        return HeatMap(
+            title="F1 by topic", rows=topics, columns=names, values=values, texts=texts
+        )
 
     def scatter(count: int) -> Scatter:
         points = [Point(name=f"System {n}", x=value(), y=value()) for n in range(count)]
@@ -72,8 +77,12 @@ def figures(chance: random.Random) -> dict[str, Figure]:
     return {
         "heat map, 12 x 8": heat_map(8),
         "heat map, 12 x 40": heat_map(40),
-        "bars with intervals, 12 x 5": Bars(title="F1", labels=topics, series=series(5), axis=SHARE),
-        "dots with intervals, 12 x 1": Dots(title="F1", labels=topics, series=series(1), axis=SHARE),
+        "bars with intervals, 12 x 5": Bars(
+            title="F1", labels=topics, series=series(5), axis=SHARE
+        ),
+        "dots with intervals, 12 x 1": Dots(
+            title="F1", labels=topics, series=series(1), axis=SHARE
+        ),
         "points with names, 12": scatter(12),
         "points, 200": scatter(200),
     }

@@ -110,16 +110,25 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         earlier = Path(folder) / "earlier"
         git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--detach", earlier, given.earlier], check=True, capture_output=True)
+        subprocess.run(
+            [*git, "add", "--detach", earlier, given.earlier],
+            check=True,
+            capture_output=True,
+        )
         try:
             old, new = Tree(earlier), Tree(ROOT)
             for case in new.cases:
                 old.seconds(case), new.seconds(case)
-                turns = [(old.seconds(case), new.seconds(case)) for _ in range(given.pairs)]
+                turns = [
+                    (old.seconds(case), new.seconds(case)) for _ in range(given.pairs)
+                ]
                 ratio = median(own / before for before, own in turns)
                 before, own = (1000 * median(side) for side in zip(*turns, strict=True))
                 largest = max(largest, ratio)
-                print(f"{case}: {before:.3g} ms before, {own:.3g} ms now, {ratio:.2f} times", flush=True)
+                print(
+                    f"{case}: {before:.3g} ms before, {own:.3g} ms now, {ratio:.2f} times",
+                    flush=True,
+                )
             old.end(), new.end()
         finally:
             subprocess.run([*git, "remove", "--force", earlier], check=True)

@@ -28,18 +28,25 @@ from tests.scoring.texts import related_pairs
 INSTANCES, WORDS = 14_000, 35
 FEW = 40
 PAGES = 30  # looks at each page
-METRICS = [(kind, is_stemmed) for kind in ("1", "2", "l") for is_stemmed in (False, True)]
+METRICS = [
+    (kind, is_stemmed) for kind in ("1", "2", "l") for is_stemmed in (False, True)
+]
 DIMENSIONS = {"dataset": 5, "cited papers": 8, "length": 4, "intent": 6, "topic": 200}
 
 
 def main() -> None:
-    measured = Measurements("large_run", "A run of 14,000 instances", ("numpy", "rapidfuzz", "Django"))
+    measured = Measurements(
+        "large_run", "A run of 14,000 instances", ("numpy", "rapidfuzz", "Django")
+    )
     through_the_site(measured)
     with tempfile.TemporaryDirectory() as folder:
         write_texts(Path(folder))
         start = time.perf_counter()
         told = subprocess.run(
-            [sys.executable, __file__, "--child", folder], check=True, capture_output=True, text=True
+            [sys.executable, __file__, "--child", folder],
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
         whole = time.perf_counter() - start
     for line in told.splitlines():
@@ -53,8 +60,12 @@ def through_the_site(measured: Measurements) -> None:
     """Seconds by the clock: of sending, of scoring, of looking at the page."""
     set_up()
     large, sending, scoring, spent = sent_and_scored(INSTANCES)
-    measured.add(Row(what="checking, storing and queueing it, as its sender waits", ours=sending))
-    measured.add(Row(what="the worker, from the claim to the scores", ours=scoring, note=spent))
+    measured.add(
+        Row(what="checking, storing and queueing it, as its sender waits", ours=sending)
+    )
+    measured.add(
+        Row(what="the worker, from the claim to the scores", ours=scoring, note=spent)
+    )
     small = sent_and_scored(FEW)[0]
     look_at_pages(measured, large, small)
 
@@ -64,7 +75,9 @@ def sent_and_scored(instances: int) -> tuple[object, float, float, str]:
     from scoring.worker.score import score
     from tests.factories import make_phase, make_submission, make_task
 
-    phase = make_phase(task=make_task(type="citation-text", rules=["corrected"]), with_gold=False)
+    phase = make_phase(
+        task=make_task(type="citation-text", rules=["corrected"]), with_gold=False
+    )
     with tempfile.TemporaryDirectory() as folder:
         run = write_benchmark(phase, Path(folder), instances)
     began = time.perf_counter()
@@ -76,9 +89,7 @@ def sent_and_scored(instances: int) -> tuple[object, float, float, str]:
     submission.refresh_from_db()
     assert submission.status == "scored", submission.reason
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = (
-        f"its scorer: {submission.evaluations.get().seconds:.1f} s, {usage.ru_maxrss / 1024:.0f} MB at most"
-    )
+    spent = f"its scorer: {submission.evaluations.get().seconds:.1f} s, {usage.ru_maxrss / 1024:.0f} MB at most"
     return submission, sending, scoring, spent
 
 
@@ -91,10 +102,19 @@ def write_benchmark(phase: object, folder: Path, instances: int) -> bytes:
     with (folder / "instances.jsonl").open("w") as file:
         for number, (gold, answer) in enumerate(related_pairs(rng, instances, WORDS)):
             name = f"set{number % 5}-{number:05}"
-            known = {"id": name, "dataset": f"set{number % 5}", "input": ["An abstract of a cited paper."]}
+            known = {
+                "id": name,
+                "dataset": f"set{number % 5}",
+                "input": ["An abstract of a cited paper."],
+            }
             file.write(json.dumps({**known, "target": gold}) + "\n")
             lines.append(json.dumps({"id": name, "prediction": answer}) + "\n")
-    load_gold(task=phase.task, split=phase.split, paths=[folder / "instances.jsonl"], reason="bench")
+    load_gold(
+        task=phase.task,
+        split=phase.split,
+        paths=[folder / "instances.jsonl"],
+        reason="bench",
+    )
     return "".join(lines).encode()
 
 
@@ -124,8 +144,16 @@ def write_texts(folder: Path) -> None:
     rng = random.Random(3)
     with (folder / "texts.jsonl").open("w") as file:
         for number, (gold, answer) in enumerate(related_pairs(rng, INSTANCES, WORDS)):
-            classes = {name: f"{name} {rng.randrange(count)}" for name, count in DIMENSIONS.items()}
-            file.write(json.dumps({"id": f"i{number}", "gold": gold, "answer": answer, **classes}) + "\n")
+            classes = {
+                name: f"{name} {rng.randrange(count)}"
+                for name, count in DIMENSIONS.items()
+            }
+            file.write(
+                json.dumps(
+                    {"id": f"i{number}", "gold": gold, "answer": answer, **classes}
+                )
+                + "\n"
+            )
 
 
 def child(folder: Path) -> None:
@@ -158,7 +186,9 @@ def child(folder: Path) -> None:
         )
         clock.say(what)
     save_statistics(folder / "statistics.npz", scores, pairs)
-    clock.say(f"keeping the statistics, {(folder / 'statistics.npz').stat().st_size / 1e6:.1f} MB")
+    clock.say(
+        f"keeping the statistics, {(folder / 'statistics.npz').stat().st_size / 1e6:.1f} MB"
+    )
 
 
 class Clock:

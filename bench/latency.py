@@ -25,7 +25,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50)
     runs = parser.parse_args().runs
     folder = set_up()
-    with served(folder, only="worker", CITEBOARD_LEASE_SECONDS="30", CITEBOARD_SWEEP_SECONDS="10"):
+    with served(
+        folder,
+        only="worker",
+        CITEBOARD_LEASE_SECONDS="30",
+        CITEBOARD_SWEEP_SECONDS="10",
+    ):
         measure_idle(runs)
         measure_queued(runs)
 
@@ -45,8 +50,12 @@ def measure_idle(runs: int) -> None:
         whole.append(time.monotonic() - began)
         added.append(whole[-1] - submission.evaluations.get().seconds)
     print(f"{runs} runs, each alone, from upload to scored:")
-    print(f"  in all              median {statistics.median(whole):.3f} s, p95 {p95(whole):.3f} s")
-    print(f"  beyond the scoring  median {statistics.median(added):.3f} s, p95 {p95(added):.3f} s")
+    print(
+        f"  in all              median {statistics.median(whole):.3f} s, p95 {p95(whole):.3f} s"
+    )
+    print(
+        f"  beyond the scoring  median {statistics.median(added):.3f} s, p95 {p95(added):.3f} s"
+    )
 
 
 def measure_queued(runs: int) -> None:
@@ -62,7 +71,9 @@ def measure_queued(runs: int) -> None:
     first = min(job.started_at for job in jobs)
     last = max(job.finished_at for job in jobs)
     seconds_per_run = (last - first).total_seconds() / runs
-    scoring = statistics.mean(submission.evaluations.get().seconds for submission in submissions)
+    scoring = statistics.mean(
+        submission.evaluations.get().seconds for submission in submissions
+    )
     print(f"{runs} runs, queued at once: {seconds_per_run:.3f} s a run,")
     print(f"  of which the scorer takes {scoring:.3f} s")
     print(f"  the queue adds {seconds_per_run - scoring:.3f} s a run")

@@ -66,7 +66,9 @@ class Target:
     unit_of: Callable[[int], str] = str
 
 
-def write_lines(path: Path, lines: Iterator[Mapping[str, object]] | Sequence[Mapping[str, object]]) -> Path:
+def write_lines(
+    path: Path, lines: Iterator[Mapping[str, object]] | Sequence[Mapping[str, object]]
+) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -90,7 +92,12 @@ def labels(n: int) -> Target:
 
     def write(folder: Path, gold: Sequence[int]) -> list[Path]:
         rows = [
-            {"id": f"i{row}", "text": f"text {row}", "section": f"s{row % CLASSES}", "label": names[choice]}
+            {
+                "id": f"i{row}",
+                "text": f"text {row}",
+                "section": f"s{row % CLASSES}",
+                "label": names[choice],
+            }
             for row, choice in enumerate(gold)
         ]
         return [write_lines(folder / "gold.jsonl", rows)]
@@ -108,7 +115,12 @@ def recommendation(n: int) -> Target:
 
     def write(folder: Path, gold: Sequence[int]) -> list[Path]:
         refs = [
-            {"paper_id": "p0", "ref_id": f"r{one}", "raw": f"A. Name, 2001. {word(one)}."} for one in range(k)
+            {
+                "paper_id": "p0",
+                "ref_id": f"r{one}",
+                "raw": f"A. Name, 2001. {word(one)}.",
+            }
+            for one in range(k)
         ]
         rows = [
             {"id": f"c{row}", "citing_id": f"p{row % papers}", "cited_id": f"r{choice}",
@@ -141,7 +153,12 @@ def resolution(n: int) -> Target:
             for row, choice in enumerate(gold)
         ]  # fmt: skip
         about = [
-            {"paper_id": f"p{one}", "title": word(one), "discipline": f"d{one % CLASSES}", "year": 2001}
+            {
+                "paper_id": f"p{one}",
+                "title": word(one),
+                "discipline": f"d{one % CLASSES}",
+                "year": 2001,
+            }
             for one in range(papers)
         ]
         write_lines(folder / "references.jsonl", refs)
@@ -174,8 +191,12 @@ def clsumm(n: int, task: str) -> Target:
             topic = f"T{number:02}-1001"
             (folder / topic / "annotation").mkdir(parents=True)
             (folder / topic / "Reference_XML").mkdir()
-            body = "".join(f'<S sid="{sid}" ssid="{sid}">{word(sid)}</S>\n' for sid in range(8))
-            (folder / topic / "Reference_XML" / f"{topic}.xml").write_text(f"<PAPER>\n{body}</PAPER>\n")
+            body = "".join(
+                f'<S sid="{sid}" ssid="{sid}">{word(sid)}</S>\n' for sid in range(8)
+            )
+            (folder / topic / "Reference_XML" / f"{topic}.xml").write_text(
+                f"<PAPER>\n{body}</PAPER>\n"
+            )
             lines = []
             for row in range(number, n, topics):
                 sid = gold[row] + 1 if task == "1a" else 1
@@ -188,7 +209,9 @@ def clsumm(n: int, task: str) -> Target:
                     f'Reference Text: <S sid="{sid}">{word(sid)}</S> | Discourse Facet: {facet}_Citation | '
                     "Annotator: us |\n"
                 )
-            (folder / topic / "annotation" / f"{topic}.annv3.txt").write_text("\n".join(lines))
+            (folder / topic / "annotation" / f"{topic}.annv3.txt").write_text(
+                "\n".join(lines)
+            )
         return [folder]
 
     def run(chosen: Sequence[int]) -> Iterator[Mapping[str, object]]:
@@ -223,7 +246,9 @@ def summaries(n: int) -> Target:
             (folder / topic / "Reference_XML" / f"{topic}.xml").write_text(
                 '<PAPER>\n<S sid="0" ssid="0">A</S>\n</PAPER>\n'
             )
-            (folder / topic / "summary" / f"{topic}.human.txt").write_text(text(row, choice))
+            (folder / topic / "summary" / f"{topic}.human.txt").write_text(
+                text(row, choice)
+            )
         return [folder]
 
     return Target(
@@ -248,7 +273,11 @@ def texts(n: int) -> Target:
     def write(folder: Path, gold: Sequence[int]) -> list[Path]:
         for one in range(sets):
             rows = [
-                {"id": name(row), "input": [f"Paper {row}."], "target": text(row, gold[row])}
+                {
+                    "id": name(row),
+                    "input": [f"Paper {row}."],
+                    "target": text(row, gold[row]),
+                }
                 for row in range(one, len(gold), sets)
             ]
             write_lines(folder / f"set{one}.jsonl", rows)
@@ -281,7 +310,10 @@ def positional(n: int) -> Target:
         answers = (short(row, one) for row in range(len(gold)) for one in range(k))
         write_lines(
             folder / "parses.jsonl",
-            [{"text": text, "tokens": [text], "heads": [0], "relations": ["ROOT"]} for text in answers],
+            [
+                {"text": text, "tokens": [text], "heads": [0], "relations": ["ROOT"]}
+                for text in answers
+            ],
         )
         return [folder / "gold.json"]
 
@@ -315,7 +347,10 @@ class Attacked:
         names = np.array(self.target.groups)
         classes = [np.flatnonzero(names == name) for name in sorted(set(names))]
         shown = [rows for rows in classes if len(rows) >= SMALLEST_CLASS]
-        return [np.arange(self.target.n), *(shown if len(classes) > 1 and self.target.dimension else [])]
+        return [
+            np.arange(self.target.n),
+            *(shown if len(classes) > 1 and self.target.dimension else []),
+        ]
 
 
 PART = Part("public", 30, 7)
@@ -326,10 +361,18 @@ def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked
     (folder / "gold").mkdir()
     paths = target.write(folder / "gold", gold.tolist())
     kind = target.kind
-    given = {name: text.replace("{gold}", str(folder / "gold")) for name, text in target.options.items()}
+    given = {
+        name: text.replace("{gold}", str(folder / "gold"))
+        for name, text in target.options.items()
+    }
     options = kind.checked_options(given)
     scoring = partial(
-        Scoring, task_type=kind, gold=paths, rules=kind.default_rules, options=options, resamples=0
+        Scoring,
+        task_type=kind,
+        gold=paths,
+        rules=kind.default_rules,
+        options=options,
+        resamples=0,
     )
 
     def scored(answers: np.ndarray, part: Part | None) -> Mapping[str, object]:
@@ -343,7 +386,10 @@ def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked
 
     answers, _ = read_run(kind, open_input(run), split.index, options, name="run")
     drawn = public_units(
-        kind, kind.pairs_of(split, answers, kind.default_rules, options), PART.share, PART.seed
+        kind,
+        kind.pairs_of(split, answers, kind.default_rules, options),
+        PART.share,
+        PART.seed,
     )
     public = np.array([target.unit_of(row) in drawn for row in range(target.n)])
     victim = Attacked(target, gold, public, scored)
@@ -359,7 +405,12 @@ def check(victim: Attacked, rng: np.random.Generator) -> None:
     for part, rows in ((None, slice(None)), (PART, victim.public)):
         printed = victim.score(answers, part)["metrics"][target.metric]
         share = printed["value"] / printed["scale"]
-        assert np.isclose(share, hits[rows].mean()), (target.name, part, share, hits[rows].mean())
+        assert np.isclose(share, hits[rows].mean()), (
+            target.name,
+            part,
+            share,
+            hits[rows].mean(),
+        )
 
 
 def solved(
@@ -376,14 +427,21 @@ def solved(
     n, k = victim.target.n, victim.target.k
     lines, places = np.nonzero(rows)
     told = csr_array(
-        (np.ones(len(lines)), (lines, places * k + asked[lines, places])), shape=(len(rows), n * k)
+        (np.ones(len(lines)), (lines, places * k + asked[lines, places])),
+        shape=(len(rows), n * k),
     )
-    one_each = csr_array((np.ones(n * k), (np.repeat(np.arange(n), k), np.arange(n * k))), shape=(n, n * k))
+    one_each = csr_array(
+        (np.ones(n * k), (np.repeat(np.arange(n), k), np.arange(n * k))),
+        shape=(n, n * k),
+    )
     # Which of the solutions is left to chance.
     wish = rng.random(n * k)
     found = milp(
         wish,
-        constraints=[LinearConstraint(told, low - 1e-6, high + 1e-6), LinearConstraint(one_each, 1, 1)],
+        constraints=[
+            LinearConstraint(told, low - 1e-6, high + 1e-6),
+            LinearConstraint(one_each, 1, 1),
+        ],
         integrality=np.ones(n * k),
         bounds=(0, 1),
         options={"time_limit": SECONDS, "mip_rel_gap": 1.0},
@@ -393,7 +451,11 @@ def solved(
 
 
 def by_scores(
-    victim: Attacked, uploads: int, rng: np.random.Generator, within: np.ndarray, digits: int = 16
+    victim: Attacked,
+    uploads: int,
+    rng: np.random.Generator,
+    within: np.ndarray,
+    digits: int = 16,
 ) -> np.ndarray:
     """Random answers, and the program that solves what all numbers of them say of these rows."""
     target = victim.target
@@ -412,7 +474,9 @@ def by_scores(
             rows.append(mask)
             low.append(share * mask.sum() - slack)
             high.append(share * mask.sum() + slack)
-    return solved(victim, np.array(asked), np.array(rows), np.array(low), np.array(high), rng)
+    return solved(
+        victim, np.array(asked), np.array(rows), np.array(low), np.array(high), rng
+    )
 
 
 def by_ranks(victim: Attacked, times: int, rng: np.random.Generator) -> np.ndarray:
@@ -423,7 +487,9 @@ def by_ranks(victim: Attacked, times: int, rng: np.random.Generator) -> np.ndarr
     places, votes = np.arange(target.n), 1e-6 * rng.random((target.n, target.k))
     for _ in range(times):
         answers = rng.integers(0, target.k, target.n)
-        votes[places, answers] += (answers == victim.gold)[private].sum() - private.sum() / target.k
+        votes[places, answers] += (answers == victim.gold)[
+            private
+        ].sum() - private.sum() / target.k
     return votes.argmax(axis=1)
 
 
@@ -432,7 +498,9 @@ class Share(MeanMetric):
 
     columns = ("right",)
 
-    def instance_stats(self, gold: Sequence[object], answers: Sequence[object]) -> np.ndarray:
+    def instance_stats(
+        self, gold: Sequence[object], answers: Sequence[object]
+    ) -> np.ndarray:
         right = [one == other for one, other in zip(gold, answers, strict=True)]
         return np.column_stack([right, np.ones(len(right))]).astype(float)
 
@@ -448,7 +516,9 @@ def by_ladder(victim: Attacked, uploads: int, rng: np.random.Generator) -> np.nd
         answers = best_answers.copy()
         if told is not None:
             size = int(rng.integers(2, max(3, target.n // 3)))
-            answers[rng.choice(target.n, size, replace=False)] = rng.integers(0, target.k, size)
+            answers[rng.choice(target.n, size, replace=False)] = rng.integers(
+                0, target.k, size
+            )
         hits = (answers == victim.gold).astype(float)
         units: dict[str, list[float]] = {}
         for row, hit in enumerate(hits):
@@ -482,12 +552,21 @@ def play_at(victim: Attacked, uploads: Sequence[int], rng: np.random.Generator) 
 
     for way, found in (
         ("own scores and classes: recovered", partial(own_scores, within=everything)),
-        ("the same with four digits: recovered", partial(own_scores, within=everything, digits=4)),
+        (
+            "the same with four digits: recovered",
+            partial(own_scores, within=everything, digits=4),
+        ),
         ("public part: recovered of it", partial(own_scores, within=victim.public)),
     ):
-        known = {lists: found(lists) for lists in sorted({min(count, MAX_LISTS) for count in uploads})}
+        known = {
+            lists: found(lists)
+            for lists in sorted({min(count, MAX_LISTS) for count in uploads})
+        }
         tell(victim, way, [known[min(count, MAX_LISTS)] for count in uploads])
-    climbed = [repeated(partial(by_ladder, victim, count, rng), victim, everything, 20) for count in uploads]
+    climbed = [
+        repeated(partial(by_ladder, victim, count, rng), victim, everything, 20)
+        for count in uploads
+    ]
     tell(victim, "Ladder on all of it: over chance", climbed)
 
 
@@ -515,12 +594,21 @@ def play_presets(n: int, is_full: bool) -> bool:
                 told = f"private part over chance {known:.1f}, by {times} ranks of {private.sum()} instances"
                 if is_full:
                     lists = min(365 * phase.settings["runs_per_day"], MAX_LISTS)
-                    public = recovered(victim, by_scores(victim, lists, rng, victim.public), victim.public)
+                    public = recovered(
+                        victim,
+                        by_scores(victim, lists, rng, victim.public),
+                        victim.public,
+                    )
                     told += f"; public part recovered {public:.1f}"
                     for other in preset.phases:
-                        if other.closes and other.settings["split"] == phase.settings["split"]:
+                        if (
+                            other.closes
+                            and other.settings["split"] == phase.settings["split"]
+                        ):
                             tries = other.settings["runs_in_total"]
-                            found = by_scores(victim, tries, rng, np.ones(target.n, dtype=bool))
+                            found = by_scores(
+                                victim, tries, rng, np.ones(target.n, dtype=bool)
+                            )
                             before = over_chance(victim, found, private)
                             told += f"; {tries} runs of {other.title} over chance {before:.1f}"
                 print(f"  {target.name:<15} {preset.title!s:<17} {told}", flush=True)
@@ -528,7 +616,10 @@ def play_presets(n: int, is_full: bool) -> bool:
 
 
 def repeated(
-    attack: Callable[[], np.ndarray], victim: Attacked, rows: np.ndarray, times: int = REPEATS
+    attack: Callable[[], np.ndarray],
+    victim: Attacked,
+    rows: np.ndarray,
+    times: int = REPEATS,
 ) -> float:
     return sum(over_chance(victim, attack(), rows) for _ in range(times)) / times
 
@@ -539,31 +630,43 @@ def recovered(victim: Attacked, found: np.ndarray, rows: np.ndarray) -> float:
 
 def tell(victim: Attacked, way: str, shares: Sequence[float]) -> None:
     print(
-        f"  {victim.target.name:<15} {way:<43} " + " ".join(f"{share:>6.1f}" for share in shares), flush=True
+        f"  {victim.target.name:<15} {way:<43} "
+        + " ".join(f"{share:>6.1f}" for share in shares),
+        flush=True,
     )
 
 
 def honest(draws: int) -> None:
     """How often two honest teams stand otherwise than by all of the gold."""
     rng = np.random.default_rng(0)
-    print("instances  apart  public part  private part  Ladder: no order  Ladder: other order")
+    print(
+        "instances  apart  public part  private part  Ladder: no order  Ladder: other order"
+    )
     for n in (100, 400, 1600):
         for apart in (0.01, 0.03, 0.10):
             other, otherwise, none, turned = 0, 0, 0, 0
             for _ in range(draws):
                 ease = rng.beta(2, 2, n)
                 first, second = (
-                    rng.random(n) < np.clip(ease + shift, 0, 1) for shift in (apart / 2, -apart / 2)
+                    rng.random(n) < np.clip(ease + shift, 0, 1)
+                    for shift in (apart / 2, -apart / 2)
                 )
                 full = np.sign(first.mean() - second.mean())
                 public = np.zeros(n, dtype=bool)
                 public[rng.choice(n, 3 * n // 10, replace=False)] = True
-                other += np.sign(first[public].mean() - second[public].mean()) not in (full, 0)
-                otherwise += np.sign(first[~public].mean() - second[~public].mean()) not in (full, 0)
+                other += np.sign(first[public].mean() - second[public].mean()) not in (
+                    full,
+                    0,
+                )
+                otherwise += np.sign(
+                    first[~public].mean() - second[~public].mean()
+                ) not in (full, 0)
                 told = [
                     laddered(
                         float(own.mean()),
-                        ladder_step(SHARE, np.column_stack([own, np.ones(n)]).astype(float)),
+                        ladder_step(
+                            SHARE, np.column_stack([own, np.ones(n)]).astype(float)
+                        ),
                         None,
                     )
                     for own in (first, second)
@@ -572,7 +675,10 @@ def honest(draws: int) -> None:
                 none += order == 0
                 turned += order not in (full, 0)
             shares = (100 * count / draws for count in (other, otherwise, none, turned))
-            print(f"{n:>9} {apart:>6.2f} " + " ".join(f"{share:>11.1f} %" for share in shares))
+            print(
+                f"{n:>9} {apart:>6.2f} "
+                + " ".join(f"{share:>11.1f} %" for share in shares)
+            )
 
 
 def play_timing(n: int) -> None:
@@ -588,7 +694,9 @@ def play_timing(n: int) -> None:
                 return time.thread_time() - began
 
             wrong = (victim.gold + 1) % target.k
-            pairs = np.array([(seconds(victim.gold), seconds(wrong)) for _ in range(TIMED)])
+            pairs = np.array(
+                [(seconds(victim.gold), seconds(wrong)) for _ in range(TIMED)]
+            )
         right, other = 1000 * np.median(pairs, axis=0)
         noise = 1000 * pairs.std(axis=0).max()
         told = f"all right {right:.1f} ms, all wrong {other:.1f} ms, one run ± {noise:.1f} ms"
@@ -597,10 +705,18 @@ def play_timing(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="a year of the tries of the presets")
-    parser.add_argument("--presets", action="store_true", help="the private part alone; exits 1 above 5 %%")
+    parser.add_argument(
+        "--full", action="store_true", help="a year of the tries of the presets"
+    )
+    parser.add_argument(
+        "--presets",
+        action="store_true",
+        help="the private part alone; exits 1 above 5 %%",
+    )
     parser.add_argument("--honest", action="store_true", help="what honest teams lose")
-    parser.add_argument("--timing", action="store_true", help="what the time of scoring tells")
+    parser.add_argument(
+        "--timing", action="store_true", help="what the time of scoring tells"
+    )
     parser.add_argument("--instances", type=int, default=128)
     given = parser.parse_args()
     if given.honest:

@@ -98,7 +98,10 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
         "tests/scoring/results/test_standings.py",
         "tests/access/test_hidden_numbers.py",
     ),
-    "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
+    "tasks/submissions/submit.py": (
+        "tests/tasks/test_quotas.py",
+        "tests/tasks/test_submit.py",
+    ),
     "tasks/registration/entries.py": (
         "tests/tasks/test_submit.py",
         "tests/tasks/test_joining.py",
@@ -143,14 +146,33 @@ SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "filter": "ex
 #: Keywords that guard against what cannot happen, or say how something is kept.
 GUARDS = frozenset(
     (
-        *("strict", "encoding", "frozen", "kw_only", "slots", "stacklevel", "maxsize", "copy", "repr"),
+        *(
+            "strict",
+            "encoding",
+            "frozen",
+            "kw_only",
+            "slots",
+            "stacklevel",
+            "maxsize",
+            "copy",
+            "repr",
+        ),
         *("dtype", "local_files_only", "usedforsecurity", "assume_unique"),
     )
 )
 #: Of how much is worked on at once: the same numbers come in portions of another size.
 PORTIONS = frozenset(
     (
-        *("BLOCK", "STEP", "WEIGHTS", "KEPT", "BATCH", "AT_ONCE", "BATCH_TOKENS", "GPU_BATCH_TOKENS"),
+        *(
+            "BLOCK",
+            "STEP",
+            "WEIGHTS",
+            "KEPT",
+            "BATCH",
+            "AT_ONCE",
+            "BATCH_TOKENS",
+            "GPU_BATCH_TOKENS",
+        ),
         *("_BLOCK", "MAX_WALKS", "WORTH_KEEPING", "at_once"),
     )
 )
@@ -212,26 +234,38 @@ class Mutant:
         """The module as it is and as it is changed, both written alike."""
         tree = ast.parse((ROOT / self.path).read_text(encoding="utf-8"))
         now = ast.unparse(tree)
-        target = next(found for place, found in enumerate(ast.walk(tree)) if place == self.node)
+        target = next(
+            found for place, found in enumerate(ast.walk(tree)) if place == self.node
+        )
         list(changes(target))[self.change](target)
         return now, ast.unparse(tree)
 
     def difference(self) -> str:
         now, code = (text.splitlines() for text in self.written())
-        return "\n".join(list(difflib.unified_diff(now, code, self.path, lineterm="", n=1))[2:])
+        return "\n".join(
+            list(difflib.unified_diff(now, code, self.path, lineterm="", n=1))[2:]
+        )
 
 
 def changes(node: ast.AST) -> Iterator[Callable[[Any], object]]:
     """What can be changed about a node, each as a function that does so."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS and not is_of_rounding(node):
+    if (
+        isinstance(node, ast.Compare)
+        and type(node.ops[0]) in COMPARISONS
+        and not is_of_rounding(node)
+    ):
         yield lambda found: found.ops.__setitem__(0, COMPARISONS[type(found.ops[0])]())
     if isinstance(node, (ast.BoolOp, ast.BinOp)) and type(node.op) in OPERATORS:
         yield lambda found: setattr(found, "op", OPERATORS[type(found.op)]())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield lambda found: setattr(found, "operand", ast.UnaryOp(node.op, found.operand))
+        yield lambda found: setattr(
+            found, "operand", ast.UnaryOp(node.op, found.operand)
+        )
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         yield lambda found: setattr(
-            found, "value", not found.value if isinstance(found.value, bool) else found.value + 1
+            found,
+            "value",
+            not found.value if isinstance(found.value, bool) else found.value + 1,
         )
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         for place, keyword in enumerate(node.keywords):
@@ -239,7 +273,9 @@ def changes(node: ast.AST) -> Iterator[Callable[[Any], object]]:
                 yield lambda found, place=place: found.keywords.pop(place)
     for attribute in ("id", "attr"):
         if getattr(node, attribute, None) in SWAPPED:
-            yield lambda found, name=attribute: setattr(found, name, SWAPPED[getattr(found, name)])
+            yield lambda found, name=attribute: setattr(
+                found, name, SWAPPED[getattr(found, name)]
+            )
 
 
 def is_of_rounding(node: ast.Compare) -> bool:
@@ -247,7 +283,9 @@ def is_of_rounding(node: ast.Compare) -> bool:
     sides: list[ast.expr] = [node.left, *node.comparators]
     for side in sides:
         sides += [side.left, side.right] if isinstance(side, ast.BinOp) else []
-    return not ROUNDINGS.isdisjoint(getattr(side, "id", getattr(side, "attr", "")) for side in sides)
+    return not ROUNDINGS.isdisjoint(
+        getattr(side, "id", getattr(side, "attr", "")) for side in sides
+    )
 
 
 def mutants(path: str) -> Iterator[Mutant]:
@@ -270,8 +308,13 @@ def passed_over_in(tree: ast.AST) -> set[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg in GUARDS:
             passed_over |= {id(below) for below in ast.walk(node)}
-        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            passed_over |= {id(below) for below in ast.walk(annotation)} if annotation else set()
+        for annotation in (
+            getattr(node, "annotation", None),
+            getattr(node, "returns", None),
+        ):
+            passed_over |= (
+                {id(below) for below in ast.walk(annotation)} if annotation else set()
+            )
         if is_passed_over(node):
             passed_over |= {id(below) for below in ast.walk(node)}
         if (
@@ -279,7 +322,9 @@ def passed_over_in(tree: ast.AST) -> set[int]:
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "reshape"
         ):
-            passed_over |= {id(one.operand) for one in node.args if isinstance(one, ast.UnaryOp)}
+            passed_over |= {
+                id(one.operand) for one in node.args if isinstance(one, ast.UnaryOp)
+            }
     return passed_over
 
 
@@ -296,7 +341,10 @@ def is_passed_over(node: ast.AST) -> bool:
 
 def within_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
     """The outermost functions and methods with their names."""
-    for holder in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+    for holder in (
+        tree,
+        *(node for node in tree.body if isinstance(node, ast.ClassDef)),
+    ):
         before = f"{holder.name}." if isinstance(holder, ast.ClassDef) else ""
         for function in holder.body:
             if isinstance(function, ast.FunctionDef):
@@ -305,7 +353,9 @@ def within_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
 
 def tests_of(path: str) -> tuple[str, ...]:
     patterns = next(
-        tests for pattern, tests in TESTED_BY.items() if ROOT / path in frozenset(ROOT.glob(pattern))
+        tests
+        for pattern, tests in TESTED_BY.items()
+        if ROOT / path in frozenset(ROOT.glob(pattern))
     )
     return files_of(patterns)
 
@@ -400,7 +450,9 @@ def compiled(trees: dict[str, Callable[[], ast.Module | str]]) -> None:
     loader: Any = importlib.machinery.SourceFileLoader
     get_code = loader.get_code
     loader.get_code = lambda self, name: (
-        compile(trees[self.path](), self.path, "exec") if self.path in trees else get_code(self, name)
+        compile(trees[self.path](), self.path, "exec")
+        if self.path in trees
+        else get_code(self, name)
     )
 
 
@@ -408,9 +460,18 @@ class Trial(Plugin):
     """Tries changes of functions, each in a fork."""
 
     def __init__(
-        self, given: list[tuple[Mutant, Looks]], seconds: dict[str, float], told: Any, deadline: float
+        self,
+        given: list[tuple[Mutant, Looks]],
+        seconds: dict[str, float],
+        told: Any,
+        deadline: float,
     ) -> None:
-        self.given, self.seconds, self.told, self.deadline = given, seconds, told, deadline
+        self.given, self.seconds, self.told, self.deadline = (
+            given,
+            seconds,
+            told,
+            deadline,
+        )
         self.noticed: dict[str, Counter[str]] = defaultdict(Counter)
         self.sound: set[str] = set()
 
@@ -419,11 +480,15 @@ class Trial(Plugin):
         items = {item.nodeid: item for item in session.items}
         for path in {mutant.path for mutant, _ in self.given}:
             # What is imported late would be as it is.
-            importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            importlib.import_module(
+                path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            )
         gc.unfreeze()
         functions: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
         for found in gc.get_objects():
-            if type(found) is FunctionType and found.__code__.co_filename.startswith(str(ROOT)):
+            if type(found) is FunctionType and found.__code__.co_filename.startswith(
+                str(ROOT)
+            ):
                 code = found.__code__
                 functions[code.co_filename, code.co_qualname].append(found)
         gc.freeze()
@@ -434,7 +499,10 @@ class Trial(Plugin):
                 break
             changed = compile(mutant.written()[1], str(ROOT / mutant.path), "exec")
             codes = {code.co_qualname: code for code in codes_within(changed)}
-            own, code = functions[str(ROOT / mutant.path), mutant.function], codes.get(mutant.function)
+            own, code = (
+                functions[str(ROOT / mutant.path), mutant.function],
+                codes.get(mutant.function),
+            )
             first = {test for test, _ in self.noticed[mutant.path].most_common(FIRST)}
 
             def run(tests: list[str], is_changed: bool, own=own, code=code) -> int:  # noqa: ANN001
@@ -442,10 +510,16 @@ class Trial(Plugin):
                     function.__code__ = code
                 for file in failed.parent.rglob("test.sqlite3*"):
                     file.unlink()
-                return run_items(session, [items[test] for test in tests if test in items], self.seconds)
+                return run_items(
+                    session,
+                    [items[test] for test in tests if test in items],
+                    self.seconds,
+                )
 
             if not own:
-                sys.stderr.write(f"{mutant.function} of {mutant.path} is not found and not tried\n")
+                sys.stderr.write(
+                    f"{mutant.function} of {mutant.path} is not found and not tried\n"
+                )
                 continue
             in_order = sorted(looks[0], key=lambda test: test not in first)
             is_told = is_noticed(run, [in_order], self.seconds, failed, self.sound)
@@ -458,7 +532,9 @@ class Trial(Plugin):
         for mutant, run, looks in again:
             # What there is no time to look at again has survived.
             is_in_time = time.monotonic() < self.deadline
-            is_told = is_in_time and is_noticed(run, looks[1:], self.seconds, failed, self.sound)
+            is_told = is_in_time and is_noticed(
+                run, looks[1:], self.seconds, failed, self.sound
+            )
             self.told(mutant, is_told, sum(map(len, looks)))
         return True
 
@@ -496,7 +572,11 @@ class Reimported(Plugin):
     def pytest_runtestloop(self, session: Any) -> bool:
         items = {item.nodeid: item for item in session.items}
         missing = session.testsfailed or any(test not in items for test in self.tests)
-        os._exit(1 if missing else run_items(session, [items[test] for test in self.tests], self.seconds))
+        os._exit(
+            1
+            if missing
+            else run_items(session, [items[test] for test in self.tests], self.seconds)
+        )
 
     pytest_runtestloop.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
 
@@ -513,7 +593,11 @@ def reimported(
         file.unlink()
     if is_changed:
         compiled({str(ROOT / mutant.path): lambda: mutant.written()[1]})
-    run_pytest(folder, sorted({test.split("::")[0] for test in tests}), Reimported(tests, seconds))
+    run_pytest(
+        folder,
+        sorted({test.split("::")[0] for test in tests}),
+        Reimported(tests, seconds),
+    )
     return 1
 
 
@@ -532,7 +616,9 @@ def is_noticed(
 
     def fail(tests: list[str], *, is_changed: bool) -> bool:
         failed.unlink(missing_ok=True)
-        return fails(partial(run, tests, is_changed), more + sum(seconds[test] for test in tests))
+        return fails(
+            partial(run, tests, is_changed), more + sum(seconds[test] for test in tests)
+        )
 
     for tests in looks:
         left = tests
@@ -540,7 +626,9 @@ def is_noticed(
             name = failed.read_text() if failed.exists() else ""
             if name in sound:
                 return True
-            if not fail(left[: left.index(name) + 1] if name else left, is_changed=False):
+            if not fail(
+                left[: left.index(name) + 1] if name else left, is_changed=False
+            ):
                 sound.add(name or left[-1])
                 failed.write_text(name or left[-1])
                 return True
@@ -577,10 +665,20 @@ def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, A
     """
     digests = {
         file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
-        for file in sorted({*files_of(FURTHER), *(file for path in paths for file in tests_of(path))})
+        for file in sorted(
+            {*files_of(FURTHER), *(file for path in paths for file in tests_of(path))}
+        )
     }
-    files = [file for file, digest in digests.items() if kept.get("files", {}).get(file) != digest]
-    stands = {test: own for test, own in kept.get("tests", {}).items() if test.split("::")[0] not in files}
+    files = [
+        file
+        for file, digest in digests.items()
+        if kept.get("files", {}).get(file) != digest
+    ]
+    stands = {
+        test: own
+        for test, own in kept.get("tests", {}).items()
+        if test.split("::")[0] not in files
+    }
 
     def record(number: int) -> None:
         recorder = Recorder(paths)
@@ -592,10 +690,19 @@ def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, A
         (folder / f"record-{number}.json").write_text(json.dumps(result))
 
     in_processes(record)
-    parts = [json.loads((folder / f"record-{number}.json").read_text()) for number in range(PROCESSES)]
+    parts = [
+        json.loads((folder / f"record-{number}.json").read_text())
+        for number in range(PROCESSES)
+    ]
     return {
-        "tests": stands | {test: own for part in parts for test, own in part["tests"].items()},
-        "import": sorted({*kept.get("import", ()), *(name for part in parts for name in part["import"])}),
+        "tests": stands
+        | {test: own for part in parts for test, own in part["tests"].items()},
+        "import": sorted(
+            {
+                *kept.get("import", ()),
+                *(name for part in parts for name in part["import"]),
+            }
+        ),
         "files": kept.get("files", {}) | digests,
     }
 
@@ -643,7 +750,9 @@ def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
             if any(map(is_meant, entered))
         )
 
-    found = entering(f"{mutant.path}:{mutant.function}".__eq__) if mutant.function else []
+    found = (
+        entering(f"{mutant.path}:{mutant.function}".__eq__) if mutant.function else []
+    )
     if not found:
         found = entering(lambda name: name.startswith(f"{mutant.path}:"))
         # Types are imported by their names.
@@ -651,41 +760,71 @@ def looks_at(mutant: Mutant, records: dict[str, Any]) -> Looks:
         found = found or entering(lambda name: name.split(":")[0] in paths)
     if not mutant.function:
         lines = [
-            set(re.findall(r"\w+", line)) for line in mutant.difference().splitlines() if line[0] in "-+"
+            set(re.findall(r"\w+", line))
+            for line in mutant.difference().splitlines()
+            if line[0] in "-+"
         ]
         words = set.symmetric_difference(*lines) if len(lines) == 2 else set[str]()
-        module = mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        named = [(own, test) for test, (own, _) in records["tests"].items() if test.endswith(f"[{module}]")]
-        named += entering(lambda name: name.rpartition(":")[2].rpartition(".")[2] in words)
+        module = (
+            mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        )
+        named = [
+            (own, test)
+            for test, (own, _) in records["tests"].items()
+            if test.endswith(f"[{module}]")
+        ]
+        named += entering(
+            lambda name: name.rpartition(":")[2].rpartition(".")[2] in words
+        )
         found = [*named, *(one for one in found if one not in named)]
     own, further = set(tests_of(mutant.path)), set(files_of(FURTHER))
     first = within([one for one in found if one[1].split("::")[0] in own], MAX_SECONDS)
     if explanation(mutant):
         return first, []
     return first, within(
-        [one for one in found if one[1] not in first and one[1].split("::")[0] in own | further],
+        [
+            one
+            for one in found
+            if one[1] not in first and one[1].split("::")[0] in own | further
+        ],
         MAX_SECONDS_AGAIN,
     )
 
 
 def within(tests: list[tuple[float, str]], most: float) -> list[str]:
     together = accumulate(seconds for seconds, _ in tests)
-    return [test for (_, test), seconds in zip(tests, together, strict=True) if seconds < most] or [
-        test for _, test in tests[:1]
-    ]
+    return [
+        test
+        for (_, test), seconds in zip(tests, together, strict=True)
+        if seconds < most
+    ] or [test for _, test in tests[:1]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default=("",), nargs="+", help="beginnings of modules' paths")
-    parser.add_argument("--minutes", type=float, default=600.0, help="after which none is begun")
-    parser.add_argument("--records", type=Path, help="keeps which test enters which function, for next time")
     parser.add_argument(
-        "--survivors", type=Path, help="keeps, or has, what was not noticed, to be tried again"
+        "--only", default=("",), nargs="+", help="beginnings of modules' paths"
     )
-    parser.add_argument("--out", type=Path, help="JSON of the counts and of every change that is not noticed")
+    parser.add_argument(
+        "--minutes", type=float, default=600.0, help="after which none is begun"
+    )
+    parser.add_argument(
+        "--records",
+        type=Path,
+        help="keeps which test enters which function, for next time",
+    )
+    parser.add_argument(
+        "--survivors",
+        type=Path,
+        help="keeps, or has, what was not noticed, to be tried again",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="JSON of the counts and of every change that is not noticed",
+    )
     given = parser.parse_args()
     paths = {
         file.relative_to(ROOT).as_posix()
@@ -701,13 +840,26 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     began = time.monotonic()
     try:
-        kept = json.loads(given.records.read_text()) if given.records and given.records.exists() else {}
-        records = recorded(paths if given.records else {mutant.path for mutant in sample}, folder, kept)
+        kept = (
+            json.loads(given.records.read_text())
+            if given.records and given.records.exists()
+            else {}
+        )
+        records = recorded(
+            paths if given.records else {mutant.path for mutant in sample}, folder, kept
+        )
         if given.records:
             given.records.write_text(json.dumps(records))
-        print(f"{len(records['tests'])} tests, recorded in {time.monotonic() - began:.0f} s", flush=True)
+        print(
+            f"{len(records['tests'])} tests, recorded in {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
         deadline = time.monotonic() + 60 * given.minutes
-        in_processes(lambda number: work(number, sample[number::PROCESSES], records, folder, deadline))
+        in_processes(
+            lambda number: work(
+                number, sample[number::PROCESSES], records, folder, deadline
+            )
+        )
         results = [
             json.loads(line)
             for number in range(PROCESSES)
@@ -720,7 +872,11 @@ def main() -> None:
 
 
 def work(  # noqa: C901  (its three rounds share what was noticed)
-    number: int, sample: list[Mutant], records: dict[str, Any], folder: Path, deadline: float
+    number: int,
+    sample: list[Mutant],
+    records: dict[str, Any],
+    folder: Path,
+    deadline: float,
 ) -> None:
     output = (folder / f"results-{number}").open("w")
     seconds = {test: own for test, (own, _) in records["tests"].items()}
@@ -734,7 +890,10 @@ def work(  # noqa: C901  (its three rounds share what was noticed)
     on_import, again = frozenset(records["import"]), folder / f"again-{number}"
     with_tests = [(mutant, looks_at(mutant, records)) for mutant in sample]
     swapped = [
-        (mutant, (first, [] if f"{mutant.path}:{mutant.function}" in on_import else second))
+        (
+            mutant,
+            (first, [] if f"{mutant.path}:{mutant.function}" in on_import else second),
+        )
         for mutant, (first, second) in with_tests
         if mutant.function
     ]
@@ -766,7 +925,14 @@ def work(  # noqa: C901  (its three rounds share what was noticed)
 
     # First, so that none of them is left out where time ends.
     try_anew([own for own in with_tests if not own[0].function], has_survived=False)
-    files = sorted({test.split("::")[0] for _, looks in swapped for tests in looks for test in tests})
+    files = sorted(
+        {
+            test.split("::")[0]
+            for _, looks in swapped
+            for tests in looks
+            for test in tests
+        }
+    )
     own = folder / f"trial-{number}"
     own.mkdir()
     # A process of its own: from this one everything is imported anew.
@@ -774,12 +940,17 @@ def work(  # noqa: C901  (its three rounds share what was noticed)
     if not child:
         try:
             run_pytest(
-                own, files or ["tests/__init__.py"], Trial(swapped, seconds, told_of_swapped, deadline)
+                own,
+                files or ["tests/__init__.py"],
+                Trial(swapped, seconds, told_of_swapped, deadline),
             )
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    try_anew([with_tests[int(place)] for place in again.read_text().split()], has_survived=True)
+    try_anew(
+        [with_tests[int(place)] for place in again.read_text().split()],
+        has_survived=True,
+    )
 
 
 def report(results: list[Any], survivors: Path | None, out: Path | None = None) -> None:
@@ -792,7 +963,13 @@ def report(results: list[Any], survivors: Path | None, out: Path | None = None) 
         for room in ("/".join(mutant.path.split("/")[:2]), "all"):
             counts[room][outcome] += 1
         if not noticed:
-            told.append({"change": mutant.difference().splitlines()[1:], "in": mutant.path, "reason": reason})
+            told.append(
+                {
+                    "change": mutant.difference().splitlines()[1:],
+                    "in": mutant.path,
+                    "reason": reason,
+                }
+            )
         if not noticed and not reason:
             left.append(values)
         if reason:
@@ -804,12 +981,19 @@ def report(results: list[Any], survivors: Path | None, out: Path | None = None) 
         survivors.write_text(json.dumps(left))
     if out:
         rooms = {room: dict(own) for room, own in sorted(counts.items())}
-        out.write_text(json.dumps({"rooms": rooms, "not noticed": told}, indent=1, ensure_ascii=False) + "\n")
+        out.write_text(
+            json.dumps(
+                {"rooms": rooms, "not noticed": told}, indent=1, ensure_ascii=False
+            )
+            + "\n"
+        )
 
 
 def explanation(mutant: Mutant) -> str | None:
     difference = mutant.difference()
-    return next((reason for part, reason in EXPLAINED.items() if part in difference), None)
+    return next(
+        (reason for part, reason in EXPLAINED.items() if part in difference), None
+    )
 
 
 if __name__ == "__main__":

@@ -32,10 +32,23 @@ from board import PATH, ROOT, TEAMS, seed, set_up
 
 TICKS = os.sysconf("SC_CLK_TCK")
 BOOT_SECONDS, ROUNDS = 60, 5
-HELLO, CACHED, UNCHANGED = "hello-world (liveness probe)", "board from the cache", "board, 304"
-FIRST, VIEW, OWN = "board, first after a score", "board, another view of it", "board, signed in"
+HELLO, CACHED, UNCHANGED = (
+    "hello-world (liveness probe)",
+    "board from the cache",
+    "board, 304",
+)
+FIRST, VIEW, OWN = (
+    "board, first after a score",
+    "board, another view of it",
+    "board, signed in",
+)
 RUN = "run, first after a score"
-HOME, SEASON, OWN_HOME, OWN_SEASON = "home", "season", "home, signed in", "season, signed in"
+HOME, SEASON, OWN_HOME, OWN_SEASON = (
+    "home",
+    "season",
+    "home, signed in",
+    "season, signed in",
+)
 
 
 class Cost(NamedTuple):
@@ -48,7 +61,9 @@ class Cost(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[1_000, 100_000])
-    parser.add_argument("--seconds", type=float, default=4, help="for each page, at most")
+    parser.add_argument(
+        "--seconds", type=float, default=4, help="for each page, at most"
+    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
@@ -66,14 +81,18 @@ def main() -> None:
             "--seconds",
             str(asked.seconds),
         ]
-        told = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True).stdout
+        told = subprocess.run(
+            child, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
         print(told, end="")
         for name, by_size in made.items():
             [line] = [line for line in told.splitlines() if name in line]
             by_size[size] = float(line.split(name)[1].split()[0])
     few, many = min(asked.submissions), max(asked.submissions)
     for name, by_size in made.items():
-        print(f"{name}, from {few:,} submissions to {many:,}: {by_size[many] / by_size[few]:.2f} times")
+        print(
+            f"{name}, from {few:,} submissions to {many:,}: {by_size[many] / by_size[few]:.2f} times"
+        )
 
 
 def measure(size: int, seconds: float) -> None:
@@ -144,7 +163,9 @@ def best_run() -> int:
     """The first of the board, which has all of its scores."""
     from scoring.models import Evaluation
 
-    return Evaluation.objects.order_by("-rank_value").values_list("submission", flat=True)[0]
+    return Evaluation.objects.order_by("-rank_value").values_list(
+        "submission", flat=True
+    )[0]
 
 
 TIMES = itertools.count()
@@ -156,7 +177,9 @@ def score_one_anew() -> None:
     from tasks.models.seasons import bump_version
 
     number = next(TIMES)
-    pair = Comparison.objects.select_related("second").order_by("pk")[number % (TEAMS - 1)]
+    pair = Comparison.objects.select_related("second").order_by("pk")[
+        number % (TEAMS - 1)
+    ]
     Evaluation.objects.filter(pk=pair.second_id).update(statistics=f"s{number}")
     # As the worker says it once a run was scored.
     bump_version(pair.second.phase_id, pair.second.team_id)
@@ -178,7 +201,9 @@ def _cost(process: int, ask: Callable[[], object], seconds: float) -> Cost:
     while time.perf_counter() - began < seconds:
         ask()
         count += 1
-    return Cost((_cpu(process) - before) * 1000 / count, count / (time.perf_counter() - began))
+    return Cost(
+        (_cpu(process) - before) * 1000 / count, count / (time.perf_counter() - began)
+    )
 
 
 def _cpu(process: int) -> float:
@@ -195,7 +220,9 @@ def _own_cpu(process: int) -> float:
     )
 
 
-def _asked(connection: http.client.HTTPConnection, path: str, **headers: str) -> http.client.HTTPMessage:
+def _asked(
+    connection: http.client.HTTPConnection, path: str, **headers: str
+) -> http.client.HTTPMessage:
     connection.request("GET", path, headers={"Accept-Encoding": "gzip", **headers})
     response = connection.getresponse()
     response.read()
@@ -233,7 +260,9 @@ def _wait_for(port: int) -> None:
             with socket.create_connection(("127.0.0.1", port), timeout=1):
                 return
         except OSError:
-            assert time.monotonic() < end, f"the server did not answer within {BOOT_SECONDS} seconds"
+            assert time.monotonic() < end, (
+                f"the server did not answer within {BOOT_SECONDS} seconds"
+            )
             time.sleep(0.1)
 
 

@@ -56,12 +56,21 @@ def main() -> None:
         without = total(base, [board, *named])
         line("a first visit without charts", without)
         [sheet] = [name for name in named if name.endswith(".css")]
-        fonts = re.findall(r'url\("([^"]+\.woff2)"\)', fetched(base + sheet, "identity")[0].decode())
-        line("fonts, after the text", total(base, [f"/static/{font}" for font in fonts]))
+        fonts = re.findall(
+            r'url\("([^"]+\.woff2)"\)', fetched(base + sheet, "identity")[0].decode()
+        )
+        line(
+            "fonts, after the text", total(base, [f"/static/{font}" for font in fonts])
+        )
         charts = total(base, parts) + Size(whole_plotly(), sized(base, script).sent)
         line("a first visit with charts", without + charts)
-    print(f"at most {WITHOUT_CHARTS:.0f} kB without charts and {WITH_CHARTS:.0f} kB with")
-    sys.exit(max(first.sent, without.sent) > WITHOUT_CHARTS or (without + charts).sent > WITH_CHARTS)
+    print(
+        f"at most {WITHOUT_CHARTS:.0f} kB without charts and {WITH_CHARTS:.0f} kB with"
+    )
+    sys.exit(
+        max(first.sent, without.sent) > WITHOUT_CHARTS
+        or (without + charts).sent > WITH_CHARTS
+    )
 
 
 def total(base: str, addresses: Iterable[str]) -> Size:
@@ -91,7 +100,8 @@ def whole_plotly() -> float:
 
 
 def fetched(address: str, encodings: str = "gzip, br") -> tuple[bytes, str]:
-    with urlopen(Request(address, headers={"Accept-Encoding": encodings}), timeout=60) as answer:  # noqa: S310
+    request = Request(address, headers={"Accept-Encoding": encodings})  # noqa: S310
+    with urlopen(request, timeout=60) as answer:  # noqa: S310
         return answer.read(), answer.headers.get("Content-Encoding", "")
 
 
@@ -104,9 +114,15 @@ def seed() -> str:
     chance = random.Random(0)
     phase = factories.make_phase()
     for number in range(TEAMS):
-        run = factories.make_submission(phase=phase, status="scored", system=f"System {number}")
+        run = factories.make_submission(
+            phase=phase, status="scored", system=f"System {number}"
+        )
         boards.score(run, chance.uniform(0.2, 0.7))
-        boards.by_class(run, "topic", {f"C{n:02}-2039": chance.uniform(0.1, 0.9) for n in range(TOPICS)})
+        boards.by_class(
+            run,
+            "topic",
+            {f"C{n:02}-2039": chance.uniform(0.1, 0.9) for n in range(TOPICS)},
+        )
     return boards.address("board", phase)
 
 

@@ -30,7 +30,18 @@ PATTERNS = (
     "Although the {a} closed in {n} [2], the {b} still sells {m} {c}s each year [1].",
     "The {a}, which the {b} opened in {n} [3], has {m} {c}s and is the largest of its kind [1].",
 )
-NOUNS = ("bridge", "harbour", "market", "museum", "library", "theatre", "garden", "tower", "school", "palace")
+NOUNS = (
+    "bridge",
+    "harbour",
+    "market",
+    "museum",
+    "library",
+    "theatre",
+    "garden",
+    "tower",
+    "school",
+    "palace",
+)
 SENTENCES_EACH = 5
 
 
@@ -45,7 +56,11 @@ def main() -> int:
     responses = [answer(random.Random(seed)) for seed in range(given.responses)]
     sentences = [sentence for response in responses for sentence in response]
     batched = timed(lambda: parsing.pipeline_parses(sentences, given.parser))
-    single = timed(lambda: [parsing.pipeline_parses([sentence], given.parser) for sentence in sentences])
+    single = timed(
+        lambda: [
+            parsing.pipeline_parses([sentence], given.parser) for sentence in sentences
+        ]
+    )
     print(f"{len(sentences):,} sentences with {parsing.pipeline_name(given.parser)}")
     print(f"{'in batches':<32} {len(sentences) / batched:10,.0f} sentences/s")
     print(f"{'one by one':<32} {len(sentences) / single:10,.0f} sentences/s")
@@ -93,22 +108,47 @@ def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]
         spent[0] += time.perf_counter() - begun
         return found
 
-    passages = [{"title": noun, "text": f"The {noun} was built in 1900 and repaired."} for noun in NOUNS[:5]]
+    passages = [
+        {"title": noun, "text": f"The {noun} was built in 1900 and repaired."}
+        for noun in NOUNS[:5]
+    ]
     with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as name:
         gold, run = Path(name) / "gold.json", Path(name) / "run.jsonl"
         questions = [
-            {"id": str(number), "question": "?", "docs": passages, "answer": "Built in 1900."}
+            {
+                "id": str(number),
+                "question": "?",
+                "docs": passages,
+                "answer": "Built in 1900.",
+            }
             for number in range(len(responses))
         ]
         gold.write_text(json.dumps(questions))
-        lines = ({"id": str(number), "output": " ".join(own)} for number, own in enumerate(responses))
+        lines = (
+            {"id": str(number), "output": " ".join(own)}
+            for number, own in enumerate(responses)
+        )
         run.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        words = ["score", "positional-citations", "--gold", str(gold), "--run", str(run), "--json"]
+        words = [
+            "score",
+            "positional-citations",
+            "--gold",
+            str(gold),
+            "--run",
+            str(run),
+            "--json",
+        ]
         parsing.pipeline_parses = watched  # type: ignore[assignment]
         with contextlib.redirect_stdout(io.StringIO()):
             whole = timed(
                 lambda: offline(
-                    [*words, "--option", f"parser={parser}", "--option", "entailment=word-overlap"]
+                    [
+                        *words,
+                        "--option",
+                        f"parser={parser}",
+                        "--option",
+                        "entailment=word-overlap",
+                    ]
                 )
             )
         parsing.pipeline_parses = parsed

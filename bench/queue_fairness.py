@@ -42,7 +42,9 @@ def main() -> None:
         beside = told("the same beside a heavy one", waits(sent(given.runs)))
         heavy.refresh_from_db()
         if not heavy.is_moving:
-            print(f"  the heavy run was {heavy.status} before them: more --instances are needed")
+            print(
+                f"  the heavy run was {heavy.status} before them: more --instances are needed"
+            )
         print(f"  waiting {beside / alone:.2f} times as long, wanted at most {WANTED}")
         measure_teams(given.runs)
     sys.exit(1 if beside > WANTED * alone else 0)
@@ -53,14 +55,19 @@ def sent(runs: int) -> list[Any]:
 
     phase = make_phase()
     teams = [make_team(season=phase.task.season) for _ in range(TEAMS)]
-    return [make_submission(phase=phase, team=teams[number % TEAMS]) for number in range(runs)]
+    return [
+        make_submission(phase=phase, team=teams[number % TEAMS])
+        for number in range(runs)
+    ]
 
 
 def send_heavy(instances: int) -> Any:
     """Returns once it is being scored."""
     from tests.factories import make_phase, make_submission, make_task
 
-    phase = make_phase(task=make_task(type="citation-text", rules=["corrected"]), with_gold=False)
+    phase = make_phase(
+        task=make_task(type="citation-text", rules=["corrected"]), with_gold=False
+    )
     with tempfile.TemporaryDirectory() as folder:
         content = write_benchmark(phase, Path(folder), instances)
     submission = make_submission(phase=phase, content=content)
@@ -81,8 +88,14 @@ def waits(submissions: Sequence[Any]) -> list[float]:
 
 
 def told(what: str, seconds: Sequence[float]) -> float:
-    mean, median, longest = statistics.mean(seconds), statistics.median(seconds), max(seconds)
-    print(f"{what}: waiting {mean:.2f} s on average, median {median:.2f} s, longest {longest:.2f} s")
+    mean, median, longest = (
+        statistics.mean(seconds),
+        statistics.median(seconds),
+        max(seconds),
+    )
+    print(
+        f"{what}: waiting {mean:.2f} s on average, median {median:.2f} s, longest {longest:.2f} s"
+    )
     return mean
 
 
@@ -95,7 +108,9 @@ def measure_teams(runs: int) -> None:
     late = make_submission(phase=phase, team=one)
     [own] = waits([late])
     others = waits(before)
-    print(f"one run behind {runs} of another team waited {own:.2f} s, the last of those {max(others):.2f} s")
+    print(
+        f"one run behind {runs} of another team waited {own:.2f} s, the last of those {max(others):.2f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ NAMES = ("recall@10", "mrr@10", "ndcg@10")
 
 def main() -> None:
     measured = Measurements(
-        "ranking", "Measures of rankings", ("numpy", "ir-measures", "pytrec-eval-terrier")
+        "ranking",
+        "Measures of rankings",
+        ("numpy", "ir-measures", "pytrec-eval-terrier"),
     )
     rng = np.random.default_rng(0)
     relevant = np.zeros((QUERIES, CANDIDATES), dtype=bool)
@@ -33,7 +35,8 @@ def main() -> None:
         relevant[rows, (first[rows] + 7 * nth) % CANDIDATES] = True
     ranked = np.argsort(rng.random((QUERIES, CANDIDATES)), axis=1)[:, :DEPTH]
     gold = Lists(
-        np.nonzero(relevant)[1].astype(np.int32), np.concatenate([[0], np.cumsum(relevant.sum(axis=1))])
+        np.nonzero(relevant)[1].astype(np.int32),
+        np.concatenate([[0], np.cumsum(relevant.sum(axis=1))]),
     )
     answers = Lists(ranked.astype(np.int32).ravel(), np.arange(QUERIES + 1) * DEPTH)
     metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
@@ -61,14 +64,19 @@ def plain(relevant: np.ndarray, ranked: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def from_files(
-    measured: Measurements, folder: Path, relevant: np.ndarray, ranked: np.ndarray, gold: Lists
+    measured: Measurements,
+    folder: Path,
+    relevant: np.ndarray,
+    ranked: np.ndarray,
+    gold: Lists,
 ) -> None:
     queries = [f"q{number}" for number in range(QUERIES)]
     candidates = [f"d{number}" for number in range(CANDIDATES)]
     lines, trec, qrels = folder / "run.jsonl", folder / "run.trec", folder / "qrels"
     lines.write_text(
         "".join(
-            json.dumps({"id": query, "ranked": [candidates[number] for number in own]}) + "\n"
+            json.dumps({"id": query, "ranked": [candidates[number] for number in own]})
+            + "\n"
             for query, own in zip(queries, ranked.tolist(), strict=True)
         )
     )
@@ -80,7 +88,11 @@ def from_files(
         )
     )
     rows, columns = np.nonzero(relevant)
-    qrels.write_text("".join(f"q{row} 0 d{column} 1\n" for row, column in zip(rows, columns, strict=True)))
+    qrels.write_text(
+        "".join(
+            f"q{row} 0 d{column} 1\n" for row, column in zip(rows, columns, strict=True)
+        )
+    )
     index = index_of(queries, [candidates])
     for path in (lines, trec):
         compare_file(measured, path, index, gold, qrels)
@@ -88,7 +100,9 @@ def from_files(
         measured.add(Row(what="ranx", ours=float("nan"), note="not installed here"))
 
 
-def compare_file(measured: Measurements, path: Path, index: dict, gold: Lists, qrels: Path) -> None:
+def compare_file(
+    measured: Measurements, path: Path, index: dict, gold: Lists, qrels: Path
+) -> None:
     metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
     wanted = list(ir_measures.read_trec_qrels(str(qrels)))
 
@@ -104,7 +118,9 @@ def compare_file(measured: Measurements, path: Path, index: dict, gold: Lists, q
             with path.open() as file:
                 records = [json.loads(line) for line in file]
             run = {
-                record["id"]: {name: float(-rank) for rank, name in enumerate(record["ranked"])}
+                record["id"]: {
+                    name: float(-rank) for rank, name in enumerate(record["ranked"])
+                }
                 for record in records
             }
         ir_measures.calc_aggregate([R @ 10, RR @ 10, nDCG @ 10], wanted, run)

@@ -22,7 +22,14 @@ ROOT = Path(__file__).resolve().parent.parent
 CANDIDATES = 50_000
 CONTEXTS_A_PAPER = 10
 CLASSES = {
-    "field": ("Biology", "Chemistry", "Computer Science", "Mathematics", "Medicine", "Physics"),
+    "field": (
+        "Biology",
+        "Chemistry",
+        "Computer Science",
+        "Mathematics",
+        "Medicine",
+        "Physics",
+    ),
     "year_group": ("1996-2000", "2001-2005", "2006-2010", "2011-2015", "2016-2020"),
     "citation_group": tuple(map(str, range(10))),
     "length_class": ("short", "medium", "long"),
@@ -56,14 +63,31 @@ def main() -> None:
         for run in ("run.jsonl", "run.trec"):
             size = (folder / run).stat().st_size / 1e6
             print(f"{run}, {size:,.0f} MB")
-            inputs = ["citation-recommendation", "--gold", str(folder / "gold"), "--run", str(folder / run)]
+            inputs = [
+                "citation-recommendation",
+                "--gold",
+                str(folder / "gold"),
+                "--run",
+                str(folder / run),
+            ]
             scorer = [sys.executable, "-m", "scoring"]
             measured("check", [*scorer, "check", *inputs])
             plain = ["--intervals", "0", "--json"]
-            print_scores(measured("score and break down", [*scorer, "score", *inputs, *plain]))
-            measured("with 1,000 resamples", [*scorer, "score", *inputs, "--method", "percentile", "--json"])
+            print_scores(
+                measured("score and break down", [*scorer, "score", *inputs, *plain])
+            )
+            measured(
+                "with 1,000 resamples",
+                [*scorer, "score", *inputs, "--method", "percentile", "--json"],
+            )
         if not given.without_peer:
-            peer = [sys.executable, "-c", PEER, str(folder / "qrels"), str(folder / "run.trec")]
+            peer = [
+                sys.executable,
+                "-c",
+                PEER,
+                str(folder / "qrels"),
+                str(folder / "run.trec"),
+            ]
             print(measured("ir_measures, no classes", peer).strip())
 
 
@@ -82,7 +106,9 @@ def write_all(folder: Path, lists: int, depth: int) -> None:
     gold.mkdir()
     names = [f"W{number:07d}" for number in range(CANDIDATES)]
     with (gold / "references.jsonl").open("w") as file:
-        file.writelines(json.dumps({"paper_id": "p", "ref_id": name}) + "\n" for name in names)
+        file.writelines(
+            json.dumps({"paper_id": "p", "ref_id": name}) + "\n" for name in names
+        )
     with (
         (gold / "diagnostic.jsonl").open("w") as contexts,
         (folder / "run.jsonl").open("w") as run,
@@ -93,8 +119,14 @@ def write_all(folder: Path, lists: int, depth: int) -> None:
             paper = f"P{number // CONTEXTS_A_PAPER:06d}"
             context = f"{paper}_{number % CONTEXTS_A_PAPER:04d}"
             ranked = [names[place] for place in chance.sample(range(CANDIDATES), depth)]
-            cited = chance.choice(ranked) if chance.random() < FOUND else chance.choice(names)
-            classes = {dimension: chance.choice(own) for dimension, own in CLASSES.items()}
+            cited = (
+                chance.choice(ranked)
+                if chance.random() < FOUND
+                else chance.choice(names)
+            )
+            classes = {
+                dimension: chance.choice(own) for dimension, own in CLASSES.items()
+            }
             row = {"id": context, "citing_id": paper, "cited_id": cited, **classes}
             contexts.write(json.dumps(row) + "\n")
             run.write(json.dumps({"id": context, "ranked": ranked}) + "\n")
@@ -116,13 +148,18 @@ def measured(what: str, command: list[str]) -> str:
     if status:
         raise SystemExit(f"{what} ended with status {status}")
     busy = usage.ru_utime + usage.ru_stime
-    print(f"{what:<30} {seconds:8.1f} s, {busy:6.1f} s CPU {usage.ru_maxrss / 1024:8,.0f} MiB", flush=True)
+    print(
+        f"{what:<30} {seconds:8.1f} s, {busy:6.1f} s CPU {usage.ru_maxrss / 1024:8,.0f} MiB",
+        flush=True,
+    )
     return printed
 
 
 def print_scores(printed: str) -> None:
     scores = json.loads(printed)
-    print({name: round(metric["value"], 6) for name, metric in scores["metrics"].items()})
+    print(
+        {name: round(metric["value"], 6) for name, metric in scores["metrics"].items()}
+    )
 
 
 if __name__ == "__main__":

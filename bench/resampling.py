@@ -17,15 +17,27 @@ FEWER = 100
 
 
 def main() -> None:
-    measured = Measurements("resampling", "Intervals and paired tests", ("numpy", "scipy"))
+    measured = Measurements(
+        "resampling", "Intervals and paired tests", ("numpy", "scipy")
+    )
     rng = np.random.default_rng(0)
-    columns = Rouge("rouge_l_f1", "corrected", kind="l", part="f1", is_stemmed=False).columns
+    columns = Rouge(
+        "rouge_l_f1", "corrected", kind="l", part="f1", is_stemmed=False
+    ).columns
     metrics = [
-        Rouge(f"rouge_{column}", "corrected", kind=column[0], part=column[2:], is_stemmed=False)
+        Rouge(
+            f"rouge_{column}",
+            "corrected",
+            kind=column[0],
+            part=column[2:],
+            is_stemmed=False,
+        )
         for column in columns
     ]
     rows = np.column_stack([rng.random((INSTANCES, len(columns))), np.ones(INSTANCES)])
-    other = rows + np.column_stack([rng.normal(0, 0.05, (INSTANCES, len(columns))), np.zeros(INSTANCES)])
+    other = rows + np.column_stack(
+        [rng.normal(0, 0.05, (INSTANCES, len(columns))), np.zeros(INSTANCES)]
+    )
     intervals(measured, metrics, rows)
     tests(measured, metrics, rows, other)
     measured.keep()
@@ -47,7 +59,9 @@ def intervals(measured: Measurements, metrics: list[Rouge], rows: np.ndarray) ->
         for _ in range(RESAMPLES):
             rows[draws.integers(0, INSTANCES, INSTANCES)].mean(axis=0)
 
-    what = f"{len(metrics)} intervals of {INSTANCES:,} instances, {RESAMPLES:,} resamples"
+    what = (
+        f"{len(metrics)} intervals of {INSTANCES:,} instances, {RESAMPLES:,} resamples"
+    )
     measured.compare(
         what,
         lambda: resampler.intervals([(metric, rows) for metric in metrics]),
@@ -80,7 +94,9 @@ def intervals(measured: Measurements, metrics: list[Rouge], rows: np.ndarray) ->
     )
 
 
-def tests(measured: Measurements, metrics: list[Rouge], rows: np.ndarray, other: np.ndarray) -> None:
+def tests(
+    measured: Measurements, metrics: list[Rouge], rows: np.ndarray, other: np.ndarray
+) -> None:
     one = Paired(metrics[0], rows, other)
 
     def scipy() -> None:
@@ -103,7 +119,9 @@ def tests(measured: Measurements, metrics: list[Rouge], rows: np.ndarray, other:
     )
     measured.measure(
         f"{len(metrics)} metrics of two runs compared, {TRIALS:,} trials",
-        lambda: differences([Paired(metric, rows, other) for metric in metrics], trials=TRIALS, seed=0),
+        lambda: differences(
+            [Paired(metric, rows, other) for metric in metrics], trials=TRIALS, seed=0
+        ),
         repeats=3,
     )
 

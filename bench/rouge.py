@@ -20,10 +20,15 @@ Texts = tuple[list[str], list[str]]
 
 
 def main() -> None:
-    measured = Measurements("rouge", "ROUGE", ("rouge-score", "nltk", "rapidfuzz", "numpy"))
+    measured = Measurements(
+        "rouge", "ROUGE", ("rouge-score", "nltk", "rapidfuzz", "numpy")
+    )
     for words, count in SIZES:
         pairs = related_pairs(random.Random(words), count, words)
-        texts = [reference for reference, _ in pairs], [prediction for _, prediction in pairs]
+        texts = (
+            [reference for reference, _ in pairs],
+            [prediction for _, prediction in pairs],
+        )
         for is_stemmed in (False, True):
             for kinds in (("1", "2", "l"), ("1", "2", "l", "lsum")):
                 compare(measured, words, texts, kinds, is_stemmed=is_stemmed)
@@ -32,7 +37,12 @@ def main() -> None:
 
 
 def compare(
-    measured: Measurements, words: int, texts: Texts, kinds: tuple[str, ...], *, is_stemmed: bool
+    measured: Measurements,
+    words: int,
+    texts: Texts,
+    kinds: tuple[str, ...],
+    *,
+    is_stemmed: bool,
 ) -> None:
     package = RougeScorer([KINDS[kind] for kind in kinds], use_stemmer=is_stemmed)
 
@@ -52,21 +62,26 @@ def compare(
         wanted=WANTED[words, "lsum" in kinds],
     )
     again: Callable[[], object] = lambda: rouge(*texts, kinds, is_stemmed=is_stemmed)  # noqa: E731
-    measured.measure(f"{label}, a later run", again, note="gold and stems known from an earlier run")
+    measured.measure(
+        f"{label}, a later run", again, note="gold and stems known from an earlier run"
+    )
 
 
 def floor(measured: Measurements, words: int, texts: Texts) -> None:
     find = re.compile(r"[a-z0-9]+").findall
     both = [*texts[0], *texts[1]]
     measured.measure(
-        f"words alone, by regular expression, {words} words", lambda: [find(text.lower()) for text in both]
+        f"words alone, by regular expression, {words} words",
+        lambda: [find(text.lower()) for text in both],
     )
 
     def anew() -> None:
         forget()
         encoded(both)
 
-    measured.measure(f"words alone, as numbers, {words} words", anew, note="what the scorer does")
+    measured.measure(
+        f"words alone, as numbers, {words} words", anew, note="what the scorer does"
+    )
 
 
 if __name__ == "__main__":

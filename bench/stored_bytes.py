@@ -32,8 +32,14 @@ RULES = 2
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="of each task type")
-    parser.add_argument("--classes", type=int, default=4, help="at least so many in each dimension")
-    parser.add_argument("--database", default="", help="a PostgreSQL database without tables; else SQLite")
+    parser.add_argument(
+        "--classes", type=int, default=4, help="at least so many in each dimension"
+    )
+    parser.add_argument(
+        "--database",
+        default="",
+        help="a PostgreSQL database without tables; else SQLite",
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as folder:
         set_up(Path(folder), given.database)
@@ -44,12 +50,19 @@ def main() -> None:
             before = sizes()
             evaluations, numbers = seed(task_type, given.runs, given.classes)
             after = sizes()
-            own = {name: (size - before.get(name, 0)) / given.runs for name, size in after.items()}
+            own = {
+                name: (size - before.get(name, 0)) / given.runs
+                for name, size in after.items()
+            }
             totals.append(sum(own.values()))
             print(
                 f"{task_type.slug:<24} {totals[-1]:>8,.0f} bytes a run"
                 f" ({evaluations} rule sets, {numbers} numbers):"
-                + "".join(f"  {name} {size:,.0f}" for name, size in sorted(own.items()) if size >= 1)
+                + "".join(
+                    f"  {name} {size:,.0f}"
+                    for name, size in sorted(own.items())
+                    if size >= 1
+                )
             )
         print(f"{'all types':<24} {sum(totals) / len(totals):>8,.0f} bytes a run")
 
@@ -79,7 +92,11 @@ def sizes() -> dict[str, int]:
 
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            tables = [name for name in connection.introspection.table_names() if name.startswith(OURS)]
+            tables = [
+                name
+                for name in connection.introspection.table_names()
+                if name.startswith(OURS)
+            ]
             found = {}
             for name in tables:
                 cursor.execute(f"VACUUM FULL {name}")
@@ -104,10 +121,18 @@ def seed(task_type: Any, runs: int, classes: int) -> tuple[int, int]:
     results = [scored(task_type, rules) for rules in list(task_type.rules)[:RULES]]
     season = Season.objects.create(slug=task_type.slug, title="Bench")
     task = Task.objects.create(
-        season=season, slug="task", title="Task", type=task_type.slug, rules=list(task_type.rules)[:RULES]
+        season=season,
+        slug="task",
+        title="Task",
+        type=task_type.slug,
+        rules=list(task_type.rules)[:RULES],
     )
     phase = Phase.objects.create(
-        task=task, slug="phase", title="Phase", opens=now, closes=now + dt.timedelta(days=9)
+        task=task,
+        slug="phase",
+        title="Phase",
+        opens=now,
+        closes=now + dt.timedelta(days=9),
     )
     facts = {"instances": 600, "file": "f", "index": "i", "public": "p", "reason": "r"}
     gold = Gold.objects.create(
@@ -122,7 +147,10 @@ def seed(task_type: Any, runs: int, classes: int) -> tuple[int, int]:
             file=f"{task_type.slug}/{number}/run.jsonl", sha256=sha256, size=100_000, status="scored",
             submitted_at=now + dt.timedelta(seconds=number),
         )  # fmt: skip
-        numbers = sum(record(submission, gold, drawn(result, classes, chance), chance) for result in results)
+        numbers = sum(
+            record(submission, gold, drawn(result, classes, chance), chance)
+            for result in results
+        )
     return len(results), numbers
 
 
@@ -142,17 +170,26 @@ def scored(task_type: Any, rules: str) -> dict[str, Any]:
             run=next(path for path in own.iterdir() if path.name.startswith("run")),
             rules=rules,
             options=task_type.checked_options(
-                {name: value.replace("{sample}", str(own)) for name, value in options.items()}
+                {
+                    name: value.replace("{sample}", str(own))
+                    for name, value in options.items()
+                }
             ),
         )
     )
 
 
-def drawn(result: dict[str, Any], classes: int, chance: random.Random) -> dict[str, Any]:
+def drawn(
+    result: dict[str, Any], classes: int, chance: random.Random
+) -> dict[str, Any]:
     """The same with numbers of chance and at least so many classes in each dimension."""
     result = copy.deepcopy(result)
     for said in result["metrics"].values():
-        said["value"], said["low"], said["high"] = chance.random(), chance.random(), chance.random()
+        said["value"], said["low"], said["high"] = (
+            chance.random(),
+            chance.random(),
+            chance.random(),
+        )
     for dimension, own in result["breakdowns"].items():
         first = next(iter(own.values()))
         for place in range(classes - len(own)):
@@ -163,7 +200,9 @@ def drawn(result: dict[str, Any], classes: int, chance: random.Random) -> dict[s
     return result
 
 
-def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Random) -> int:
+def record(
+    submission: Any, gold: Any, result: dict[str, Any], chance: random.Random
+) -> int:
     """As a worker does, with the intervals of the classes; returns how many numbers that is."""
     from django.db import connection, transaction
     from django.utils import timezone
@@ -190,7 +229,11 @@ def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Ra
         for dimension, own in result["breakdowns"].items()
     }
     compare_board.keep_intervals(evaluation, ends)
-    by_class = sum(len(metrics) for own in result["breakdowns"].values() for metrics in own.values())
+    by_class = sum(
+        len(metrics)
+        for own in result["breakdowns"].values()
+        for metrics in own.values()
+    )
     return len(result["metrics"]) + by_class
 
 

@@ -43,7 +43,9 @@ DEFAULTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--rest", type=float, default=0, help="seconds between a score and the next run")
+    parser.add_argument(
+        "--rest", type=float, default=0, help="seconds between a score and the next run"
+    )
     parser.add_argument("--data", type=Path, help="a data folder with the demo season")
     given = parser.parse_args()
     kept = {"MIGRATED": str(given.data / "citeboard.sqlite3")} if given.data else {}
@@ -51,7 +53,9 @@ def main() -> None:
     if given.data:
         # The database is there already, and open.
         database = shutil.ignore_patterns("citeboard.sqlite3*")
-        shutil.copytree(given.data, folder / "data", dirs_exist_ok=True, ignore=database)
+        shutil.copytree(
+            given.data, folder / "data", dirs_exist_ok=True, ignore=database
+        )
     from django.core.management import call_command
 
     from citeboard.demo.prepare import begin_demo, finish_demo
@@ -73,20 +77,29 @@ def main() -> None:
         wait_until_idle()
         offline += [reference(phase, path) for _ in range(REFERENCES)]
         queued, computed, every = from_the_database([run for run, _, _ in runs])
-    print(f"{given.runs} runs of {phase}, {phase.task.rules}, {given.rest:g} s between a score and the next:")
+    print(
+        f"{given.runs} runs of {phase}, {phase.task.rules}, {given.rest:g} s between a score and the next:"
+    )
     show("scored", [scored for _, _, scored in runs])
     show("  upload answered", [answered for _, answered, _ in runs])
     show("  from stored to claimed", queued)
     show("  from claimed to scored", computed)
     show("scored under every rule set", every)
     show("offline scorer, one process", offline)
-    medians = (statistics.median(values) for values in ([scored for *_, scored in runs], offline))
-    print(f"upload to score takes {next(medians) / next(medians):.2f} times the offline scorer's process")
+    medians = (
+        statistics.median(values)
+        for values in ([scored for *_, scored in runs], offline)
+    )
+    print(
+        f"upload to score takes {next(medians) / next(medians):.2f} times the offline scorer's process"
+    )
 
 
 def show(what: str, seconds: Sequence[float]) -> None:
     p95 = statistics.quantiles(seconds, n=20, method="inclusive")[-1]
-    print(f"{what:<28} median {statistics.median(seconds):.3f} s, p95 {p95:.3f}, most {max(seconds):.3f}")
+    print(
+        f"{what:<28} median {statistics.median(seconds):.3f} s, p95 {p95:.3f}, most {max(seconds):.3f}"
+    )
 
 
 class Sender:
@@ -109,7 +122,11 @@ class Sender:
         return run["id"], answered, time.monotonic() - began
 
     def _asked(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
     ) -> Any:
         self._connection.request(method, path, body, {**self._token, **(headers or {})})
         answer = self._connection.getresponse()
@@ -130,7 +147,9 @@ def wait_until_idle() -> None:
         time.sleep(0.2)
 
 
-def from_the_database(runs: Sequence[int]) -> tuple[list[float], list[float], list[float]]:
+def from_the_database(
+    runs: Sequence[int],
+) -> tuple[list[float], list[float], list[float]]:
     from tasks.models import Job, Submission
 
     queued, computed, every = [], [], []
@@ -138,7 +157,9 @@ def from_the_database(runs: Sequence[int]) -> tuple[list[float], list[float], li
         jobs = list(Job.objects.filter(submission=run).order_by("pk"))
         queued.append((jobs[0].started_at - jobs[0].created_at).total_seconds())
         computed.append((jobs[0].finished_at - jobs[0].started_at).total_seconds())
-        every.append((max(job.finished_at for job in jobs) - run.submitted_at).total_seconds())
+        every.append(
+            (max(job.finished_at for job in jobs) - run.submitted_at).total_seconds()
+        )
     return queued, computed, every
 
 
@@ -151,7 +172,17 @@ def reference(phase: Any, run: Path) -> float:
     options = [f"--option={name}={value}" for name, value in task.options.items()]
     rules = [f"--rules={name}" for name in task.rules]
     files = [f"--gold={gold_copy(Gold.objects.current(phase))}", f"--run={run}"]
-    command = [sys.executable, "-m", "scoring", "score", task.type, *files, *rules, *options, "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "scoring",
+        "score",
+        task.type,
+        *files,
+        *rules,
+        *options,
+        "--json",
+    ]
     own = {**os.environ, "PYTHONPATH": f"{ROOT}/platform:{ROOT}"}
     began = time.monotonic()
     subprocess.run(command, cwd=ROOT, env=own, check=True, stdout=subprocess.DEVNULL)

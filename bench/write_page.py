@@ -22,7 +22,8 @@ HTTP = "## Pages over HTTP"
 
 def main() -> None:
     kept = {
-        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(RESULTS.glob("*.json"))
     }
     over_http = HTTP + PAGE.read_text(encoding="utf-8").partition(HTTP)[2]
     parts = [HEAD, *(section(name, own) for name, own in kept.items()), over_http]
@@ -31,8 +32,14 @@ def main() -> None:
 
 
 def section(name: str, kept: dict[str, Any]) -> str:
-    rows = [row for row in kept["rows"] if len(kept["rows"]) <= MAX_ROWS or row["reference"] is not None]
-    named = ", ".join(f"{package} {version}" for package, version in kept["versions"].items())
+    rows = [
+        row
+        for row in kept["rows"]
+        if len(kept["rows"]) <= MAX_ROWS or row["reference"] is not None
+    ]
+    named = ", ".join(
+        f"{package} {version}" for package, version in kept["versions"].items()
+    )
     lines = [
         f"## {kept['title']}",
         "",
@@ -47,7 +54,11 @@ def section(name: str, kept: dict[str, Any]) -> str:
 
 
 def line(row: dict[str, Any]) -> str:
-    reference = f"{row['against']} {shown(row['reference'])}" if row["reference"] is not None else ""
+    reference = (
+        f"{row['against']} {shown(row['reference'])}"
+        if row["reference"] is not None
+        else ""
+    )
     note = f"{'; ' if reference and row['note'] else ''}{row['note']}"
     ratio = f"{row['ratio']:.3g}×" if row["ratio"] is not None else ""
     wanted = f"{row['wanted']:.3g}×" if row["wanted"] is not None else ""

@@ -20,7 +20,15 @@ from scoring.offline.arguments import add_declared, say
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
 from scoring.tools.commands import add_commands as add_tools
-from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type, task_types
+from tasks.types import (
+    InputRefused,
+    OptionRefused,
+    Problem,
+    TaskType,
+    UnknownTaskType,
+    task_type,
+    task_types,
+)
 from tasks.types.base import given_options
 from tasks.types.problems import Pending, Unavailable, capped, lacking_package
 from tasks.types.references import referenced
@@ -54,7 +62,13 @@ UNAVAILABLE = 6
 #: What a shell says of programs that a signal has ended: 128 and the signal's number.
 INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
 #: What is wrong with a path that a command is given to read or to write.
-PATH_FAULTS = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+PATH_FAULTS = (
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 EXIT_CODES = """exit codes:
   0    done
   1    a run has no scores (follow, scores); something in an archive differs (verify);
@@ -69,12 +83,19 @@ EXIT_CODES = """exit codes:
 """
 
 
-def main(arguments: Sequence[str] | None = None, *, next_step: Callable[[], object] = lambda: None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    next_step: Callable[[], object] = lambda: None,
+) -> int:
     """``next_step`` is called before each rule set but the first that a run is scored under."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in MOVED:
         if "--progress" not in words:
-            print(f"python -m scoring: “{words[0]}” is called “papers {words[0]}” now", file=sys.stderr)
+            print(
+                f"python -m scoring: “{words[0]}” is called “papers {words[0]}” now",
+                file=sys.stderr,
+            )
         words.insert(0, "papers")
     if TRUST in words:
         from scoring.metrics.own import trusted
@@ -109,7 +130,10 @@ def _exit_code(given: argparse.Namespace) -> int:
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
             raise  # A site's worker gives no paths that could be wrong: it tries again.
-        report([Problem(file=str(fault.filename), message=str(fault.strerror).lower())], as_objects=False)
+        report(
+            [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
+            as_objects=False,
+        )
     except ModuleNotFoundError as missing:
         return stopped(lacking_package(missing.name or ""), code=UNAVAILABLE)
     return USAGE_FAULT
@@ -117,7 +141,12 @@ def _exit_code(given: argparse.Namespace) -> int:
 
 def lacking(missing: Unavailable, *, as_objects: bool, **facts: str) -> int:
     if as_objects and isinstance(missing, Pending):
-        print(scorer.as_json({"pending": missing.pending, "pairs": missing.pairs, **facts}), file=sys.stderr)
+        print(
+            scorer.as_json(
+                {"pending": missing.pending, "pairs": missing.pairs, **facts}
+            ),
+            file=sys.stderr,
+        )
         return UNAVAILABLE
     return stopped(": ".join([*facts.values(), str(missing)]), code=UNAVAILABLE)
 
@@ -136,12 +165,19 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     version = f"citeboard {terminal.installed_version()}"
-    top.add_argument("--version", action="version", version=version, help="print the version")
+    top.add_argument(
+        "--version", action="version", version=version, help="print the version"
+    )
     trusting = "run the measures.py that a task brings, with all that you may do"
     top.add_argument(TRUST, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     names = {**vars(offline), **globals(), "METHODS": METHODS}
-    add_declared(commands, Path(__file__).parent / "offline" / "commands.toml", names, options_of=options_of)
+    add_declared(
+        commands,
+        Path(__file__).parent / "offline" / "commands.toml",
+        names,
+        options_of=options_of,
+    )
     add_tools(commands, options_of)
     reproducing = "reproduce the five papers; `papers --help` lists the commands"
     papers = commands.add_parser("papers", help=reproducing)
@@ -161,8 +197,13 @@ def whole_number(text: str) -> int:
 
 def list_types(given: argparse.Namespace) -> int:
     kinds = task_types().values()
-    lines = (f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}" for kind in kinds)
-    return say(given, scorer.as_json([scorer.described(kind) for kind in kinds]), *lines)
+    lines = (
+        f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}"
+        for kind in kinds
+    )
+    return say(
+        given, scorer.as_json([scorer.described(kind) for kind in kinds]), *lines
+    )
 
 
 def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
@@ -180,22 +221,36 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 def check_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
     # Metrics need packages that a check of the type's own options does without.
-    options = chosen.checked_options(given_options(given.option), builds=bool(given.option))
+    options = chosen.checked_options(
+        given_options(given.option), builds=bool(given.option)
+    )
     asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
     with progress_of(given) as progress:
         result = scorer.check(chosen, given.run, options, **asked, progress=progress)
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
-    lines = [*terminal.problem_lines(first, sys.stdout), *([f"and {more} more warnings"] if more else [])]
-    count = f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-    return say(given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}")
+    lines = [
+        *terminal.problem_lines(first, sys.stdout),
+        *([f"and {more} more warnings"] if more else []),
+    ]
+    count = (
+        f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
+        if warnings
+        else ""
+    )
+    return say(
+        given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}"
+    )
 
 
 def score_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
     options = options_of(chosen, given.option)
     named = given.rules or [None]
-    written = (_one_each(option, getattr(given, option), len(named)) for option in ("statistics", "pending"))
+    written = (
+        _one_each(option, getattr(given, option), len(named))
+        for option in ("statistics", "pending")
+    )
     scorings = [
         scorer.Scoring(
             task_type=chosen,
@@ -205,30 +260,43 @@ def score_run(given: argparse.Namespace) -> int:
             statistics=statistics,
             pending=pending,
             part=part_of(given),
-            **{name: getattr(given, name) for name in ("gold", "run", "run_name", "seed", "method")},
+            **{
+                name: getattr(given, name)
+                for name in ("gold", "run", "run_name", "seed", "method")
+            },
         )
         for name, statistics, pending in zip(named, *written, strict=True)
     ]
     if len(scorings) > 1:
         return score_under_each(scorings, given)
     with progress_of(given) as progress:
-        scores = scorer.score_read(scorings[0], scorer.read_scored(scorings[0], progress), progress)
+        scores = scorer.score_read(
+            scorings[0], scorer.read_scored(scorings[0], progress), progress
+        )
     print_scores(scores, given)
     return 0
 
 
-def _one_each(option: str, paths: Sequence[Path] | None, count: int) -> Sequence[Path | None]:
+def _one_each(
+    option: str, paths: Sequence[Path] | None, count: int
+) -> Sequence[Path | None]:
     if paths and len(paths) != count:
-        raise OptionRefused(f"--{option} is given {len(paths)} times and --rules {count} times")
+        raise OptionRefused(
+            f"--{option} is given {len(paths)} times and --rules {count} times"
+        )
     return paths or [None] * count
 
 
-def score_under_each(scorings: Sequence[scorer.Scoring], given: argparse.Namespace) -> int:
+def score_under_each(
+    scorings: Sequence[scorer.Scoring], given: argparse.Namespace
+) -> int:
     """A list of a line for each rule set, as soon as it is scored; one that lacks a model is not in it."""
     code, is_first = 0, True
     with progress_of(given) as progress:
         read = scorer.read_scored(scorings[0], progress)
-        shares = [0.4 + 0.6 * place / len(scorings) for place in range(len(scorings) + 1)]
+        shares = [
+            0.4 + 0.6 * place / len(scorings) for place in range(len(scorings) + 1)
+        ]
         if given.json:
             print("[")
         for scoring, share in zip(scorings, pairwise(shares), strict=True):
@@ -252,23 +320,32 @@ def score_under_each(scorings: Sequence[scorer.Scoring], given: argparse.Namespa
 
 def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
     say(given, scorer.as_json(scores), *terminal.score_lines(scores["metrics"]))
-    problems = [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
+    problems = (
+        [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
+    )
     for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 
 
 def compare_runs(given: argparse.Namespace) -> int:
     if len(given.run) != 2:
-        raise OptionRefused(f"two runs are compared, {len(given.run)} given: --run A --run B")
+        raise OptionRefused(
+            f"two runs are compared, {len(given.run)} given: --run A --run B"
+        )
     from scoring.offline.compare import compare, read_runs
 
     chosen = task_type(given.type)
     rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
-    read = read_runs(chosen, given.gold, given.run, rules=rules, options=options, part=part_of(given))
+    read = read_runs(
+        chosen, given.gold, given.run, rules=rules, options=options, part=part_of(given)
+    )
     result = compare(read, trials=given.tests, seed=given.seed)
     lines = []
     for name, metric in result["metrics"].items():
-        parts = (terminal.shown(metric[part], infinite=False) for part in ("a", "b", "difference", "p"))
+        parts = (
+            terminal.shown(metric[part], infinite=False)
+            for part in ("a", "b", "difference", "p")
+        )
         a, b, difference, p = parts
         lines.append(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
         lines.append(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
@@ -280,7 +357,9 @@ def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
     """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
     if given.progress:
         as_json = scorer.as_json
-        yield lambda step, done: print(as_json({"step": step, "done": done}), file=sys.stderr, flush=True)
+        yield lambda step, done: print(
+            as_json({"step": step, "done": done}), file=sys.stderr, flush=True
+        )
     elif terminal.is_terminal(sys.stderr):
         with terminal.bar(given.type, 1.0) as at:
             yield lambda step, done: at(done)
@@ -294,7 +373,10 @@ def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
     for line in objects if as_objects else terminal.problem_lines(first, sys.stderr):
         print(line, file=sys.stderr)
     if more:
-        print(json.dumps({"more": more}) if as_objects else f"and {more} more problems", file=sys.stderr)
+        print(
+            json.dumps({"more": more}) if as_objects else f"and {more} more problems",
+            file=sys.stderr,
+        )
 
 
 def run() -> NoReturn:

@@ -22,7 +22,15 @@ class ScoreInline(PartsInline):
 
 @admin.register(Evaluation)
 class EvaluationAdmin(FactsAdmin):
-    list_display = ["submission", "phase", "team", "rules", "gold", "rank_value", "created_at"]
+    list_display = [
+        "submission",
+        "phase",
+        "team",
+        "rules",
+        "gold",
+        "rank_value",
+        "created_at",
+    ]
     list_filter = ["phase__task__season"]
     list_select_related = ["submission", "phase", "team", "gold__task"]
     search_fields = ["submission__system", "team__name", "run_sha256"]
@@ -44,7 +52,9 @@ class PartOfPaperAdmin(FactsAdmin):
     """Goes with its paper, and not otherwise."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.resolver_match is not None and "paper" in str(request.resolver_match.url_name)
+        return request.resolver_match is not None and "paper" in str(
+            request.resolver_match.url_name
+        )
 
 
 @admin.register(ReportedTable)
@@ -55,7 +65,15 @@ class ReportedTableAdmin(PartOfPaperAdmin):
 
 @admin.register(Reported)
 class ReportedAdmin(PartOfPaperAdmin):
-    list_display = ["table", "line", "system", "metric", "printed", "suspect", "is_inconsistent"]
+    list_display = [
+        "table",
+        "line",
+        "system",
+        "metric",
+        "printed",
+        "suspect",
+        "is_inconsistent",
+    ]
     list_filter = ["table__paper", "is_inconsistent"]
     list_select_related = ["table__paper"]
     search_fields = ["system", "key"]

@@ -15,7 +15,9 @@ class ScoringConfig(AppConfig):
         from tasks.types.declared.own_measures import use
         from tasks.types.references import lazy
 
-        request_started.connect(_without_names, dispatch_uid="scoring.results.board.formatting")
+        request_started.connect(
+            _without_names, dispatch_uid="scoring.results.board.formatting"
+        )
         use(lazy("scoring.worker.declaring", "compute"))
         post_spawn.connect(_prepare_worker, dispatch_uid="scoring.worker.score")
 

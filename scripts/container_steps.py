@@ -20,7 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.dockerfile import Ignored, Stage, Step, declared_folders, needed_for, stages_of, steps_of
+from scripts.dockerfile import (
+    Ignored,
+    Stage,
+    Step,
+    declared_folders,
+    needed_for,
+    stages_of,
+    steps_of,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 IS_ROOT = os.geteuid() == 0
@@ -29,7 +37,13 @@ START = 60  # seconds until the started site must answer
 STOP = 30  # seconds until a stopped site must be gone
 
 # What an engine hands into a build: how to reach the package index, and nothing about this project.
-PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+PASSED_ON = (
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+)
 
 
 def say(words: str) -> None:
@@ -41,7 +55,11 @@ def readable_python(wanted: str) -> str:
     folders = ["/usr/local/bin", "/usr/bin", *os.environ["PATH"].split(os.pathsep)]
     for folder in folders:
         real = Path(folder, f"python{wanted}").resolve()
-        open_to_all = all(part.stat().st_mode & 0o001 for part in (real, *real.parents) if part.exists())
+        open_to_all = all(
+            part.stat().st_mode & 0o001
+            for part in (real, *real.parents)
+            if part.exists()
+        )
         if real.is_file() and open_to_all and _makes_environments(real):
             return str(real)
     say(f"no python{wanted} that every user may run; {sys.executable} stands in for it")
@@ -50,7 +68,9 @@ def readable_python(wanted: str) -> str:
 
 def _makes_environments(python: Path) -> bool:
     return (
-        subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode
+        subprocess.run(
+            [python, "-c", "import venv, ensurepip"], capture_output=True, check=False
+        ).returncode
         == 0
     )
 
@@ -96,7 +116,9 @@ class Build:
         say(f"FROM {stage.base} AS {stage.name}")
         if self.stage:
             folder = self.image.rename(self.top / f"stage-{self.stage}")
-            self.stages[self.stage] = Laid(folder, self.environment, self.workdir, self.user, self.kept)
+            self.stages[self.stage] = Laid(
+                folder, self.environment, self.workdir, self.user, self.kept
+            )
         self.stage = stage.name
         self.image.mkdir()
         if stage.base in self.stages:
@@ -114,10 +136,19 @@ class Build:
         self._lay_base(image.removeprefix("python:").removesuffix("-slim"))
         path = f"{self.base}:/usr/local/bin:/usr/bin:/bin"
         self.environment = {"PATH": path, "HOME": str(self.base), "LANG": "C.UTF-8"}
-        self.environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        self.environment |= {n: os.environ[n] for p in PASSED_ON for n in (p, p.upper()) if n in os.environ}
+        self.environment |= {
+            name: value for name, value in os.environ.items() if name.startswith("PIP_")
+        }
+        self.environment |= {
+            n: os.environ[n]
+            for p in PASSED_ON
+            for n in (p, p.upper())
+            if n in os.environ
+        }
         # The cache mount of the real build: what this machine's pip has fetched before.
-        self.environment.setdefault("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))
+        self.environment.setdefault(
+            "PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip")
+        )
         self.workdir, self.user, self.kept = self.image, None, {}
 
     def _lay_base(self, version: str) -> None:
@@ -126,13 +157,17 @@ class Build:
         self.base.mkdir()
         (self.base / "python").symlink_to(readable_python(version))
         if not IS_ROOT:
-            say("not run by root: nothing changes hands, and the site runs as this user")
+            say(
+                "not run by root: nothing changes hands, and the site runs as this user"
+            )
             shim = self.base / "chown"
             shim.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
             shim.chmod(0o755)
 
     def on_env(self, step: Step) -> None:
-        self.environment |= {name: self.placed(value) for name, value in step.pairs().items()}
+        self.environment |= {
+            name: self.placed(value) for name, value in step.pairs().items()
+        }
 
     def on_workdir(self, step: Step) -> None:
         self.workdir = Path(self.placed(step.rest))
@@ -145,19 +180,31 @@ class Build:
         if step.rest.startswith("apt-get "):
             say("packages of the system are not installed here")
             return
-        subprocess.run(["/bin/sh", "-c", self.placed(step.rest)], check=True, **self.child())
+        subprocess.run(
+            ["/bin/sh", "-c", self.placed(step.rest)], check=True, **self.child()
+        )
 
     def on_copy(self, step: Step) -> None:
         *sources, target = step.rest.split()
         stage = step.flags.get("from")
-        to = Path(self.placed(target)) if target.startswith("/") else self.workdir / target
+        to = (
+            Path(self.placed(target))
+            if target.startswith("/")
+            else self.workdir / target
+        )
         for source in sources:
-            origin = self.stages[stage].folder / source.lstrip("/") if stage else ROOT / source
+            origin = (
+                self.stages[stage].folder / source.lstrip("/")
+                if stage
+                else ROOT / source
+            )
             ignored = None if stage else self._names_ignored
             if not stage and self.ignored(Path(source)):
                 raise FileNotFoundError(f".dockerignore keeps {source} from the image")
             if origin.is_dir():
-                shutil.copytree(origin, to, symlinks=True, dirs_exist_ok=True, ignore=ignored)
+                shutil.copytree(
+                    origin, to, symlinks=True, dirs_exist_ok=True, ignore=ignored
+                )
             else:
                 place = to / origin.name if target.endswith("/") else to
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -178,7 +225,10 @@ class Build:
 
     def child(self, **more: str) -> dict[str, Any]:
         """How a process of the image is started: its folder, its environment, its user."""
-        options: dict[str, Any] = {"cwd": self.workdir, "env": {**self.environment, **more}}
+        options: dict[str, Any] = {
+            "cwd": self.workdir,
+            "env": {**self.environment, **more},
+        }
         if self.user and IS_ROOT:
             options |= {"user": self.user[0], "group": self.user[1], "extra_groups": []}
         return options
@@ -194,7 +244,9 @@ def free_port() -> int:
 def started(build: Build, port: int) -> Iterator[subprocess.Popen[bytes]]:
     command = build.kept["ENTRYPOINT"].command() + build.kept["CMD"].command()
     process = subprocess.Popen(
-        [build.placed(word) for word in command], start_new_session=True, **build.child(PORT=str(port))
+        [build.placed(word) for word in command],
+        start_new_session=True,
+        **build.child(PORT=str(port)),
     )
     try:
         yield process
@@ -204,17 +256,25 @@ def started(build: Build, port: int) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def wait_until_healthy(build: Build, process: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_healthy(
+    build: Build, process: subprocess.Popen[bytes], port: int
+) -> None:
     check = [build.placed(word) for word in build.kept["HEALTHCHECK"].command()]
     end = time.monotonic() + START
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise RuntimeError(f"the site ended by itself with exit code {process.returncode}")
-        asked = subprocess.run(check, capture_output=True, check=False, **build.child(PORT=str(port)))
+            raise RuntimeError(
+                f"the site ended by itself with exit code {process.returncode}"
+            )
+        asked = subprocess.run(
+            check, capture_output=True, check=False, **build.child(PORT=str(port))
+        )
         if asked.returncode == 0:
             return
         time.sleep(0.5)
-    raise RuntimeError(f"the health check did not pass in {START} s: {asked.stderr.decode().strip()}")
+    raise RuntimeError(
+        f"the health check did not pass in {START} s: {asked.stderr.decode().strip()}"
+    )
 
 
 def prove_user(build: Build, process: subprocess.Popen[bytes]) -> None:
@@ -230,7 +290,8 @@ def prove_user(build: Build, process: subprocess.Popen[bytes]) -> None:
     outside = [
         path
         for path in build.image.rglob("*")
-        if path.lstat().st_uid == owner and not any(path.is_relative_to(volume) for volume in volumes)
+        if path.lstat().st_uid == owner
+        and not any(path.is_relative_to(volume) for volume in volumes)
     ]
     if outside:
         raise RuntimeError(f"the site's user owns {outside[0]}, which is code")
@@ -242,7 +303,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(STOP)
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"the site did not stop within {STOP} s of being asked to") from None
+        raise RuntimeError(
+            f"the site did not stop within {STOP} s of being asked to"
+        ) from None
 
 
 def main() -> None:
@@ -262,10 +325,17 @@ def main() -> None:
                 say("the health check passes")
                 prove_user(build, process)
                 stop(process)
-        except (OSError, RuntimeError, ValueError, subprocess.CalledProcessError) as reason:
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+            subprocess.CalledProcessError,
+        ) as reason:
             sys.exit(f"container: {reason}")
     seconds = time.monotonic() - begun
-    say(f"every step of the target {TARGET} was performed in {seconds:.0f} s; no image was built")
+    say(
+        f"every step of the target {TARGET} was performed in {seconds:.0f} s; no image was built"
+    )
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ class Stage:
     @property
     def sources(self) -> set[str]:
         """The stages that must be there before."""
-        return {self.base} | {step.flags["from"] for step in self.steps if "from" in step.flags}
+        return {self.base} | {
+            step.flags["from"] for step in self.steps if "from" in step.flags
+        }
 
 
 def stages_of(steps: Sequence[Step]) -> dict[str, Stage]:
@@ -111,7 +113,12 @@ def needed_for(target: str, stages: Mapping[str, Stage]) -> list[Stage]:
 
 def declared_folders(steps: Sequence[Step]) -> list[str]:
     """The folders of the image that the steps work in, the longest first."""
-    folders = {folder for step in steps if step.word in ("WORKDIR", "VOLUME") for folder in step.rest.split()}
+    folders = {
+        folder
+        for step in steps
+        if step.word in ("WORKDIR", "VOLUME")
+        for folder in step.rest.split()
+    }
     return sorted(folders, key=len, reverse=True)
 
 
@@ -135,6 +142,10 @@ class Ignored:
         # A rule for a folder holds for all that is in it.
         above = [path, *path.parents][:-1]
         if pattern.startswith("**/"):
-            return any(fnmatch(part.name, pattern.removeprefix("**/")) for part in above)
+            return any(
+                fnmatch(part.name, pattern.removeprefix("**/")) for part in above
+            )
         depth = pattern.count("/") + 1
-        return any(fnmatch(str(part), pattern) for part in above if len(part.parts) == depth)
+        return any(
+            fnmatch(str(part), pattern) for part in above if len(part.parts) == depth
+        )

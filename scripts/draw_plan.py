@@ -62,7 +62,10 @@ def rooms(root: Path) -> Graph:
             continue
         found = {other for name in others if (other := room_of(name)) is not None}
         graph.setdefault(room, set()).update(found - {room})
-    return {room: {other for other in others if other in graph} for room, others in graph.items()}
+    return {
+        room: {other for other in others if other in graph}
+        for room, others in graph.items()
+    }
 
 
 def reduced(graph: Graph) -> Graph:
@@ -75,7 +78,11 @@ def reduced(graph: Graph) -> Graph:
         return reach[room]
 
     return {
-        room: {other for other in others if not any(other in reached(via) for via in others - {other})}
+        room: {
+            other
+            for other in others
+            if not any(other in reached(via) for via in others - {other})
+        }
         for room, others in graph.items()
     }
 

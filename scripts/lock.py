@@ -16,7 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = ("requirements-dev.txt", "requirements-dev.lock")
-LOCKS = {"requirements-site.txt": "requirements-site.lock", "requirements.txt": "requirements.lock"}
+LOCKS = {
+    "requirements-site.txt": "requirements-site.lock",
+    "requirements.txt": "requirements.lock",
+}
 OF_TORCH = re.compile(r"^(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
 PYTHON = "3.11"
 COMPILE = (
@@ -44,13 +47,20 @@ def without_torch(lock: str) -> str:
 
 def main() -> None:
     hashed = ("--generate-hashes", "--constraint", TESTED[1])
-    for source, target, more in [(*TESTED, ()), *((*files, hashed) for files in LOCKS.items())]:
+    for source, target, more in [
+        (*TESTED, ()),
+        *((*files, hashed) for files in LOCKS.items()),
+    ]:
         words = [sys.executable, *COMPILE, *more, source, "--output-file", target]
         subprocess.run(words, cwd=ROOT, check=True)
         path = ROOT / target
         head = f"# Made of {source} by `make lock`; not to be edited.\n"
-        path.write_text(head + without_torch(path.read_text(encoding="utf-8")), encoding="utf-8")
-        print(f"{target}: {len(entries(path.read_text(encoding='utf-8'))) - 1} packages")
+        path.write_text(
+            head + without_torch(path.read_text(encoding="utf-8")), encoding="utf-8"
+        )
+        print(
+            f"{target}: {len(entries(path.read_text(encoding='utf-8'))) - 1} packages"
+        )
 
 
 if __name__ == "__main__":

@@ -47,12 +47,16 @@ def pack(site: Path, target: Path) -> None:
         for name in KEPT:
             writer.add(site / name, name, filter=without_owner)
     reader = [sys.executable, str(UPGRADE / "read_numbers.py"), str(site)]
-    numbers = json.loads(subprocess.run(reader, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    numbers = json.loads(
+        subprocess.run(reader, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
     target.mkdir()
     shutil.copy(archive, target)
     with lzma.open(target / "numbers.json.xz", "wt", encoding="utf-8") as file:
         json.dump(numbers, file, ensure_ascii=False)
-    print(f"{target.relative_to(ROOT)}: {len(numbers['boards'])} boards, {len(numbers['runs'])} runs")
+    print(
+        f"{target.relative_to(ROOT)}: {len(numbers['boards'])} boards, {len(numbers['runs'])} runs"
+    )
 
 
 def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -98,7 +102,9 @@ def compare(phase: int, rules: str) -> None:
 def add_migrations() -> None:
     path = UPGRADE / "migrations.json"
     known = json.loads(path.read_text()) if path.exists() else {}
-    for migration in sorted([*ROOT.glob("*/migrations/0*.py"), *ROOT.glob("platform/*/*/migrations/0*.py")]):
+    for migration in sorted(
+        [*ROOT.glob("*/migrations/0*.py"), *ROOT.glob("platform/*/*/migrations/0*.py")]
+    ):
         digest = hashlib.sha256(migration.read_bytes()).hexdigest()
         known.setdefault(migration.relative_to(ROOT).as_posix(), digest)
     path.write_text(json.dumps(known, indent=1) + "\n")

@@ -74,9 +74,14 @@ def main() -> int:
     settings.configure(USE_I18N=True)
     said = messages()
     catalogues = sorted(LOCALE.glob("*/LC_MESSAGES/django.po"))
-    late = [path for path in catalogues if not _is_up_to_date(path, said, writes=not checks)]
+    late = [
+        path for path in catalogues if not _is_up_to_date(path, said, writes=not checks)
+    ]
     for path in late:
-        print(f"{path.relative_to(ROOT)} is not up to date: run make messages", file=sys.stderr)
+        print(
+            f"{path.relative_to(ROOT)} is not up to date: run make messages",
+            file=sys.stderr,
+        )
     return 1 if late else 0
 
 
@@ -84,11 +89,21 @@ def messages() -> polib.POFile:
     """All that is marked in templates and Python, each with the files where it stands."""
     with tempfile.TemporaryDirectory() as folder:
         given = list(_sources(Path(folder)))
-        command = ["xgettext", "--language=Python", "--from-code=UTF-8", "--add-location=file", "--no-wrap"]
+        command = [
+            "xgettext",
+            "--language=Python",
+            "--from-code=UTF-8",
+            "--add-location=file",
+            "--no-wrap",
+        ]
         command += [f"--keyword={form}" for form in FORMS]
         gathered = Path(folder, "messages.pot")
         subprocess.run(
-            [*command, "-o", str(gathered), *given], cwd=folder, check=True, stderr=subprocess.PIPE, text=True
+            [*command, "-o", str(gathered), *given],
+            cwd=folder,
+            check=True,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         return polib.pofile(str(gathered))
 
@@ -114,7 +129,9 @@ def _sources(folder: Path) -> Iterator[str]:
     forms += [f"pgettext('dimension', {name!r})" for name in sorted(_dimensions())]
     forms += [f"pgettext('class', {words!r})" for words in CLASS_WORDS]
     forms += [f"gettext({words!r})" for words in OF_ALLAUTH]
-    yield _copied(folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms))
+    yield _copied(
+        folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms)
+    )
 
 
 def _dimensions() -> set[str]:
@@ -136,9 +153,15 @@ def _copied(folder: Path, path: Path, text: str) -> str:
 def _nouns(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """What `counted` is called with; a noun that is no constant must be so elsewhere."""
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute):
+        if isinstance(call, ast.Call) and isinstance(
+            call.func, ast.Name | ast.Attribute
+        ):
             name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
-            given = [str(part.value) for part in call.args[1:] if isinstance(part, ast.Constant)]
+            given = [
+                str(part.value)
+                for part in call.args[1:]
+                if isinstance(part, ast.Constant)
+            ]
             if name == "counted" and given:
                 yield _with_plural(*given)
 
@@ -153,10 +176,15 @@ def _is_up_to_date(path: Path, said: polib.POFile, *, writes: bool) -> bool:
     known = {_key(entry): entry for entry in before}
     after = polib.POFile(wrapwidth=0)
     after.metadata = HEADER | {"Language": path.parent.parent.name}
-    for entry in sorted(said, key=lambda entry: (entry.occurrences[0][0], entry.msgid, entry.msgctxt or "")):
+    for entry in sorted(
+        said,
+        key=lambda entry: (entry.occurrences[0][0], entry.msgid, entry.msgctxt or ""),
+    ):
         found = known.get(_key(entry))
         forms = (
-            {"msgstr_plural": found.msgstr_plural if found else {0: "", 1: ""}} if entry.msgid_plural else {}
+            {"msgstr_plural": found.msgstr_plural if found else {0: "", 1: ""}}
+            if entry.msgid_plural
+            else {}
         )
         after.append(
             polib.POEntry(

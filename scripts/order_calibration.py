@@ -30,7 +30,8 @@ def simulated_boards(
     for board in range(boards):
         true = rng.normal(0, spread / math.sqrt(topics), systems)
         old, new = (
-            true + rng.normal(0, 0.5, (topics, 1)) + rng.normal(0, 1, (topics, systems)) for _ in range(2)
+            true + rng.normal(0, 0.5, (topics, 1)) + rng.normal(0, 1, (topics, systems))
+            for _ in range(2)
         )
         means = old.mean(axis=0)
         first, second = np.argsort(-means)[:2]
@@ -57,14 +58,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="S")
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
-    print("| Topics, systems |" + "".join(f" spread {spread:g} |" for spread in SPREADS))
+    print(
+        "| Topics, systems |" + "".join(f" spread {spread:g} |" for spread in SPREADS)
+    )
     print("| --- |" + " ---: |" * len(SPREADS))
     for topics in TOPICS:
         for systems in SYSTEMS:
             cells = []
             for spread in SPREADS:
-                told, held = simulated_boards(rng, topics, systems, spread, boards=given.boards)
-                cells.append(f" {100 * told.mean():.1f} told, {100 * held.mean():.1f} held |")
+                told, held = simulated_boards(
+                    rng, topics, systems, spread, boards=given.boards
+                )
+                cells.append(
+                    f" {100 * told.mean():.1f} told, {100 * held.mean():.1f} held |"
+                )
             print(f"| {topics}, {systems} |" + "".join(cells), flush=True)
 
 

@@ -31,9 +31,24 @@ FLAGS = [
 #: Name, address (with the first two runs of the first board), who looks at it, how much of the page is shown.
 PICTURES = (
     ("board", "/seasons/demo/1a/practice/", "", {"width": 1280, "height": 1000}),
-    ("board-narrow-dark", "/seasons/demo/1a/practice/", "", {"width": 390, "height": 800}),
-    ("submission", "/submissions/{first}/", "organiser", {"width": 1280, "height": 1000}),
-    ("differences", "/seasons/demo/1a/practice/differences/", "", {"width": 1280, "height": 1000}),
+    (
+        "board-narrow-dark",
+        "/seasons/demo/1a/practice/",
+        "",
+        {"width": 390, "height": 800},
+    ),
+    (
+        "submission",
+        "/submissions/{first}/",
+        "organiser",
+        {"width": 1280, "height": 1000},
+    ),
+    (
+        "differences",
+        "/seasons/demo/1a/practice/differences/",
+        "",
+        {"width": 1280, "height": 1000},
+    ),
     (
         "compare",
         "/seasons/demo/1a/practice/compare/?a={first}&b={second}",
@@ -47,12 +62,37 @@ PICTURES = (
         {"width": 1280, "height": 900},
     ),
     ("team", "/teams/avocet/results/", "", {"width": 1280, "height": 620}),
-    ("published", "/seasons/cl-summ-2014/1a/published/", "", {"width": 1280, "height": 1000}),
-    ("upload", "/seasons/demo/1a/practice/submit/", "participant", {"width": 1280, "height": 1000}),
-    ("refusal", "/seasons/demo/1a/practice/submit/", "participant", {"width": 1280, "height": 1000}),
+    (
+        "published",
+        "/seasons/cl-summ-2014/1a/published/",
+        "",
+        {"width": 1280, "height": 1000},
+    ),
+    (
+        "upload",
+        "/seasons/demo/1a/practice/submit/",
+        "participant",
+        {"width": 1280, "height": 1000},
+    ),
+    (
+        "refusal",
+        "/seasons/demo/1a/practice/submit/",
+        "participant",
+        {"width": 1280, "height": 1000},
+    ),
     ("season", "/seasons/demo/", "", {"width": 1280, "height": 760}),
-    ("organise", "/seasons/demo/organise/", "organiser", {"width": 1280, "height": 1000}),
-    ("gold", "/seasons/demo/organise/gold/", "organiser", {"width": 1280, "height": 800}),
+    (
+        "organise",
+        "/seasons/demo/organise/",
+        "organiser",
+        {"width": 1280, "height": 1000},
+    ),
+    (
+        "gold",
+        "/seasons/demo/organise/gold/",
+        "organiser",
+        {"width": 1280, "height": 800},
+    ),
 )
 
 
@@ -66,7 +106,9 @@ def main() -> None:
             "PORT": PORT,
         }
         demo = prepared(environment)
-        site = subprocess.Popen([sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment)
+        site = subprocess.Popen(
+            [sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment
+        )
         try:
             wait_until_scored(environment, demo)
             take(demo)
@@ -76,7 +118,10 @@ def main() -> None:
 
 
 def prepared(environment: dict[str, str]) -> dict[str, Any]:
-    for command in (["migrate", "--verbosity", "0"], ["collectstatic", "--no-input", "--verbosity", "0"]):
+    for command in (
+        ["migrate", "--verbosity", "0"],
+        ["collectstatic", "--no-input", "--verbosity", "0"],
+    ):
         manage(environment, *command)
     demo: dict[str, Any] = json.loads(manage(environment, "demo", "--json"))
     return demo
@@ -92,7 +137,9 @@ def manage(environment: dict[str, str], *words: str) -> str:
 def wait_until_scored(environment: dict[str, str], demo: dict[str, Any]) -> None:
     """Until no job is left to do and the rows of every board have been compared."""
     end = time.monotonic() + SCORED_WITHIN
-    while jobs_left(environment) or not all(is_compared(phase["id"]) for phase in demo["phases"]):
+    while jobs_left(environment) or not all(
+        is_compared(phase["id"]) for phase in demo["phases"]
+    ):
         if time.monotonic() > end:
             sys.exit(f"the demo season was not scored within {SCORED_WITHIN} seconds")
         time.sleep(1)
@@ -101,7 +148,11 @@ def wait_until_scored(environment: dict[str, str], demo: dict[str, Any]) -> None
 def jobs_left(environment: dict[str, str]) -> int:
     """Those that wait for something that is missing here would wait for ever."""
     asked = "print(Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count())"
-    return int(manage(environment, "shell", "-c", f"from tasks.models import Job; {asked}").split()[-1])
+    return int(
+        manage(
+            environment, "shell", "-c", f"from tasks.models import Job; {asked}"
+        ).split()[-1]
+    )
 
 
 def is_compared(phase: int) -> bool:
@@ -122,12 +173,21 @@ def take(demo: dict[str, Any]) -> None:
 
     IMAGES.mkdir(parents=True, exist_ok=True)
     people = {user["role"]: user for user in demo["users"]}
-    ranked = [row["submission"] for row in board(demo["phases"][0]["id"])["rows"] if row["rank"]]
+    ranked = [
+        row["submission"]
+        for row in board(demo["phases"][0]["id"])["rows"]
+        if row["rank"]
+    ]
     runs = dict(zip(("first", "second"), ranked, strict=False))
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=FLAGS
+        )
         for name, address, role, size in PICTURES:
-            shape: Any = {"viewport": size, "color_scheme": "dark" if name.endswith("dark") else "light"}
+            shape: Any = {
+                "viewport": size,
+                "color_scheme": "dark" if name.endswith("dark") else "light",
+            }
             page = browser.new_page(**shape)
             if role:
                 sign_in(page, people[role])
@@ -141,7 +201,9 @@ def take(demo: dict[str, Any]) -> None:
 
 def check_mistakes(page: Any) -> None:
     """A file with something wrong in it, checked and not submitted."""
-    page.set_input_files("input[name=run]", ROOT / "examples" / "runs" / "with-mistakes.jsonl")
+    page.set_input_files(
+        "input[name=run]", ROOT / "examples" / "runs" / "with-mistakes.jsonl"
+    )
     page.fill("input[name=system]", "Lexical top 3")
     page.click("text=Check without submitting")
     page.wait_for_selector("table.problems")

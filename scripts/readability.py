@@ -30,7 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("platform", "tasks", "scoring")
 #: Attributes of Python and NumPy that contain sequences.
 SEQUENCES = ("shape", "strides", "parts", "parents", "argv", "args", "version_info")
-CONTAINERS = re.compile(r"['\"]?(\w+\.)*(list|dict|str|bytes|Sequence|Mapping|NDArray|ndarray|Floats)\b")
+CONTAINERS = re.compile(
+    r"['\"]?(\w+\.)*(list|dict|str|bytes|Sequence|Mapping|NDArray|ndarray|Floats)\b"
+)
 SWITCHED_OFF = re.compile(r"#\s*(fmt:\s*(skip|off)|yapf:\s*disable)\b")
 
 
@@ -90,7 +92,9 @@ class Finder(ast.NodeVisitor):
             case ast.IfExp():
                 is_nested = any(isinstance(outer, ast.IfExp) for outer in self.parents)
                 return Kind.CONDITIONAL if is_nested else None
-            case ast.Starred(ctx=ast.Load(), value=ast.Tuple() | ast.List() | ast.Set()):
+            case ast.Starred(
+                ctx=ast.Load(), value=ast.Tuple() | ast.List() | ast.Set()
+            ):
                 return Kind.PACKING
             case ast.NamedExpr():
                 return self.kind_of_assignment()

@@ -41,7 +41,11 @@ def component(package: Distribution, hashes: Hashes) -> dict[str, Any]:
     name, version = normal(package.metadata["Name"]), package.version
     purl = f"pkg:pypi/{name}@{version}"
     files = [
-        {"type": "distribution", "url": purl, "hashes": [{"alg": "SHA-256", "content": digest}]}
+        {
+            "type": "distribution",
+            "url": purl,
+            "hashes": [{"alg": "SHA-256", "content": digest}],
+        }
         for digest in sorted(hashes.get((name, version), []))
     ]
     told = package.metadata.json
@@ -65,7 +69,9 @@ def components(hashes: Hashes) -> Iterator[dict[str, Any]]:
 
 
 def bill(lock: str) -> dict[str, Any]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     listed = list(components(hashes_of(lock)))
     own = f"pkg:generic/{project['name']}@{project['version']}"
     told = json.dumps(listed)
@@ -84,14 +90,22 @@ def bill(lock: str) -> dict[str, Any]:
             }
         },
         "components": listed,
-        "dependencies": [{"ref": own, "dependsOn": [each["bom-ref"] for each in listed]}],
+        "dependencies": [
+            {"ref": own, "dependsOn": [each["bom-ref"] for each in listed]}
+        ],
     }
 
 
 def main(arguments: list[str]) -> None:
     if len(arguments) != 1:
         sys.exit("Usage: sbom.py LOCK")
-    print(json.dumps(bill(Path(arguments[0]).read_text(encoding="utf-8")), indent=1, ensure_ascii=False))
+    print(
+        json.dumps(
+            bill(Path(arguments[0]).read_text(encoding="utf-8")),
+            indent=1,
+            ensure_ascii=False,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,13 @@ CHARACTERS = [chr(code) for code in (*range(0x20, 0x7F), *range(0xA0, 0x100))]
 CHARACTERS += "\u2009\u202f\u2010\u2011–—‘’‚“”„†•…‹›€™↑↓−"
 LEFT_OUT = "¤¦¨¬¯´¶¸¹º¼¾ªÐÞðþ"
 FEATURES = ["kern", "mark", "ccmp", "liga", "tnum"]
-NAMES = {1: "{family}", 3: "{family} {style}", 4: "{family} {style}", 6: "{compact}-{style}", 16: "{family}"}
+NAMES = {
+    1: "{family}",
+    3: "{family} {style}",
+    4: "{family} {style}",
+    6: "{compact}-{style}",
+    16: "{family}",
+}
 
 
 def main() -> None:
@@ -38,10 +44,14 @@ def main() -> None:
         licence = (folder / "LICENSE").read_text().partition("\n\n")[2]
         kept = shortened(instanced(font, weights))
         rename(
-            kept, f"Citeboard {name.partition('-')[0].title()}", style.title().replace("Normal", "Regular")
+            kept,
+            f"Citeboard {name.partition('-')[0].title()}",
+            style.title().replace("Normal", "Regular"),
         )
         kept.save(FONTS / f"{name}.woff2")
-    (FONTS / "OFL.txt").write_text("\n".join(dict.fromkeys(copyrights)) + "\n\n" + licence)
+    (FONTS / "OFL.txt").write_text(
+        "\n".join(dict.fromkeys(copyrights)) + "\n\n" + licence
+    )
 
 
 def instanced(font: TTFont, weights: object) -> TTFont:
@@ -52,9 +62,13 @@ def instanced(font: TTFont, weights: object) -> TTFont:
 
 
 def shortened(font: TTFont) -> TTFont:
-    options = subset.Options(layout_features=FEATURES, hinting=False, name_IDs=[0, 1, 2, 3, 4, 6, 13, 14, 16])
+    options = subset.Options(
+        layout_features=FEATURES, hinting=False, name_IDs=[0, 1, 2, 3, 4, 6, 13, 14, 16]
+    )
     subsetter = subset.Subsetter(options)
-    subsetter.populate(text="".join(char for char in CHARACTERS if char not in LEFT_OUT))
+    subsetter.populate(
+        text="".join(char for char in CHARACTERS if char not in LEFT_OUT)
+    )
     subsetter.subset(font)
     font.flavor = "woff2"
     return font

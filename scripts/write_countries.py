@@ -21,9 +21,17 @@ def names(path: Path, language: str) -> dict[str, str]:
 
 def main() -> None:
     lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    codes = sorted(line.partition("\t")[0] for line in lines if not line.startswith("#"))
-    named = [names(Path(sys.argv[2], language, "territories.json"), language) for language in LANGUAGES]
-    rows = ["\t".join((code, *(territories[code] for territories in named))) for code in codes]
+    codes = sorted(
+        line.partition("\t")[0] for line in lines if not line.startswith("#")
+    )
+    named = [
+        names(Path(sys.argv[2], language, "territories.json"), language)
+        for language in LANGUAGES
+    ]
+    rows = [
+        "\t".join((code, *(territories[code] for territories in named)))
+        for code in codes
+    ]
     head = (
         "# Names of CLDR, © Unicode, Inc., under the Unicode License v3, by scripts/write_countries.py.",
         "\t".join(("code", *LANGUAGES)),

@@ -19,7 +19,10 @@ BY_HAND = [path.parent for path in ROOT.glob("examples/demo-season/*/annotation"
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(FILES, "w:xz") as archive:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tarfile.open(FILES, "w:xz") as archive,
+    ):
         write_demo(Path(folder), BY_HAND)
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             content = path.read_bytes()

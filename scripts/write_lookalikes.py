@@ -23,11 +23,14 @@ def main() -> None:
         fields = line.partition("#")[0].split(";")
         if len(fields) > 1:
             character, prototype = (
-                "".join(chr(int(number, 16)) for number in part.split()) for part in fields[:2]
+                "".join(chr(int(number, 16)) for number in part.split())
+                for part in fields[:2]
             )
             if all(ord(each) < END for each in prototype) and not character.isspace():
                 looks[prototype] += character
-    lines = [f"{prototype}\t{characters}" for prototype, characters in sorted(looks.items())]
+    lines = [
+        f"{prototype}\t{characters}" for prototype, characters in sorted(looks.items())
+    ]
     head = (
         f"# From confusables.txt of Unicode {found[1]}, © Unicode, Inc., under the Unicode License v3:",
         "# a prototype, a tab, the characters that look like it. Written by scripts/write_lookalikes.py.",

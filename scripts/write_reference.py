@@ -60,7 +60,12 @@ def page() -> str:
         "",
     ]
     lines += _table(("command", "does"), sorted(_commands()))
-    lines += ["## Addresses", "", "Pages, then the API; `{…}` stands for what differs.", ""]
+    lines += [
+        "## Addresses",
+        "",
+        "Pages, then the API; `{…}` stands for what differs.",
+        "",
+    ]
     lines += _table(("address", "name", "what"), _addresses())
     return "\n".join(lines)
 
@@ -98,7 +103,11 @@ def _metrics(task_type: TaskType) -> Iterator[tuple[str, str, str]]:
             found.setdefault(reference.name, reference)
             having.setdefault(reference.name, []).append(rules)
     for name, reference in found.items():
-        rules = "all" if len(having[name]) == len(task_type.rules) else _choices(having[name])
+        rules = (
+            "all"
+            if len(having[name]) == len(task_type.rules)
+            else _choices(having[name])
+        )
         yield f"`{name}`", rules, _meaning(reference.build(having[name][0], options))
 
 
@@ -112,7 +121,9 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=[.?!])\s+(?=[A-Z`*])", plain)[0].replace("|", "\\|")
 
 
-def _offline(commands: argparse.ArgumentParser | None = None, group: str = "") -> Iterator[tuple[str, str]]:
+def _offline(
+    commands: argparse.ArgumentParser | None = None, group: str = ""
+) -> Iterator[tuple[str, str]]:
     for action in (commands or parser())._actions:  # noqa: SLF001  (argparse has no other way)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for choice in action._choices_actions:  # noqa: SLF001
@@ -127,7 +138,9 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 
 def _addresses() -> Iterator[tuple[str, str, str]]:
-    for address, pattern in sorted(_patterns(get_resolver(), "/"), key=lambda found: found[0]):
+    for address, pattern in sorted(
+        _patterns(get_resolver(), "/"), key=lambda found: found[0]
+    ):
         view = inspect.unwrap(pattern.callback)
         view = getattr(view, "cls", getattr(view, "view_class", view))
         module = inspect.getmodule(view)

@@ -9,13 +9,28 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.core.admin import AuditEntryAdmin, FactsAdmin, NotedAdmin, PartsInline, RowsAdmin
+from citeboard.core.admin import (
+    AuditEntryAdmin,
+    FactsAdmin,
+    NotedAdmin,
+    PartsInline,
+    RowsAdmin,
+)
 from citeboard.core.models import AuditEntry
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on, nothing_early
-from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import (
+    Gold,
+    Job,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.models.seasons import bump_versions
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
@@ -43,7 +58,9 @@ class SeasonPartAdmin(AskingAdmin, NotedAdmin):
         with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
             super().delete_model(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
         with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
             if isinstance(obj, Season):
                 before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
@@ -57,10 +74,15 @@ def _person(request: HttpRequest) -> User:
     return request.user
 
 
-def _asking(view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+def _asking(
+    view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
+) -> Any:
     try:
         # Of several rows chosen at once none is done where one is refused.
-        with transaction.atomic(), going_on(*(request.POST.get(name, "") for name in GOING_ON)):
+        with (
+            transaction.atomic(),
+            going_on(*(request.POST.get(name, "") for name in GOING_ON)),
+        ):
             return view(request, *args, **kwargs)
     except WouldLetOut as refused:
         return asked_again(request, refused)
@@ -81,7 +103,9 @@ class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
 
     def restore(self, entry: AuditEntry, by: Any) -> None:
         is_of_season = entry.place_type == "tasks.season"
-        season = Season.objects.filter(pk=entry.place_id).first() if is_of_season else None
+        season = (
+            Season.objects.filter(pk=entry.place_id).first() if is_of_season else None
+        )
         if season is None:
             return super().restore(entry, by)
         with transaction.atomic(), nothing_early(season, by=by):
@@ -96,7 +120,9 @@ admin.site.unregister(Team)
 class NamedTeamAdmin(TeamAdmin):
     """A team that gets another name has it on the boards of its seasons at once."""
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             for season in Season.objects.filter(registrations__team=obj).order_by("pk"):
@@ -125,11 +151,15 @@ class SeasonAdmin(SeasonPartAdmin):
     readonly_fields = ["announcement", "announced_at", "created_at", "was_public"]
     inlines = [OrganiserInline]
 
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+    def save_formset(
+        self, request: HttpRequest, form: Any, formset: Any, change: bool
+    ) -> None:
         formset.save(commit=False)
         by = _person(request)
         for organiser in formset.new_objects:
-            add_organiser(season=organiser.season, user=organiser.user, role=organiser.role, by=by)
+            add_organiser(
+                season=organiser.season, user=organiser.user, role=organiser.role, by=by
+            )
         for organiser in formset.deleted_objects:
             remove_organiser(organiser=organiser, by=by)
 
@@ -141,7 +171,14 @@ class TaskAdmin(SeasonPartAdmin):
     list_display = ["title", "season", "slug", "type", "is_reported_only"]
     list_filter = ["season", "type"]
     search_fields = ["title", "slug"]
-    readonly_fields = ["season", "type", "rules", "options", "is_reported_only", "published"]
+    readonly_fields = [
+        "season",
+        "type",
+        "rules",
+        "options",
+        "is_reported_only",
+        "published",
+    ]
 
 
 @admin.register(Phase)
@@ -151,9 +188,14 @@ class PhaseAdmin(SeasonPartAdmin):
     list_display = ["title", "task", "split", "opens", "end", "board", "counting"]
     list_filter = ["task__season", "board"]
     search_fields = ["title", "slug"]
-    exclude, readonly_fields = ["closes"], ["task", "split", "opens", "end", "version", "updated_at"]
+    exclude, readonly_fields = (
+        ["closes"],
+        ["task", "split", "opens", "end", "version", "updated_at"],
+    )
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
         with transaction.atomic():
             before = PhaseFacts.of(Phase.objects.select_for_update().get(pk=obj.pk))
             super().save_model(request, obj, form, change)
@@ -164,7 +206,14 @@ class PhaseAdmin(SeasonPartAdmin):
 class RegistrationAdmin(FactsAdmin):
     """Teams are approved on their organisers' page, which knows who takes part with another team."""
 
-    list_display = ["team", "season", "is_approved", "registered_at", "decided_at", "decided_by"]
+    list_display = [
+        "team",
+        "season",
+        "is_approved",
+        "registered_at",
+        "decided_at",
+        "decided_by",
+    ]
     list_filter = ["season", "is_approved"]
     search_fields = ["team__name"]
 
@@ -180,7 +229,15 @@ class GoldAdmin(FactsAdmin):
 
 @admin.register(Submission)
 class SubmissionAdmin(FactsAdmin):
-    list_display = ["system", "number", "team", "phase", "kind", "status", "submitted_at"]
+    list_display = [
+        "system",
+        "number",
+        "team",
+        "phase",
+        "kind",
+        "status",
+        "submitted_at",
+    ]
     list_filter = ["phase__task__season", "status", "kind"]
     list_select_related = ["team", "phase"]
     search_fields = ["system", "team__name", "sha256"]
@@ -188,7 +245,16 @@ class SubmissionAdmin(FactsAdmin):
 
 @admin.register(Job)
 class JobAdmin(FactsAdmin):
-    list_display = ["kind", "submission", "gold", "rules", "state", "attempt", "created_at", "finished_at"]
+    list_display = [
+        "kind",
+        "submission",
+        "gold",
+        "rules",
+        "state",
+        "attempt",
+        "created_at",
+        "finished_at",
+    ]
     list_filter = ["kind", "state"]
     list_select_related = ["submission", "gold__task"]
     search_fields = ["trace", "reason"]

@@ -43,7 +43,11 @@ SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"
 def migrated_file() -> Path:
     """Made once for what it follows from: the migrations of this tree and the packages that bring others."""
     sources = sorted(
-        (*ROOT.glob("requirements*"), *ROOT.glob("*/migrations/*.py"), *ROOT.glob("*/*/*/migrations/*.py"))
+        (
+            *ROOT.glob("requirements*"),
+            *ROOT.glob("*/migrations/*.py"),
+            *ROOT.glob("*/*/*/migrations/*.py"),
+        )
     )
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     return ROOT / ".cache/migrated" / f"{digest[:16]}.sqlite3"
@@ -53,12 +57,19 @@ def migrated_file() -> Path:
 MIGRATED = Path(os.environ.get("MIGRATED") or migrated_file())
 #: Stands there once the database has been migrated that those of PostgreSQL are copies of.
 TEMPLATED = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "templated"
-AXE = Path(os.environ.get("CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"))
+AXE = Path(
+    os.environ.get(
+        "CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"
+    )
+)
 
 
 # A busy machine draws slowly; what is drawn is the same each time.
 hypothesis.settings.register_profile(
-    "citeboard", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "citeboard",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("citeboard")
 
@@ -71,7 +82,11 @@ def pytest_collection_modifyitems(config, items) -> None:
     test` what a process of tests does alone.
     """
     if IS_FULL:
-        kept = [item for item in items if item.get_closest_marker("mass") or item.get_closest_marker("proof")]
+        kept = [
+            item
+            for item in items
+            if item.get_closest_marker("mass") or item.get_closest_marker("proof")
+        ]
     else:
         kept = [item for item in items if not item.get_closest_marker("proof")]
     only = os.environ.get("CITEBOARD_TEST_ONLY")
@@ -93,7 +108,14 @@ def uses_a_database(item) -> bool:
     """
     if "chromium" in item.fixturenames and not item.get_closest_marker("worker"):
         return False
-    fixtures = {"db", "transactional_db", "django_db_setup", "live_server", "client", "admin_client"}
+    fixtures = {
+        "db",
+        "transactional_db",
+        "django_db_setup",
+        "live_server",
+        "client",
+        "admin_client",
+    }
     return bool(
         fixtures & set(item.fixturenames)
         or item.get_closest_marker("django_db")
@@ -111,17 +133,26 @@ def asks_what_another_asked(items) -> set:
         if "tests/languages/" in item.nodeid or "test_fuzz.py" in item.nodeid:
             others.add(item)
         elif "access" in item.nodeid and "role" in getattr(item, "fixturenames", ()):
-            walks[item.path, item.originalname].setdefault(item.callspec.params["role"], []).append(item)
+            walks[item.path, item.originalname].setdefault(
+                item.callspec.params["role"], []
+            ).append(item)
     for by_role in walks.values():
-        goes = next(role for role in ("organiser", "member", "stranger", *by_role) if role in by_role)
-        others.update(item for role, own in by_role.items() if role != goes for item in own)
+        goes = next(
+            role
+            for role in ("organiser", "member", "stranger", *by_role)
+            if role in by_role
+        )
+        others.update(
+            item for role, own in by_role.items() if role != goes for item in own
+        )
     return others
 
 
 def starts_a_site(item) -> bool:
     """In processes of its own, or a worker or a browser: a third of the computing for few sentences."""
     return bool(
-        {"chromium", "child_environment"} & set(item.fixturenames) or item.get_closest_marker("worker")
+        {"chromium", "child_environment"} & set(item.fixturenames)
+        or item.get_closest_marker("worker")
     )
 
 
@@ -185,7 +216,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings) -> None:
 
 
 def migrate(url: str) -> None:
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "citeboard.settings", "DATABASE_URL": url}
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "citeboard.settings",
+        "DATABASE_URL": url,
+    }
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
 
@@ -246,7 +281,9 @@ def _one_parser() -> Iterator[None]:
 def _emptied_quickly() -> Iterator[None]:
     """After a test whose transactions are real, the tables that it filled are emptied."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        patch.setattr(
+            TransactionTestCase, "_fixture_teardown", lambda case: empty_tables()
+        )
         yield
 
 
@@ -316,7 +353,9 @@ def shared() -> Path:
 def axe() -> str:
     """The script that finds barriers in a page."""
     if not AXE.is_file():
-        pytest.skip(f"axe-core is not in {AXE}; `sh scripts/axe.sh` fetches it with npm")
+        pytest.skip(
+            f"axe-core is not in {AXE}; `sh scripts/axe.sh` fetches it with npm"
+        )
     return AXE.read_text(encoding="utf-8")
 
 
@@ -356,9 +395,13 @@ def worker(root, child_environment) -> Iterator[subprocess.Popen]:
 def database_url(config: dict) -> str:
     if "sqlite" in config["ENGINE"]:
         return f"sqlite:///{config['NAME']}"
-    user, password = (quote(str(config[part] or ""), safe="") for part in ("USER", "PASSWORD"))
+    user, password = (
+        quote(str(config[part] or ""), safe="") for part in ("USER", "PASSWORD")
+    )
     host = f"{config['HOST'] or '127.0.0.1'}:{config['PORT'] or 5432}"
-    return f"postgres://{user}{':' + password if password else ''}@{host}/{config['NAME']}"
+    return (
+        f"postgres://{user}{':' + password if password else ''}@{host}/{config['NAME']}"
+    )
 
 
 @pytest.fixture(autouse=True)

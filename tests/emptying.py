@@ -21,7 +21,17 @@ def empty_tables() -> None:
 
 @cache
 def _asks_which_have_rows() -> str:
-    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - KEPT
+    names = (
+        set(
+            connection.introspection.django_table_names(
+                only_existing=True, include_views=False
+            )
+        )
+        - KEPT
+    )
     quoted = connection.ops.quote_name
-    asked = (f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {quoted(name)})" for name in sorted(names))  # noqa: S608
+    asked = (
+        f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {quoted(name)})"  # noqa: S608
+        for name in sorted(names)
+    )
     return " UNION ALL ".join(asked)

@@ -17,7 +17,16 @@ from django.utils import timezone
 from citeboard.teams.models import Membership, Team, User
 from tasks.gold.gold_files import keep_gold, record_gold
 from tasks.gold.packing import PreparedGold, prepare_gold
-from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import (
+    Gold,
+    Job,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import submit_baseline, submit_run
 from tasks.submissions.uploads import Upload
@@ -34,15 +43,24 @@ def make_user(**fields) -> User:
     """A person whose address is verified, so that they can sign in."""
     number = next(_numbers)
     user = User.objects.create_user(
-        **{"email": f"person{number}@example.org", "password": PASSWORD, "name": f"Person {number}", **fields}
+        **{
+            "email": f"person{number}@example.org",
+            "password": PASSWORD,
+            "name": f"Person {number}",
+            **fields,
+        }
     )
-    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    EmailAddress.objects.create(
+        user=user, email=user.email, verified=True, primary=True
+    )
     return user
 
 
 def make_season(*, organiser: User | None = None, **fields) -> Season:
     number = next(_numbers)
-    season = Season.objects.create(**{"slug": f"season-{number}", "title": f"Season {number}", **fields})
+    season = Season.objects.create(
+        **{"slug": f"season-{number}", "title": f"Season {number}", **fields}
+    )
     if organiser:
         Organiser.objects.create(season=season, user=organiser)
     return season
@@ -83,11 +101,15 @@ def make_phase(*, task: Task | None = None, with_gold: bool = True, **fields) ->
     return phase
 
 
-def make_gold(*, phase: Phase, citances=CITANCES, topics=TOPICS, reason: str = "first release") -> Gold:
+def make_gold(
+    *, phase: Phase, citances=CITANCES, topics=TOPICS, reason: str = "first release"
+) -> Gold:
     """The gold of a phase's split; other citances than before make a new version."""
     task = phase.task
     prepared = _prepared(task.type, json.dumps([task.options, citances, topics]))
-    gold, _ = record_gold(task=task, split=phase.split, kept=keep_gold(prepared), reason=reason)
+    gold, _ = record_gold(
+        task=task, split=phase.split, kept=keep_gold(prepared), reason=reason
+    )
     return gold
 
 
@@ -106,11 +128,17 @@ def write_corpus(folder: Path, *, citances=CITANCES, topics=TOPICS) -> Path:
     return folder
 
 
-def make_team(*, season: Season | None = None, lead: User | None = None, members=(), **fields) -> Team:
+def make_team(
+    *, season: Season | None = None, lead: User | None = None, members=(), **fields
+) -> Team:
     """A team with a lead; with a season, it is registered there and approved."""
     number = next(_numbers)
-    team = Team.objects.create(**{"name": f"Team {number}", "slug": f"team-{number}", **fields})
-    Membership.objects.create(team=team, user=lead or make_user(), role=Membership.Role.LEAD)
+    team = Team.objects.create(
+        **{"name": f"Team {number}", "slug": f"team-{number}", **fields}
+    )
+    Membership.objects.create(
+        team=team, user=lead or make_user(), role=Membership.Role.LEAD
+    )
     for member in members:
         Membership.objects.create(team=team, user=member)
     if season:
@@ -118,7 +146,9 @@ def make_team(*, season: Season | None = None, lead: User | None = None, members
     return team
 
 
-def answers(*, sentences=("1",), facets=("Method",), topics=TOPICS, citances=CITANCES) -> list[dict]:
+def answers(
+    *, sentences=("1",), facets=("Method",), topics=TOPICS, citances=CITANCES
+) -> list[dict]:
     """Answers to every citance of the small corpus, the same to each."""
     return [
         {
@@ -152,12 +182,20 @@ def make_upload(content: bytes | None = None, filename: str = "run.jsonl") -> Up
 
 
 def make_submission(
-    *, phase: Phase | None = None, team: Team | None = None, content: bytes | None = None, **fields
+    *,
+    phase: Phase | None = None,
+    team: Team | None = None,
+    content: bytes | None = None,
+    **fields,
 ) -> Submission:
     """A run that was sent through the site's own door, and waits; ``fields`` are set afterwards."""
     phase = phase or make_phase()
     team = team or make_team(season=phase.task.season)
-    given = {name: fields.pop(name) for name in ("system", "description", "kind", "user") if name in fields}
+    given = {
+        name: fields.pop(name)
+        for name in ("system", "description", "kind", "user")
+        if name in fields
+    }
     lead = team.memberships.get(role=Membership.Role.LEAD).user
     submission = submit_run(
         phase=phase,
@@ -170,13 +208,21 @@ def make_submission(
 
 def make_job(kind: str, **facts) -> Job:
     """Of what is no run; whatever it works on names it."""
-    facts = {"priority": Job.Priority.POST, "due_at": timezone.now() - dt.timedelta(days=1), **facts}
+    facts = {
+        "priority": Job.Priority.POST,
+        "due_at": timezone.now() - dt.timedelta(days=1),
+        **facts,
+    }
     return Job.all_kinds.create(kind=kind, **facts)
 
 
-def make_baseline(*, phase: Phase, content: bytes | None = None, **fields) -> Submission:
+def make_baseline(
+    *, phase: Phase, content: bytes | None = None, **fields
+) -> Submission:
     submission = submit_baseline(
-        phase=phase, upload=make_upload(content), system=fields.pop("system", f"Baseline {next(_numbers)}")
+        phase=phase,
+        upload=make_upload(content),
+        system=fields.pop("system", f"Baseline {next(_numbers)}"),
     )
     return _changed(submission, fields)
 

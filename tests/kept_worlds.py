@@ -36,9 +36,13 @@ class KeptWorld:
     def __init__(self, make: Callable[[], Any]) -> None:
         with transaction.atomic():
             world = make()
-            self._rows = [(table, *lines) for table in _tables() if (lines := _lines_of(table))[1]]
+            self._rows = [
+                (table, *lines) for table in _tables() if (lines := _lines_of(table))[1]
+            ]
             self._files = list(_files())
-            self._counters = _counters(self._rows) if connection.vendor == "postgresql" else ""
+            self._counters = (
+                _counters(self._rows) if connection.vendor == "postgresql" else ""
+            )
             transaction.set_rollback(True)
         mail.outbox.clear()
         self._world = pickle.dumps(world)
@@ -66,7 +70,9 @@ def _tables() -> list[str]:
     models = apps.get_models(include_auto_created=True)
     # Migrations write which schema epoch it is, too.
     return sorted(
-        {model._meta.db_table for model in models if model._meta.managed} - KEPT - {"core_schemaepoch"}
+        {model._meta.db_table for model in models if model._meta.managed}
+        - KEPT
+        - {"core_schemaepoch"}
     )
 
 
@@ -80,19 +86,27 @@ def _counters(rows: list[tuple[str, list[str], list[tuple[Any, ...]]]]) -> str:
     """A statement after which no counter stands below a number that these rows have."""
     with connection.cursor() as cursor:
         counters = [
-            (counter["name"], max(line[columns.index(counter["column"])] for line in lines))
+            (
+                counter["name"],
+                max(line[columns.index(counter["column"])] for line in lines),
+            )
             for table, columns, lines in rows
             for counter in connection.introspection.get_sequences(cursor, table)
         ]
     return "SELECT " + ", ".join(
-        f"setval('{name}', GREATEST(nextval('{name}'), {last}))" for name, last in counters
+        f"setval('{name}', GREATEST(nextval('{name}'), {last}))"
+        for name, last in counters
     )
 
 
 def _files():
     """Whatever a row names, since a test may delete it."""
     for model, column, folder in COLUMNS:
-        for name in model._default_manager.exclude(**{column: ""}).values_list(column, flat=True).distinct():
+        for name in (
+            model._default_manager.exclude(**{column: ""})
+            .values_list(column, flat=True)
+            .distinct()
+        ):
             # Rows that were made by hand name files that there are not.
             if folder.exists(name):
                 with folder.open(name) as file:

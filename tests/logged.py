@@ -11,7 +11,9 @@ from citeboard.core.logs import JsonLines
 @contextmanager
 def written(*, form: str = "text") -> Iterator[io.StringIO]:
     """All that is logged in this block, by the handler that a deployment has."""
-    [handler] = [found for found in logging.getLogger().handlers if found.name == "stderr"]
+    [handler] = [
+        found for found in logging.getLogger().handlers if found.name == "stderr"
+    ]
     said, formatter = io.StringIO(), handler.formatter
     before = handler.setStream(said)
     if form == "json":

@@ -5,5 +5,7 @@ from citeboard.settings import STORAGES
 
 STORAGES = {
     **STORAGES,
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+    },
 }

@@ -31,7 +31,11 @@ TOPOLOGIES = {
 
 
 def set_up(
-    topology: str = SMALL, *, with_redis: bool = False, with_bucket: bool = False, **environment: str
+    topology: str = SMALL,
+    *,
+    with_redis: bool = False,
+    with_bucket: bool = False,
+    **environment: str,
 ) -> Path:
     """Settings on a new database; the folder that holds it. To be called once, before models are imported.
 
@@ -44,7 +48,8 @@ def set_up(
     for name in [
         name
         for name in os.environ
-        if (name.startswith("CITEBOARD_") and name != SERVER) or name in ("DATABASE_URL", "REDIS_URL", "PORT")
+        if (name.startswith("CITEBOARD_") and name != SERVER)
+        or name in ("DATABASE_URL", "REDIS_URL", "PORT")
     ]:
         del os.environ[name]
     sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
@@ -104,7 +109,9 @@ def own_bucket() -> str:
         "-p",
         str(port),
     ]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     atexit.register(server.kill)
     os.environ |= {"AWS_ACCESS_KEY_ID": "ours", "AWS_SECRET_ACCESS_KEY": "secret"}
     endpoint = f"http://127.0.0.1:{port}"
@@ -130,11 +137,15 @@ def redis_of_measurement(folder: Path) -> str:
 
 
 @contextmanager
-def served(folder: Path, *, only: str | None = None, **environment: str) -> Iterator[Any]:
+def served(
+    folder: Path, *, only: str | None = None, **environment: str
+) -> Iterator[Any]:
     """`manage.py serve` on that database."""
     from tests.faults.serving import Served
 
-    house = Served({**os.environ, **LOGGED, **environment}, folder / "serve.log", only=only)
+    house = Served(
+        {**os.environ, **LOGGED, **environment}, folder / "serve.log", only=only
+    )
     try:
         house.wait_until_ready()
         yield house
@@ -143,18 +154,28 @@ def served(folder: Path, *, only: str | None = None, **environment: str) -> Iter
 
 
 @contextmanager
-def deployed(folder: Path, *, groups: int = 2, **environment: str) -> Iterator[Deployment]:
+def deployed(
+    folder: Path, *, groups: int = 2, **environment: str
+) -> Iterator[Deployment]:
     """A site, Redis, and groups of workers as on machines of their own, each under a `serve` of its own."""
     from tests.own_redis import own_redis
 
-    with own_redis(folder) as redis, _deployment(folder, redis, environment, groups) as deployment:
+    with (
+        own_redis(folder) as redis,
+        _deployment(folder, redis, environment, groups) as deployment,
+    ):
         yield deployment
 
 
 @contextmanager
-def _deployment(folder: Path, redis: Any, environment: dict[str, str], groups: int) -> Iterator[Deployment]:
+def _deployment(
+    folder: Path, redis: Any, environment: dict[str, str], groups: int
+) -> Iterator[Deployment]:
     deployment = Deployment(
-        folder, redis, {**os.environ, **LOGGED, **environment, "REDIS_URL": redis.url}, groups
+        folder,
+        redis,
+        {**os.environ, **LOGGED, **environment, "REDIS_URL": redis.url},
+        groups,
     )
     try:
         deployment.wait_until_ready()
@@ -166,7 +187,9 @@ def _deployment(folder: Path, redis: Any, environment: dict[str, str], groups: i
 class Deployment:
     """Several houses on one database. Of what each group of workers has, somebody's is shown."""
 
-    def __init__(self, folder: Path, redis: Any, environment: dict[str, str], groups: int) -> None:
+    def __init__(
+        self, folder: Path, redis: Any, environment: dict[str, str], groups: int
+    ) -> None:
         self.redis = redis
         self._folder, self._environment = folder, environment
         self._chance = random.Random(0)

@@ -71,7 +71,9 @@ def faults(chance: random.Random, topology: str) -> list[Fault]:
 
     found = [
         Fault("worker", of_process(lambda house: house.pid("worker"))),
-        Fault("idle worker", of_process(lambda house: house.pid("worker")), is_idle=True),
+        Fault(
+            "idle worker", of_process(lambda house: house.pid("worker")), is_idle=True
+        ),
         Fault("scorer", of_process(one_of(lambda house: house.scorers))),
         Fault("pusher", of_process(lambda house: house.pid("pusher"))),
         Fault("monitor", of_process(lambda house: house.pid("monitor"))),
@@ -104,11 +106,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--topology", choices=list(TOPOLOGIES), default=SMALL)
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=30, help="no kill begins after so long")
+    parser.add_argument(
+        "--minutes", type=float, default=30, help="no kill begins after so long"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="kill these alone, named as in the table")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="kill these alone, named as in the table",
+    )
     given = parser.parse_args()
-    many = {"CITEBOARD_API_UPLOADS_PER_MINUTE": "10000", "CITEBOARD_API_REQUESTS_PER_MINUTE": "100000"}
+    many = {
+        "CITEBOARD_API_UPLOADS_PER_MINUTE": "10000",
+        "CITEBOARD_API_REQUESTS_PER_MINUTE": "100000",
+    }
     folder = set_up(given.topology, with_bucket=given.topology == GROWN, **many)
     with started(folder, given.topology) as house:
         done = kill_again_and_again(house, given)
@@ -130,7 +142,11 @@ def kill_again_and_again(house: Any, given: argparse.Namespace) -> list[Fault]:
     team = make_team(season=phase.task.season)
     _, token = Token.objects.issue(user=team.memberships.get().user, name="bench")
     chance = random.Random(given.seed)
-    kinds = [fault for fault in faults(chance, given.topology) if not given.only or fault.name in given.only]
+    kinds = [
+        fault
+        for fault in faults(chance, given.topology)
+        if not given.only or fault.name in given.only
+    ]
     end = time.monotonic() + given.minutes * 60
     for number in range(given.kills):
         if time.monotonic() > end:
@@ -138,7 +154,12 @@ def kill_again_and_again(house: Any, given: argparse.Namespace) -> list[Fault]:
             break
         # Portions with seeds of their own begin with kinds of their own.
         fault = kinds[(number + given.seed) % len(kinds)]
-        strike(house, fault, Sender(house, phase, token, number), pause=chance.uniform(0, 0.8))
+        strike(
+            house,
+            fault,
+            Sender(house, phase, token, number),
+            pause=chance.uniform(0, 0.8),
+        )
     return kinds
 
 
@@ -173,7 +194,11 @@ class Sender:
 
         self.number += 1
         content, key = other_run(self.number), f"run-{self.number}"
-        while (answered := upload(self.house.port, self.phase.pk, self.token, content, key=key)) is None:
+        while (
+            answered := upload(
+                self.house.port, self.phase.pk, self.token, content, key=key
+            )
+        ) is None:
             fault.unanswered += 1
             time.sleep(0.1)
         fault.submissions.append(answered)
@@ -184,7 +209,11 @@ class Sender:
         from tests.faults.serving import until
 
         mine = Submission.objects.filter(pk__in=self.sent, status__in=Submission.MOVING)
-        until(lambda: not mine.exists(), "both runs have come to an end", within=10 * LONGEST)
+        until(
+            lambda: not mine.exists(),
+            "both runs have come to an end",
+            within=10 * LONGEST,
+        )
 
 
 def examine(done: list[Fault], topology: str) -> bool:

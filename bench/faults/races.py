@@ -25,7 +25,9 @@ RUNNERS, LIMIT = 12, 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--races", type=int, default=1000)
-    parser.add_argument("--minutes", type=float, default=20, help="no race begins after so long")
+    parser.add_argument(
+        "--minutes", type=float, default=20, help="no race begins after so long"
+    )
     given = parser.parse_args()
     url = os.environ.pop("CITEBOARD_BENCH_DATABASE_URL", "")
     set_up(**({"DATABASE_URL": url} if url else {}))
@@ -77,7 +79,11 @@ def send(phase: object, team: object, upload: object, start: threading.Barrier) 
     try:
         submit_run(phase=phase, team=team, user=None, upload=upload, system="S")
     except QuotaExceeded as refused:
-        return "refused" if refused.left == 0 and refused.renews_at else "refused without a word"
+        return (
+            "refused"
+            if refused.left == 0 and refused.renews_at
+            else "refused without a word"
+        )
     finally:
         connection.close()
     return "taken"

@@ -41,10 +41,16 @@ class Client:
         self._port = port
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Answer:
         began = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._port, timeout=PATIENCE
+        )
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
@@ -80,22 +86,33 @@ class Record:
         return sum(self._statuses[what][status] for status in statuses)
 
     def show(self) -> None:
-        print(f"{'asked for':<22} {'answers':>7} {'p50':>8} {'p95':>8} {'p99':>8} {'longest':>8}  by status")
+        print(
+            f"{'asked for':<22} {'answers':>7} {'p50':>8} {'p95':>8} {'p99':>8} {'longest':>8}  by status"
+        )
         for what in sorted(self._seconds):
             told = ", ".join(
-                f"{count:,} × {status}" for status, count in sorted(self._statuses[what].items())
+                f"{count:,} × {status}"
+                for status, count in sorted(self._statuses[what].items())
             )
-            print(f"{what:<22} {len(self._seconds[what]):>7,} {shown(self._seconds[what])}  {told}")
+            print(
+                f"{what:<22} {len(self._seconds[what]):>7,} {shown(self._seconds[what])}  {told}"
+            )
 
 
 def shown(seconds: Sequence[float]) -> str:
     """Median, 95 and 99 of a hundred, and the most, in ms."""
-    cuts = statistics.quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 99
+    cuts = (
+        statistics.quantiles(seconds, n=100, method="inclusive")
+        if len(seconds) > 1
+        else [seconds[0]] * 99
+    )
     found = (cuts[49], cuts[94], cuts[98], max(seconds))
     return " ".join(f"{1000 * value:>5,.0f} ms" for value in found)
 
 
-def form_of(fields: Mapping[str, str], run: bytes, name: str = "run.jsonl") -> tuple[bytes, str]:
+def form_of(
+    fields: Mapping[str, str], run: bytes, name: str = "run.jsonl"
+) -> tuple[bytes, str]:
     """A form with a run as a browser sends it, and its content type."""
     boundary = secrets.token_hex(16)
     parts = [

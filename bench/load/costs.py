@@ -76,14 +76,26 @@ def main() -> None:
     costs = {}
     for size in sizes:
         # Each in a process of its own: Django is set up once, on one database.
-        own = ["--topology", given.topology, "--runs", str(size), "--requests", str(given.requests)]
+        own = [
+            "--topology",
+            given.topology,
+            "--runs",
+            str(size),
+            "--requests",
+            str(given.requests),
+        ]
         own += ["--seasons", str(given.seasons)]
         done = subprocess.run(
-            [sys.executable, __file__, *own], stdout=subprocess.PIPE, text=True, check=False
+            [sys.executable, __file__, *own],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
         )
         if done.returncode:
             sys.exit(f"BROKEN: with {size:,} runs")
-        costs[size] = [Cost(**cost) for cost in json.loads(done.stdout.splitlines()[-1])]
+        costs[size] = [
+            Cost(**cost) for cost in json.loads(done.stdout.splitlines()[-1])
+        ]
     print(TOPOLOGIES[given.topology].split(", ")[0])
     sys.exit(0 if show(costs) else 1)
 
@@ -100,7 +112,11 @@ def show(costs: dict[int, list[Cost]]) -> bool:
             f"{after.what:<26} {before.whole:>11.1f} ms {after.whole:>11.1f} ms {times:>6.2f}"
             f" {after.database:>8.1f} ms {after.size or '':>9} {after.compressed or '':>8}"
         )
-        if after.what != GROWS and times > MOST_TIMES and after.whole - before.whole > UNSURE:
+        if (
+            after.what != GROWS
+            and times > MOST_TIMES
+            and after.whole - before.whole > UNSURE
+        ):
             print(f"BROKEN: {after.what} takes more than {MOST_TIMES:g} times as long")
             is_kept = False
     return is_kept
@@ -109,7 +125,10 @@ def show(costs: dict[int, list[Cost]]) -> bool:
 def measured(topology: str, runs: int, seasons: int, requests: int) -> list[Cost]:
     from django.core.management import call_command
 
-    many = {"CITEBOARD_API_UPLOADS_PER_MINUTE": "100000", "CITEBOARD_API_REQUESTS_PER_MINUTE": "1000000"}
+    many = {
+        "CITEBOARD_API_UPLOADS_PER_MINUTE": "100000",
+        "CITEBOARD_API_REQUESTS_PER_MINUTE": "1000000",
+    }
     many["CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE"] = "1000000"
     folder = set_up(topology, with_redis=topology == GROWN, **many)
     call_command("collectstatic", verbosity=0, interactive=False)
@@ -145,23 +164,39 @@ class Stored:
         self.phase = make_phase()
         gold = Gold.objects.current(self.phase)
         fill(self.phase, gold, runs)
-        done = {"gold": gold, "rules": "corrected", "sets_status": True, "state": "done"}
+        done = {
+            "gold": gold,
+            "rules": "corrected",
+            "sets_status": True,
+            "state": "done",
+        }
         # Some days ago: whose turn it is follows from what was begun lately.
         at = timezone.now() - dt.timedelta(days=5)
         Job.objects.bulk_create(
             [
-                Job(submission=run, started_at=at, finished_at=at + dt.timedelta(seconds=run.number), **done)
+                Job(
+                    submission=run,
+                    started_at=at,
+                    finished_at=at + dt.timedelta(seconds=run.number),
+                    **done,
+                )
                 for run in self.phase.submissions.all()
             ],
             batch_size=1000,
         )
         connection.cursor().execute("ANALYZE")
-        self.team = make_team(season=self.phase.task.season, name="Sender", slug="sender")
-        _, self.token = Token.objects.issue(user=self.team.memberships.get().user, name="load")
+        self.team = make_team(
+            season=self.phase.task.season, name="Sender", slug="sender"
+        )
+        _, self.token = Token.objects.issue(
+            user=self.team.memberships.get().user, name="load"
+        )
         lead = self.team.memberships.get().user
         self.cookie = {"Cookie": f"sessionid={signed_in(lead)[0]}"}
         self.run = Submission.objects.filter(phase=self.phase).order_by("pk").first()
-        Submission.objects.filter(pk=self.run.pk).update(team=self.team, submitted_by=lead)
+        Submission.objects.filter(pk=self.run.pk).update(
+            team=self.team, submitted_by=lead
+        )
         Evaluation.objects.filter(submission=self.run).update(team=self.team)
         task = self.phase.task
         self.season = f"/seasons/{task.season.slug}/"
@@ -194,12 +229,20 @@ class Site:
         etag = self.client.ask("GET", stored.board).headers["etag"]
         return [
             *lists,
-            self.read("board, 304", stored.board, status=304, headers={"If-None-Match": etag}),
+            self.read(
+                "board, 304", stored.board, status=304, headers={"If-None-Match": etag}
+            ),
             self.read("board, kept", stored.board),
             self.read("board, made anew", stored.board, before=stored.change),
             self.read("board by API, made anew", api, before=stored.change),
-            self.read("a run, by its team", f"/submissions/{stored.run.pk}/", headers=stored.cookie),
-            self.read("the form of uploads", f"{stored.board}submit/", headers=stored.cookie),
+            self.read(
+                "a run, by its team",
+                f"/submissions/{stored.run.pk}/",
+                headers=stored.cookie,
+            ),
+            self.read(
+                "the form of uploads", f"{stored.board}submit/", headers=stored.cookie
+            ),
             self.read(GROWS, "/metrics"),
         ]
 
@@ -241,13 +284,17 @@ class Site:
             sent.append(json.loads(answer.body)["id"])
 
         spent = self.spent(send, WARM_UP, max(20, self.requests // 3))
-        if Submission.objects.count() - before != len(set(sent)) or len(set(sent)) != len(sent):
+        if Submission.objects.count() - before != len(set(sent)) or len(
+            set(sent)
+        ) != len(sent):
             sys.exit("BROKEN: an upload is lost or double")
         # Scorings are measured elsewhere; the board of these 200 teams has no matrices to compare by.
         Job.objects.filter(submission__in=sent).update(state=Job.State.CANCELLED)
         return Cost("upload", *spent)
 
-    def spent(self, work: Callable[[], None], warm_up: int, times: int) -> tuple[float, float]:
+    def spent(
+        self, work: Callable[[], None], warm_up: int, times: int
+    ) -> tuple[float, float]:
         """Milliseconds a time, by the site and by PostgreSQL."""
         for _ in range(warm_up):
             work()
@@ -255,7 +302,9 @@ class Site:
         for _ in range(times):
             work()
         site = computing_seconds(self.house.process.pid) - site
-        return 1000 * site / times, 1000 * max(0.0, database_seconds() - database) / times
+        return 1000 * site / times, 1000 * max(
+            0.0, database_seconds() - database
+        ) / times
 
 
 def scorings(house: Any, runs: int) -> Cost:
@@ -278,7 +327,11 @@ def scorings(house: Any, runs: int) -> Cost:
     site, database = computing_seconds(house.process.pid), database_seconds()
     send(runs)
     site = computing_seconds(house.process.pid) - site
-    return Cost("scoring", 1000 * site / runs, 1000 * max(0.0, database_seconds() - database) / runs)
+    return Cost(
+        "scoring",
+        1000 * site / runs,
+        1000 * max(0.0, database_seconds() - database) / runs,
+    )
 
 
 def refuse_other(what: str, answer: Answer, status: int) -> None:

@@ -17,7 +17,12 @@ def computing_seconds(pid: int | None) -> float:
         for one in (process, *process.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
                 times = one.cpu_times()
-                total += times.user + times.system + times.children_user + times.children_system
+                total += (
+                    times.user
+                    + times.system
+                    + times.children_user
+                    + times.children_system
+                )
     return total
 
 
@@ -28,7 +33,9 @@ def database_seconds() -> float:
     if connection.vendor != "postgresql":
         return 0.0
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        )
         pids = [pid for (pid,) in cursor.fetchall()]
     return sum(computing_seconds(pid) for pid in pids)
 

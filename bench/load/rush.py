@@ -64,11 +64,15 @@ def main() -> None:
     parser.add_argument("--uploads", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--readers", type=int, default=20)
-    parser.add_argument("--minutes", type=float, default=30, help="for scoring what was taken")
+    parser.add_argument(
+        "--minutes", type=float, default=30, help="for scoring what was taken"
+    )
     given = parser.parse_args()
     if given.uploads % given.teams or given.uploads < 2 * given.teams:
         parser.error("every team sends as many files, and two or more")
-    folder = set_up(given.topology, CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE="1000000")
+    folder = set_up(
+        given.topology, CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE="1000000"
+    )
     from django.core.management import call_command
 
     call_command("collectstatic", verbosity=0, interactive=False)
@@ -104,9 +108,17 @@ class Rush:
         self.per_team = per_team
         self.phase = make_phase(runs_in_total=self.limit, runs_per_day=None)
         self.users = [make_user(password=None) for _ in range(teams)]
-        self.teams = [make_team(season=self.phase.task.season, lead=user) for user in self.users]
-        self.tokens = [Token.objects.issue(user=user, name="load")[1] for user in self.users]
-        self.cookies = {team: signed_in(self.users[team]) for team in range(teams) if self.uses_form(team)}
+        self.teams = [
+            make_team(season=self.phase.task.season, lead=user) for user in self.users
+        ]
+        self.tokens = [
+            Token.objects.issue(user=user, name="load")[1] for user in self.users
+        ]
+        self.cookies = {
+            team: signed_in(self.users[team])
+            for team in range(teams)
+            if self.uses_form(team)
+        }
         task = self.phase.task
         self.page = f"/seasons/{task.season.slug}/{task.slug}/{self.phase.slug}/"
         self.record = Record()
@@ -140,7 +152,10 @@ class Rush:
             threading.Thread(target=self._send_from, args=(waiting, port, began, late))
             for _ in range(min(SENDERS, len(files)))
         ]
-        reading = [threading.Thread(target=self._read, args=(port, done, place)) for place in range(readers)]
+        reading = [
+            threading.Thread(target=self._read, args=(port, done, place))
+            for place in range(readers)
+        ]
         for thread in (*senders, *reading):
             thread.start()
         for sent in files:
@@ -159,7 +174,11 @@ class Rush:
         )
 
     def _send_from(
-        self, waiting: queue.SimpleQueue[Sent | None], port: int, began: float, late: list[float]
+        self,
+        waiting: queue.SimpleQueue[Sent | None],
+        port: int,
+        began: float,
+        late: list[float],
     ) -> None:
         client = Client(port)
         while (sent := waiting.get()) is not None:
@@ -186,9 +205,18 @@ class Rush:
     def _send_by_form(self, client: Client, sent: Sent) -> Answer:
         session, secret = self.cookies[sent.team]
         cookies = f"sessionid={session}; csrftoken={secret}"
-        fields = {"csrfmiddlewaretoken": secret, "system": f"System {sent.number}", "kind": "primary"}
+        fields = {
+            "csrfmiddlewaretoken": secret,
+            "system": f"System {sent.number}",
+            "kind": "primary",
+        }
         body, kind = form_of(fields, sent.content)
-        answer = client.ask("POST", f"{self.page}submit/", body, {"Cookie": cookies, "Content-Type": kind})
+        answer = client.ask(
+            "POST",
+            f"{self.page}submit/",
+            body,
+            {"Cookie": cookies, "Content-Type": kind},
+        )
         self._note("upload by form", sent, answer, 302)
         return answer
 
@@ -207,7 +235,14 @@ class Rush:
             "read season": f"/seasons/{self.phase.task.season.slug}/",
             "read board by API": f"/api/v1/phases/{self.phase.pk}/leaderboard/",
         }
-        names = ["read board", "read board by API", "read board", "read home", "read board", "read season"]
+        names = [
+            "read board",
+            "read board by API",
+            "read board",
+            "read home",
+            "read board",
+            "read season",
+        ]
         number = place
         while not done.wait(1.0):
             what = names[number % len(names)]
@@ -225,7 +260,13 @@ class Rush:
         client = Client(port)
         for team in range(min(LATE, len(self.teams))):
             self.send(
-                client, Sent(team=team, number=self.per_team, at=0, content=run_of(team, self.per_team))
+                client,
+                Sent(
+                    team=team,
+                    number=self.per_team,
+                    at=0,
+                    content=run_of(team, self.per_team),
+                ),
             )
 
     def wait_until_scored(self, seconds: float) -> None:
@@ -237,7 +278,9 @@ class Rush:
         while moving.exists() and time.monotonic() < end:
             time.sleep(0.5)
         lasted = time.monotonic() - began
-        print(f"{left} runs were still to be scored then; {lasted:.0f} s later {moving.count()}")
+        print(
+            f"{left} runs were still to be scored then; {lasted:.0f} s later {moving.count()}"
+        )
 
     def show_costs(self, house: Any) -> None:
         from tasks.models import Job
@@ -245,11 +288,19 @@ class Rush:
         jobs = list(Job.objects.filter(state=Job.State.DONE))
         if not jobs:
             return
-        waited = [(job.finished_at - job.submission.submitted_at).total_seconds() for job in jobs]
-        lasted = (max(job.finished_at for job in jobs) - min(job.started_at for job in jobs)).total_seconds()
+        waited = [
+            (job.finished_at - job.submission.submitted_at).total_seconds()
+            for job in jobs
+        ]
+        lasted = (
+            max(job.finished_at for job in jobs) - min(job.started_at for job in jobs)
+        ).total_seconds()
         print(f"{'from upload to scores':<22} {len(jobs):>7,} {shown(waited)}")
         groups = getattr(house, "groups", [house])
-        web, work = computing_seconds(house.site), sum(computing_seconds(group.leader) for group in groups)
+        web, work = (
+            computing_seconds(house.site),
+            sum(computing_seconds(group.leader) for group in groups),
+        )
         print(
             f"{len(jobs) / max(lasted, 0.001):.1f} runs scored a second; computing time in all: "
             f"{web:.0f} s for requests, {work:.0f} s for scoring, {database_seconds():.0f} s in PostgreSQL"
@@ -260,7 +311,10 @@ class Rush:
         from tasks.models import Phase, Submission
         from tests.faults.promises import kept, recomputed
 
-        found = [f"an answer that nobody should get: {told}" for told in self.record.broken[:10]]
+        found = [
+            f"an answer that nobody should get: {told}"
+            for told in self.record.broken[:10]
+        ]
         runs = list(Submission.objects.filter(phase=self.phase).order_by("pk"))
         by_team = Counter(run.team_id for run in runs)
         for place, team in enumerate(self.teams):
@@ -269,7 +323,11 @@ class Rush:
                     f"{team}: {by_team[team.pk]} runs stored, {self.taken[place]} told, limit {self.limit}"
                 )
         contents = Counter((run.team_id, run.sha256) for run in runs)
-        found += [f"stored {times} times: {key}" for key, times in contents.items() if times > 1]
+        found += [
+            f"stored {times} times: {key}"
+            for key, times in contents.items()
+            if times > 1
+        ]
         expected: dict[tuple[str, ...], dict[str, float | None]] = {}
         places = {team.pk: place for place, team in enumerate(self.teams)}
         for run in runs:
@@ -284,7 +342,9 @@ class Rush:
                 if key not in expected:
                     expected[key] = recomputed(evaluation)
                 if kept(evaluation) != expected[key]:
-                    found.append(f"run {run.pk} has other numbers than the offline scorer gives")
+                    found.append(
+                        f"run {run.pk} has other numbers than the offline scorer gives"
+                    )
         phase = Phase.objects.select_related("task__season").get(pk=self.phase.pk)
         rows = standings(phase, None).rows
         values = [row.value for row in rows]
@@ -299,7 +359,11 @@ def run_of(team: int, number: int) -> bytes:
     """A valid run whose bytes are nobody else's, and whose numbers are those of the team's kind."""
     from tests.factories import run_bytes
 
-    return run_bytes(sentences=(str(team % KINDS),)) + b" " * (1 + team) + b"\n" * (1 + number)
+    return (
+        run_bytes(sentences=(str(team % KINDS),))
+        + b" " * (1 + team)
+        + b"\n" * (1 + number)
+    )
 
 
 if __name__ == "__main__":

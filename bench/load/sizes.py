@@ -27,7 +27,14 @@ def main() -> None:
         return
     found = {}
     for size in sorted(given.runs):
-        command = [sys.executable, __file__, "--topology", given.topology, "--runs", str(size)]
+        command = [
+            sys.executable,
+            __file__,
+            "--topology",
+            given.topology,
+            "--runs",
+            str(size),
+        ]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found[size] = json.loads(done.stdout.splitlines()[-1])
     few, many = min(found), max(found)
@@ -46,7 +53,9 @@ def measured(topology: str, size: int) -> dict[str, tuple[int, int, float]]:
     from tests.growth.looks import look
     from tests.growth.seasons import doors, make_runs
 
-    settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES["staticfiles"] = {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+    }
     began = time.perf_counter()
     pages = doors(make_runs(size))
     print(f"seeded in {time.perf_counter() - began:.0f} s", file=sys.stderr)

@@ -55,7 +55,9 @@ def main() -> None:
     is_kept = True
     for kind in BODIES:
         one, two = (
-            measured(folder, groups=groups, kind=kind, seconds=given.seconds, runs=given.runs)
+            measured(
+                folder, groups=groups, kind=kind, seconds=given.seconds, runs=given.runs
+            )
             for groups in (1, 2)
         )
         print(
@@ -69,7 +71,9 @@ def main() -> None:
     sys.exit(0 if is_kept else 1)
 
 
-def measured(folder: Path, *, groups: int, kind: str, seconds: float, runs: int) -> float:
+def measured(
+    folder: Path, *, groups: int, kind: str, seconds: float, runs: int
+) -> float:
     """Runs scored in a second, from the first claim to the last score."""
     from tasks.models import Job
     from tests.factories import make_phase, make_submission, make_team
@@ -77,11 +81,16 @@ def measured(folder: Path, *, groups: int, kind: str, seconds: float, runs: int)
     with running(folder, groups, BODIES[kind].format(seconds=seconds)):
         phase = make_phase()
         teams = [make_team(season=phase.task.season) for _ in range(2)]
-        sent = [make_submission(phase=phase, team=teams[number % 2]) for number in range(runs)]
+        sent = [
+            make_submission(phase=phase, team=teams[number % 2])
+            for number in range(runs)
+        ]
         jobs = Job.objects.filter(submission__in=sent)
         while jobs.exclude(state__in=(Job.State.DONE, Job.State.FAILED)).exists():
             time.sleep(0.1)
-        lasted = max(job.finished_at for job in jobs) - min(job.started_at for job in jobs)
+        lasted = max(job.finished_at for job in jobs) - min(
+            job.started_at for job in jobs
+        )
     return runs / lasted.total_seconds()
 
 
@@ -94,7 +103,9 @@ def running(folder: Path, groups: int, body: str) -> Iterator[None]:
 
     WorkerGroup.objects.all().delete()
     script = script_of(folder, body)
-    code = GROUP.format(platform=str(ROOT / "platform"), root=str(ROOT), script=str(script))
+    code = GROUP.format(
+        platform=str(ROOT / "platform"), root=str(ROOT), script=str(script)
+    )
     started: list[Any] = []
     try:
         for number in range(groups):
@@ -102,7 +113,9 @@ def running(folder: Path, groups: int, body: str) -> Iterator[None]:
             command = [sys.executable, "-c", code]
             with (folder / "group.log").open("ab") as log:
                 started.append(
-                    subprocess.Popen(command, env=own, stdout=log, stderr=log, start_new_session=True)
+                    subprocess.Popen(
+                        command, env=own, stdout=log, stderr=log, start_new_session=True
+                    )
                 )
         until(lambda: WorkerGroup.objects.count() == groups, "all groups fetch wakes")
         yield
@@ -118,7 +131,9 @@ def all_are_scored_once() -> bool:
 
     runs = list(Submission.objects.all())
     sound = sum(is_sound(run) for run in runs)
-    print(f"{sound} of {len(runs)} runs are scored exactly once, as the offline scorer scores them")
+    print(
+        f"{sound} of {len(runs)} runs are scored exactly once, as the offline scorer scores them"
+    )
     return sound == len(runs)
 
 

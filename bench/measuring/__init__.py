@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "bench" / "results"
 
 #: One thread, as a scorer has in a worker; linear algebra reads these when it is first imported.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 if not ONE_THREAD.items() <= os.environ.items():
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ONE_THREAD})  # noqa: S606
 
@@ -68,11 +70,27 @@ class Measurements:
         own, other = (statistics.median(ratios) for ratios in zip(*pairs, strict=True))
         ratio = statistics.median(theirs / mine for mine, theirs in pairs)
         self.add(
-            Row(what=what, ours=own, reference=other, against=against, ratio=ratio, wanted=wanted, note=note)
+            Row(
+                what=what,
+                ours=own,
+                reference=other,
+                against=against,
+                ratio=ratio,
+                wanted=wanted,
+                note=note,
+            )
         )
 
-    def measure(self, what: str, ours: Callable[[], object], *, repeats: int = 5, note: str = "") -> None:
-        self.add(Row(what=what, ours=statistics.median(seconds(ours) for _ in range(repeats)), note=note))
+    def measure(
+        self, what: str, ours: Callable[[], object], *, repeats: int = 5, note: str = ""
+    ) -> None:
+        self.add(
+            Row(
+                what=what,
+                ours=statistics.median(seconds(ours) for _ in range(repeats)),
+                note=note,
+            )
+        )
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
@@ -87,7 +105,9 @@ class Measurements:
             "versions": versions(self.packages),
             "rows": [asdict(row) for row in self.rows],
         }
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        (RESULTS / f"{self.name}.json").write_text(
+            json.dumps(kept, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -114,7 +134,10 @@ def _against(row: Row) -> str:
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
+    return {
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in packages},
+    }
 
 
 def machine() -> str:

@@ -51,8 +51,13 @@ def nowhere(request: Request, rest: str) -> Response:
 @permission_classes([AllowAny])
 def where_to_go(request: Request) -> Response:
     """What stands at the two addresses that programs and people try first."""
-    addresses = {name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")}
-    described = {name: request.build_absolute_uri(reverse(route)) for name, route in addresses.items()}
+    addresses = {
+        name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")
+    }
+    described = {
+        name: request.build_absolute_uri(reverse(route))
+        for name, route in addresses.items()
+    }
     described["guide"] = request.build_absolute_uri(reverse("guide", args=["api"]))
     return Response({"detail": WELCOME, "version": 1, **described})
 

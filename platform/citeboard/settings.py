@@ -84,13 +84,19 @@ STORAGES = {
 # -- Who is answered, and over what -------------------------------------------------------------------
 
 DEBUG = _env.boolean(
-    "CITEBOARD_DEBUG", False, "Shows tracebacks in the browser. For development on your own machine only."
+    "CITEBOARD_DEBUG",
+    False,
+    "Shows tracebacks in the browser. For development on your own machine only.",
 )
 PORT = _env.integer("PORT", 8000, "The port the site listens on.", low=1, high=65535)
 BIND = _env.text(
-    "CITEBOARD_BIND", "127.0.0.1", "The address the site listens on; `0.0.0.0` inside a container."
+    "CITEBOARD_BIND",
+    "127.0.0.1",
+    "The address the site listens on; `0.0.0.0` inside a container.",
 )
-WEB_WORKERS = _env.integer("CITEBOARD_WEB_WORKERS", 2, "Processes that answer requests.", low=1, high=64)
+WEB_WORKERS = _env.integer(
+    "CITEBOARD_WEB_WORKERS", 2, "Processes that answer requests.", low=1, high=64
+)
 BASE_URL = _env.web_address(
     "CITEBOARD_BASE_URL",
     f"http://127.0.0.1:{PORT}",
@@ -160,8 +166,18 @@ CONTENT_SECURITY_POLICY = {
 
 # Each with the names of its two settings, and where a sign-in sends the form that it begins with.
 _PROVIDERS = (
-    ("GitHub", "CITEBOARD_GITHUB_CLIENT_ID", "CITEBOARD_GITHUB_SECRET", "https://github.com"),
-    ("ORCID", "CITEBOARD_ORCID_CLIENT_ID", "CITEBOARD_ORCID_SECRET", "https://orcid.org"),
+    (
+        "GitHub",
+        "CITEBOARD_GITHUB_CLIENT_ID",
+        "CITEBOARD_GITHUB_SECRET",
+        "https://github.com",
+    ),
+    (
+        "ORCID",
+        "CITEBOARD_ORCID_CLIENT_ID",
+        "CITEBOARD_ORCID_SECRET",
+        "https://orcid.org",
+    ),
 )
 #: By provider the site's own name and secret there; only those that have both are offered.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
@@ -180,8 +196,12 @@ _issuer = _env.text(
     "The address of an institution's OpenID Connect provider, below which /.well-known/openid-configuration "
     "is; with a client id, offers sign-in there.",
 )
-_client = _env.text("CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider.")
-_secret = _env.text("CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it.")
+_client = _env.text(
+    "CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider."
+)
+_secret = _env.text(
+    "CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it."
+)
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
 #: The institution's provider, in the form of allauth; none where it is not configured.
@@ -302,7 +322,12 @@ AUTHENTICATION_BACKENDS = [
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
-    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
+    for name in (
+        "UserAttributeSimilarity",
+        "MinimumLength",
+        "CommonPassword",
+        "NumericPassword",
+    )
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
@@ -342,8 +367,12 @@ EMAIL_HOST = _env.text(
     "The mail server.",
     shown="none: mails are written to the console, where `manage.py serve` runs",
 )
-EMAIL_PORT = _env.integer("CITEBOARD_EMAIL_PORT", 587, "The mail server's port.", low=1, high=65535)
-EMAIL_HOST_USER = _env.text("CITEBOARD_EMAIL_USER", "", "The name to sign in with at the mail server.")
+EMAIL_PORT = _env.integer(
+    "CITEBOARD_EMAIL_PORT", 587, "The mail server's port.", low=1, high=65535
+)
+EMAIL_HOST_USER = _env.text(
+    "CITEBOARD_EMAIL_USER", "", "The name to sign in with at the mail server."
+)
 EMAIL_HOST_PASSWORD = _env.text("CITEBOARD_EMAIL_PASSWORD", "", "The password for it.")
 _mail_security = _env.choice(
     "CITEBOARD_EMAIL_SECURITY",
@@ -360,7 +389,9 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = _env.text(
 EMAIL_USE_TLS = _mail_security == "starttls"
 EMAIL_USE_SSL = _mail_security == "tls"
 EMAIL_TIMEOUT = 20
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_BACKEND = (
+    f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+)
 
 WEBHOOK_HOSTS = frozenset(
     _env.names(
@@ -373,7 +404,12 @@ WEBHOOK_HOSTS = frozenset(
 # -- Runs and their scores ----------------------------------------------------------------------------
 
 UPLOAD_MAX_MB = _env.integer(
-    "CITEBOARD_UPLOAD_MAX_MB", 64, "The largest run that may be uploaded.", low=1, high=4096, unit="megabytes"
+    "CITEBOARD_UPLOAD_MAX_MB",
+    64,
+    "The largest run that may be uploaded.",
+    low=1,
+    high=4096,
+    unit="megabytes",
 )
 TEAM_STORAGE_MB = _env.integer(
     "CITEBOARD_TEAM_STORAGE_MB",
@@ -397,7 +433,9 @@ CHECKS = _env.integer(
     low=1,
     high=64,
 )
-CHECK_SECONDS = _env.seconds("CITEBOARD_CHECK_SECONDS", 10, "The computing time that reading one may take.")
+CHECK_SECONDS = _env.seconds(
+    "CITEBOARD_CHECK_SECONDS", 10, "The computing time that reading one may take."
+)
 CHECK_HOUR_SECONDS = _env.seconds(
     "CITEBOARD_CHECK_HOUR_SECONDS",
     120,
@@ -405,11 +443,17 @@ CHECK_HOUR_SECONDS = _env.seconds(
     "that are submitted are read in jobs, and checks are answered 429.",
 )
 CHECK_MEMORY_MB = _env.integer(
-    "CITEBOARD_CHECK_MEMORY_MB", 512, "The memory that reading one may use.", low=128, unit="megabytes"
+    "CITEBOARD_CHECK_MEMORY_MB",
+    512,
+    "The memory that reading one may use.",
+    low=128,
+    unit="megabytes",
 )
 CONFINEMENT = _env.choice(
     "CITEBOARD_CONFINEMENT",
-    "kernel" if urlsplit(BASE_URL).hostname in ("127.0.0.1", "::1", "localhost") else "required",
+    "kernel"
+    if urlsplit(BASE_URL).hostname in ("127.0.0.1", "::1", "localhost")
+    else "required",
     ("required", "kernel", "best-effort", "limits"),
     "What holds processes that read what people sent. `required`: files, network, other processes and shared "
     "memory are closed to them, and nothing is read where the kernel cannot do that; `kernel` or "
@@ -429,19 +473,32 @@ FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
 # A folder of their own, so that a sweep knows what a killed process has left; `/tmp` may be memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
-    "CITEBOARD_LEASE_SECONDS", 30, "How long a worker holds a job without a sign of life.", low=2
+    "CITEBOARD_LEASE_SECONDS",
+    30,
+    "How long a worker holds a job without a sign of life.",
+    low=2,
 )
 SWEEP_SECONDS = _env.seconds(
     "CITEBOARD_SWEEP_SECONDS", 10, "How often jobs are looked for that nobody works on."
 )
 START_SECONDS = _env.seconds(
-    "CITEBOARD_START_SECONDS", 60, "How long the site may take to answer until `serve` starts it anew."
+    "CITEBOARD_START_SECONDS",
+    60,
+    "How long the site may take to answer until `serve` starts it anew.",
 )
 MAX_ATTEMPTS = _env.integer(
-    "CITEBOARD_MAX_ATTEMPTS", 3, "How often a job is begun before it counts as failed.", low=1, high=100
+    "CITEBOARD_MAX_ATTEMPTS",
+    3,
+    "How often a job is begun before it counts as failed.",
+    low=1,
+    high=100,
 )
 SCORING_MEMORY_MB = _env.integer(
-    "CITEBOARD_SCORING_MEMORY_MB", 4096, "The memory one scoring may use.", low=256, unit="megabytes"
+    "CITEBOARD_SCORING_MEMORY_MB",
+    4096,
+    "The memory one scoring may use.",
+    low=256,
+    unit="megabytes",
 )
 SCORING_TIMEOUT = _env.seconds(
     "CITEBOARD_SCORING_TIMEOUT",
@@ -456,7 +513,10 @@ SCORING_CACHE_DIR = _env.folder(
     shown="the folder `citeboard` in the user's cache folder",
 )
 SCORING_CACHE_MB = _env.integer(
-    "CITEBOARD_CACHE_MB", 4096, "So much they keep of one kind; the oldest goes first.", unit="megabytes"
+    "CITEBOARD_CACHE_MB",
+    4096,
+    "So much they keep of one kind; the oldest goes first.",
+    unit="megabytes",
 )
 MODELS_DIR = _env.folder(
     "CITEBOARD_MODELS_DIR",
@@ -473,7 +533,13 @@ SCORING_DEVICE = _env.choice(
     "Where models compute; `auto` takes a GPU where torch finds one. Torch reserves much address space for a "
     "GPU: a group that has one needs a large `CITEBOARD_SCORING_MEMORY_MB`.",
 )
-WORKERS = _env.integer("CITEBOARD_WORKERS", 1, "Runs that one worker group scores at a time.", low=1, high=64)
+WORKERS = _env.integer(
+    "CITEBOARD_WORKERS",
+    1,
+    "Runs that one worker group scores at a time.",
+    low=1,
+    high=64,
+)
 
 QUEUES = _env.names(
     "CITEBOARD_QUEUES",
@@ -520,7 +586,10 @@ _OWN_CACHES: dict[str, dict[str, Any]] = {
     # What follows from scores and takes long to find: tests, counts of labels.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
-    "queue": {"BACKEND": f"{_BACKENDS}.filebased.FileBasedCache", "LOCATION": DATA_DIR / "queue"},
+    "queue": {
+        "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "queue",
+    },
 }
 CACHES: dict[str, dict[str, Any]] = {
     name: {
@@ -534,9 +603,17 @@ CACHES: dict[str, dict[str, Any]] = {
     for name, own in _OWN_CACHES.items()
 } | {
     # Pages as visitors get them; so many in each process.
-    "pages": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 300}},
+    "pages": {
+        "BACKEND": f"{_OURS}.ObjectCache",
+        "LOCATION": "pages",
+        "OPTIONS": {"MAX_ENTRIES": 300},
+    },
     # Boards as they were computed, for other views and other readers, and what of them no new score changes.
-    "boards": {"BACKEND": f"{_OURS}.ObjectCache", "LOCATION": "boards", "OPTIONS": {"MAX_ENTRIES": 56}},
+    "boards": {
+        "BACKEND": f"{_OURS}.ObjectCache",
+        "LOCATION": "boards",
+        "OPTIONS": {"MAX_ENTRIES": 56},
+    },
 }
 
 # -- The API ------------------------------------------------------------------------------------------
@@ -548,7 +625,10 @@ API_REQUESTS_PER_MINUTE = _env.integer(
     low=1,
 )
 API_ANONYMOUS_REQUESTS_PER_MINUTE = _env.integer(
-    "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE", 600, "The same without signing in, for one address.", low=1
+    "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE",
+    600,
+    "The same without signing in, for one address.",
+    low=1,
 )
 API_UPLOADS_PER_MINUTE = _env.integer(
     "CITEBOARD_API_UPLOADS_PER_MINUTE",
@@ -619,9 +699,15 @@ TRACES_TO = _env.text(
 
 LOGGING = logging_config(
     form=_env.choice(
-        "CITEBOARD_LOG_FORMAT", "text", ("text", "json"), "One line of words or of JSON for each event."
+        "CITEBOARD_LOG_FORMAT",
+        "text",
+        ("text", "json"),
+        "One line of words or of JSON for each event.",
     ),
     level=_env.choice(
-        "CITEBOARD_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"), "The least that is logged."
+        "CITEBOARD_LOG_LEVEL",
+        "INFO",
+        ("DEBUG", "INFO", "WARNING", "ERROR"),
+        "The least that is logged.",
     ),
 )

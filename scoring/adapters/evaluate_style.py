@@ -27,13 +27,17 @@ class Evaluation:
     def add_batch(self, *, predictions: Iterable[Mapping[str, Any]]) -> None:
         self._collected.extend(predictions)
 
-    def compute(self, *, predictions: Iterable[Mapping[str, Any]] = ()) -> dict[str, float | None]:
+    def compute(
+        self, *, predictions: Iterable[Mapping[str, Any]] = ()
+    ) -> dict[str, float | None]:
         """By metric its value; what was collected is forgotten. Raises InputRefused."""
         answers = [*self._collected, *predictions]
         self._collected = []
         return self._scorer.score(answers).values_only
 
 
-def load(kind: str, gold: Sequence[Path | str], *, rules: str | None = None, **options: str) -> Evaluation:
+def load(
+    kind: str, gold: Sequence[Path | str], *, rules: str | None = None, **options: str
+) -> Evaluation:
     """As `evaluate.load`, with the task type for the metric's name."""
     return Evaluation(Scorer(kind, gold, rules=rules, options=options))

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import ir_datasets
-from ir_datasets.formats import GenericDoc, GenericQuery, TrecDocs, TrecQrels, TrecScoredDocs, TrecXmlQueries
+from ir_datasets.formats import (
+    GenericDoc,
+    GenericQuery,
+    TrecDocs,
+    TrecQrels,
+    TrecScoredDocs,
+    TrecXmlQueries,
+)
 from ir_datasets.util import LocalDownload
 
 LEVELS = {0: "not cited here", 1: "cited here; above 1 as the organisers graded it"}
@@ -43,8 +50,13 @@ def register(source: str | Path, into: Path | None = None) -> list[str]:
 
 def dataset(split: Path) -> Any:
     """The split in a folder, with what there is of it."""
-    topics = TrecXmlQueries(_file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en")
-    parts: list[Any] = [Documents(_file(split / "documents.trec"), parser="text", lang="en"), topics]
+    topics = TrecXmlQueries(
+        _file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en"
+    )
+    parts: list[Any] = [
+        Documents(_file(split / "documents.trec"), parser="text", lang="en"),
+        topics,
+    ]
     if (split / "candidates.trec").is_file():
         parts.append(TrecScoredDocs(_file(split / "candidates.trec")))
     if (split / "qrels.txt").is_file():
@@ -64,7 +76,10 @@ def _folder(source: str, into: Path | None) -> Path:
     if source.startswith(("https://", "http://")):
         path = folder / "trec.zip"
         folder.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(source, timeout=SECONDS) as answer, path.open("wb") as file:  # noqa: S310
+        with (
+            urllib.request.urlopen(source, timeout=SECONDS) as answer,  # noqa: S310
+            path.open("wb") as file,
+        ):
             while part := answer.read(1 << 20):
                 file.write(part)
     with zipfile.ZipFile(path) as archive:

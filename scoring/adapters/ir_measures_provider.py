@@ -20,16 +20,24 @@ NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
 class CiteboardEvaluator(providers.Evaluator):
     def __init__(self, measures: list[Any], qrels: dict[str, dict[str, int]]) -> None:
         super().__init__(measures, set(qrels))
-        self._gold = {query: [doc for doc, grade in row.items() if grade > 0] for query, row in qrels.items()}
+        self._gold = {
+            query: [doc for doc, grade in row.items() if grade > 0]
+            for query, row in qrels.items()
+        }
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         queries = [query for query in scores if query in self._gold]
-        ranked = [sorted(scores[query], key=lambda doc: (-scores[query][doc], doc)) for query in queries]
+        ranked = [
+            sorted(scores[query], key=lambda doc: (-scores[query][doc], doc))
+            for query in queries
+        ]
         for measure in self.measures:
             cut = WHOLE if measure["cutoff"] is NOT_PROVIDED else measure["cutoff"]
             ranking = Ranking("x", "corrected", measure=NAMES[measure.NAME], cut=cut)
-            stats = ranking.instance_stats([self._gold[query] for query in queries], ranked)
+            stats = ranking.instance_stats(
+                [self._gold[query] for query in queries], ranked
+            )
             column = Ranking.columns.index(ranking.column)
             for query, row in zip(queries, stats, strict=True):
                 yield Metric(query_id=query, measure=measure, value=float(row[column]))
@@ -42,11 +50,15 @@ class CiteboardProvider(providers.Provider):
     SUPPORTED_MEASURES = [
         measures._R(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
         measures._RR(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
-        measures._Success(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
+        measures._Success(  # noqa: SLF001
+            cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)
+        ),
     ]
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> CiteboardEvaluator:
-        return CiteboardEvaluator(list(measures), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
+        return CiteboardEvaluator(
+            list(measures), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict()
+        )
 
 
 PROVIDER = CiteboardProvider()

@@ -72,7 +72,9 @@ class Scorer:
         self.task_type = task_type(kind)
         self.rules = self.task_type.checked_rules(rules)
         self.options = self.task_type.checked_options(dict(options or {}))
-        self._split = self.task_type.gold_of(open_inputs([Path(path) for path in gold]), self.options)
+        self._split = self.task_type.gold_of(
+            open_inputs([Path(path) for path in gold]), self.options
+        )
 
     def check(self, answers: Answers) -> list[Problem]:
         """Everything that is wrong with the answers; what is fatal cannot be scored."""
@@ -99,7 +101,9 @@ class Scorer:
         metrics = {}
         for name, value in scores.metrics.items():
             printed = value.as_dict()
-            metrics[name] = Scored(**{field: printed[field] for field in Scored.__dataclass_fields__})
+            metrics[name] = Scored(
+                **{field: printed[field] for field in Scored.__dataclass_fields__}
+            )
         return Result(metrics, problems)
 
     def _read(self, answers: Answers) -> tuple[Any, list[Problem]]:
@@ -111,4 +115,10 @@ class Scorer:
             return self._read_file(path)
 
     def _read_file(self, path: Path) -> tuple[Any, list[Problem]]:
-        return read_run(self.task_type, open_input(path), self._split.index, self.options, name=path.name)
+        return read_run(
+            self.task_type,
+            open_input(path),
+            self._split.index,
+            self.options,
+            name=path.name,
+        )

@@ -15,7 +15,15 @@ from scoring.client import connection
 from scoring.client.refusals import Refused, SiteRefused
 from scoring.offline.arguments import say
 from scoring.offline.scoring import as_json
-from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_lines, score_lines
+from scoring.offline.terminal import (
+    BOLD,
+    GREEN,
+    RED,
+    painted,
+    printable,
+    problem_lines,
+    score_lines,
+)
 from tasks.types import Problem
 
 #: A run in one of these states moves no more by itself.
@@ -38,13 +46,19 @@ MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
 def login(args: argparse.Namespace) -> int:
     address = args.url.rstrip("/")
-    token = (getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    token = (
+        getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
+    ).strip()
     if not token:
         raise Refused(f"no token was given; make one at {address}/account/tokens/")
     connection.Connection(address, token).get("submissions/", {"page_size": 1})
     path = connection.tokens_path()
-    connection.write_tokens(path, address, {**connection.read_tokens(path)[1], address: token})
-    return say(args, {"site": address, "file": str(path)}, f"signed in to {address}; {path}")
+    connection.write_tokens(
+        path, address, {**connection.read_tokens(path)[1], address: token}
+    )
+    return say(
+        args, {"site": address, "file": str(path)}, f"signed in to {address}; {path}"
+    )
 
 
 def seasons(args: argparse.Namespace) -> int:
@@ -66,7 +80,10 @@ def seasons(args: argparse.Namespace) -> int:
         ]
     else:
         answer = list(site.pages("seasons/"))
-        heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in answer]
+        heads, rows = (
+            ("season", "title"),
+            [(season["slug"], season["title"]) for season in answer],
+        )
     return say(args, answer, *table_lines(heads, rows))
 
 
@@ -78,17 +95,27 @@ def enter(args: argparse.Namespace) -> int:
         given = {name: text for name in names if (text := getattr(args, name))}
         site.post(f"{season}terms/", {"version": args.accept_terms, **given})
     refuse_unread_terms(site, args.season)
-    founded = site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
+    founded = (
+        site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
+    )
     team = founded["slug"] or only_team(site)
-    entry = site.post(f"{season}registrations/", {"team": team, "message": args.message})
+    entry = site.post(
+        f"{season}registrations/", {"team": team, "message": args.message}
+    )
     waits = "" if entry["state"] == "approved" else f", and is {entry['state']}"
-    return say(args, entry, f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}")
+    return say(
+        args,
+        entry,
+        f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}",
+    )
 
 
 def data(args: argparse.Namespace) -> int:
     site = _site(args)
     phase = phase_detail(site, args.phase)
-    path = args.out or Path(f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip")
+    path = args.out or Path(
+        f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip"
+    )
     size = site.download(phase["inputs"], path)
     return say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
 
@@ -96,7 +123,9 @@ def data(args: argparse.Namespace) -> int:
 def submit(args: argparse.Namespace) -> int:
     site = _site(args, needs_token=True)
     phase = phase_id(site, args.phase)
-    named = {name: getattr(args, name) for name in ("system", "description", "team", "kind")}
+    named = {
+        name: getattr(args, name) for name in ("system", "description", "team", "kind")
+    }
     fields = {**named, **dict(args.card)}
     if args.priority is not None:
         require_priorities(site, phase, args.kind)
@@ -115,7 +144,11 @@ def submit(args: argparse.Namespace) -> int:
     if not args.follow or not args.json:
         # A site before 0.4.0 names no page.
         where = taken.get("page") or taken["url"]
-        say(args, taken, f"run {taken['id']} ({args.system}) is {taken['status']}: {where}")
+        say(
+            args,
+            taken,
+            f"run {taken['id']} ({args.system}) is {taken['status']}: {where}",
+        )
         _warn(taken["warnings"])
     return _follow(site, [taken["id"]], args) if args.follow else 0
 
@@ -131,11 +164,15 @@ def scores(args: argparse.Namespace) -> int:
 
 def board(args: argparse.Namespace) -> int:
     site = _site(args)
-    table = site.get(f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules})
+    table = site.get(
+        f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules}
+    )
     return say(args, table, *board_lines(table))
 
 
-def _follow(site: connection.Connection, numbers: list[int], args: argparse.Namespace) -> int:
+def _follow(
+    site: connection.Connection, numbers: list[int], args: argparse.Namespace
+) -> int:
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
@@ -150,7 +187,10 @@ def _follow(site: connection.Connection, numbers: list[int], args: argparse.Name
                 colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
                 place = f", place {run['place']} in the queue" if run["place"] else ""
                 words = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
-                print(f"run {run['id']} ({printable(run['system'])}): {words}".rstrip(), file=sys.stderr)
+                print(
+                    f"run {run['id']} ({printable(run['system'])}): {words}".rstrip(),
+                    file=sys.stderr,
+                )
             if run["status"] in ENDED:
                 ended[number] = run
             pause = min(pause, pause_after(answer))
@@ -158,14 +198,24 @@ def _follow(site: connection.Connection, numbers: list[int], args: argparse.Name
             time.sleep(pause)
     if args.json:
         print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
-        return 0 if all(run["status"] in (SCORED, RECEIVED) for run in ended.values()) else NOT_SCORED
-    return max(_print_scores(site, ended[number], args) for number in dict.fromkeys(numbers))
+        return (
+            0
+            if all(run["status"] in (SCORED, RECEIVED) for run in ended.values())
+            else NOT_SCORED
+        )
+    return max(
+        _print_scores(site, ended[number], args) for number in dict.fromkeys(numbers)
+    )
 
 
 def pause_after(answer: connection.Answer) -> float:
     """Seconds that the site asks for; else a quarter of the time that it expects the run to take."""
     after = answer.headers.get("Retry-After", "")
-    seconds = float(after) if after.isdecimal() else (answer.body["expected_seconds"] or MIN_PAUSE) / 4
+    seconds = (
+        float(after)
+        if after.isdecimal()
+        else (answer.body["expected_seconds"] or MIN_PAUSE) / 4
+    )
     return min(max(seconds, MIN_PAUSE), MAX_PAUSE)
 
 
@@ -176,34 +226,59 @@ def sent_as_file(run: Path) -> Iterator[Path]:
         raise Refused(f"{run}: there is no such file")
     with tempfile.TemporaryDirectory() as folder:
         if run.is_dir():
-            run = Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
+            run = Path(
+                shutil.make_archive(
+                    str(Path(folder) / (run.resolve().name or "run")), "zip", run
+                )
+            )
         yield run
 
 
-def _print_scores(site: connection.Connection, run: Mapping[str, Any], args: argparse.Namespace) -> int:
+def _print_scores(
+    site: connection.Connection, run: Mapping[str, Any], args: argparse.Namespace
+) -> int:
     if run["scores"] is None:
         is_hidden = run["status"] == SCORED and run["scores_hidden"]
-        why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
-        print(printable(f"run {run['id']} has no scores to show: {why}".rstrip()), file=sys.stderr)
+        why = (
+            "its phase shows no scores now"
+            if is_hidden
+            else f"it is {run['status']}. {run['reason']}"
+        )
+        print(
+            printable(f"run {run['id']} has no scores to show: {why}".rstrip()),
+            file=sys.stderr,
+        )
         _warn(run["problems"])
         return 0 if is_hidden else NOT_SCORED
     lines = []
     if not args.json:
-        lines.append(painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout))
+        lines.append(
+            painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout)
+        )
         board = site.get(f"phases/{run['phase']}/leaderboard/")
-        own = next((row for row in board["rows"] if row["submission"] == run["id"]), None)
+        own = next(
+            (row for row in board["rows"] if row["submission"] == run["id"]), None
+        )
         counting = ON_BOARDS.get(board.get("counting", ""), "")
-        may_stand = run["kind"] == "primary" and not run["exclusion"] and board["shows"] != "nothing"
+        may_stand = (
+            run["kind"] == "primary"
+            and not run["exclusion"]
+            and board["shows"] != "nothing"
+        )
         if own is None and counting and may_stand:
             lines.append(f"not on the board, which has {counting}")
         elif own is not None and own["rank"] is not None:
             ranked = sum(row["rank"] is not None for row in board["rows"])
-            lines.append(f"rank {rank_of(own)} among {ranked} on the board, {run['page']}")
+            lines.append(
+                f"rank {rank_of(own)} among {ranked} on the board, {run['page']}"
+            )
         lines += score_lines(run["scores"]["metrics"])
     return say(args, as_json(run["scores"]), *lines)
 
 
-def _site(args: argparse.Namespace, *, needs_token: bool = False) -> connection.Connection:
+def _site(
+    args: argparse.Namespace, *, needs_token: bool = False
+) -> connection.Connection:
     address, token = connection.chosen_site(args.site)
     if needs_token and not token:
         ways = f"give it in {connection.TOKEN}, or sign in: citeboard login {address}"
@@ -216,11 +291,15 @@ def _warn(problems: Iterable[Mapping[str, Any]]) -> None:
         print(line, file=sys.stderr)
 
 
-def table_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def table_lines(
+    heads: Sequence[str], rows: Iterable[Sequence[object]]
+) -> Iterator[str]:
     cells = [list(heads), *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        line = "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
         yield painted(line, BOLD, sys.stdout) if number == 0 else line
 
 
@@ -234,9 +313,19 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
     rows: list[tuple[object, ...]] = []
     for row in board["rows"]:
         score = row["scores"].get(first, {})
-        numbers = [score.get(part) for part in ("value", "low", "high")] if first else []
+        numbers = (
+            [score.get(part) for part in ("value", "low", "high")] if first else []
+        )
         written = ["" if number is None else f"{number:.6f}" for number in numbers]
-        rows.append((rank_of(row), row["team"] or row["kind"], row["system"], row["submission"], *written))
+        rows.append(
+            (
+                rank_of(row),
+                row["team"] or row["kind"],
+                row["system"],
+                row["submission"],
+                *written,
+            )
+        )
     yield from table_lines(heads, rows)
     if counting := ON_BOARDS.get(board.get("counting", "")):
         yield f"The board has {counting}."
@@ -254,17 +343,23 @@ def phase_id(site: connection.Connection, named: str) -> int:
     season, _, rest = named.partition("/")
     task_slug, _, phase_slug = rest.partition("/")
     if not (season and task_slug):
-        raise Refused(f"“{named}” names no phase; expected its number or SEASON/TASK/PHASE")
+        raise Refused(
+            f"“{named}” names no phase; expected its number or SEASON/TASK/PHASE"
+        )
     tasks = {task["slug"]: task for task in site.get(f"seasons/{season}/")["tasks"]}
     if task_slug not in tasks:
-        raise Refused(f"season {season} has no task “{task_slug}”; it has {', '.join(tasks)}")
+        raise Refused(
+            f"season {season} has no task “{task_slug}”; it has {', '.join(tasks)}"
+        )
     phases = tasks[task_slug]["phases"]
     fitting = [phase for phase in phases if phase["slug"] == phase_slug]
     if not phase_slug:
         fitting = [phase for phase in phases if phase["is_open"] or len(phases) == 1]
     if len(fitting) != 1:
         has = ", ".join(phase["slug"] for phase in phases)
-        raise Refused(f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}")
+        raise Refused(
+            f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}"
+        )
     return int(fitting[0]["id"])
 
 
@@ -285,7 +380,11 @@ def refuse_unread_terms(site: connection.Connection, season: str) -> None:
         raise
     if terms["accepted_at"] is None:
         options = [f"--{name.replace('_', '-')}" for name in terms.get("asks", ())]
-        asks = f"; they ask for {', '.join(options)}, where your account does not say it" if options else ""
+        asks = (
+            f"; they ask for {', '.join(options)}, where your account does not say it"
+            if options
+            else ""
+        )
         accepts = f"whoever accepts them adds --accept-terms {terms['version']}{asks}"
         unread = Refused(f"{season} has terms, which follow; {accepts}")
         unread.details = [printable(line) for line in terms["text"].splitlines()]
@@ -296,7 +395,11 @@ def only_team(site: connection.Connection) -> str:
     """Raises Refused where it has to be said which."""
     teams = [team["slug"] for team in site.pages("teams/")]
     if len(teams) != 1:
-        has = f"you are in {', '.join(teams)}; say which: --team SLUG" if teams else "you are in none"
+        has = (
+            f"you are in {', '.join(teams)}; say which: --team SLUG"
+            if teams
+            else "you are in none"
+        )
         raise Refused(f"{has}; or found one: --found NAME")
     return str(teams[0])
 

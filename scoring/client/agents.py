@@ -50,20 +50,38 @@ class Tools:
                 name = f"{season.slug}/{phase.task}/{phase.slug}"
                 text = f"{name} {season.title} {phase.title} {phase.type}".casefold()
                 if all(word in text for word in wanted):
-                    facts = {key: phase.facts[key] for key in ("title", "type", "opens", "closes", "is_open")}
-                    boards.append({"phase": name, "season": season.title, "page": phase.page, **facts})
+                    facts = {
+                        key: phase.facts[key]
+                        for key in ("title", "type", "opens", "closes", "is_open")
+                    }
+                    boards.append(
+                        {
+                            "phase": name,
+                            "season": season.title,
+                            "page": phase.page,
+                            **facts,
+                        }
+                    )
             if len(boards) > MOST:
                 break
         return {"boards": boards[:MOST], "more": len(boards) > MOST}
 
-    def read_board(self, phase: str, rules: str | None = None, rows: int = MOST) -> dict[str, Any]:
+    def read_board(
+        self, phase: str, rules: str | None = None, rows: int = MOST
+    ) -> dict[str, Any]:
         """The rows of a board, best first, with values and intervals."""
         board = self._site.phase(phase).board(rules)
         facts = ("phase", "rules", "shows", "frozen_at", "compared", "columns")
         table = board.table()
-        return {**{name: board.facts[name] for name in facts}, "rows": table[:rows], "of": len(table)}
+        return {
+            **{name: board.facts[name] for name in facts},
+            "rows": table[:rows],
+            "of": len(table),
+        }
 
-    def explain_number(self, phase: str, submission: int, column: str) -> dict[str, Any]:
+    def explain_number(
+        self, phase: str, submission: int, column: str
+    ) -> dict[str, Any]:
         """What a number on a board is: its column, its interval, its signature where the run is one's own."""
         board = self._site.phase(phase).board()
         rows = [row for row in board.rows if row["submission"] == submission]
@@ -71,7 +89,9 @@ class Tools:
         if not rows or not columns:
             names = ", ".join(known["name"] for known in board.columns) or "none"
             runs = ", ".join(str(row["submission"]) for row in board.rows) or "none"
-            raise Refused(f"the board has the columns {names} and the submissions {runs}")
+            raise Refused(
+                f"the board has the columns {names} and the submissions {runs}"
+            )
         explained = {
             "score": rows[0]["scores"].get(column),
             "ranks": rows[0]["ranks"],
@@ -81,7 +101,10 @@ class Tools:
         try:
             scores = self._site.run(submission).scores or {}
         except SiteRefused:
-            return explained | {"signature": None, "note": "only its team is told its signature"}
+            return explained | {
+                "signature": None,
+                "note": "only its team is told its signature",
+            }
         known = scores.get("metrics", {}).get(columns[0]["metric"], {})
         return explained | {"signature": known.get("signature"), "n": known.get("n")}
 
@@ -90,14 +113,22 @@ class Tools:
         return _checked(self._site.phase(phase), path)
 
     def submit_run(
-        self, phase: str, path: str, system: str, description: str = "", team: str = "", code: str = ""
+        self,
+        phase: str,
+        path: str,
+        system: str,
+        description: str = "",
+        team: str = "",
+        code: str = "",
     ) -> dict[str, Any]:
         """Send a run: first without a code; once the user has agreed, with the code that was given."""
         chosen = self._site.phase(phase)
         sent = {"system": system, "description": description, "team": team}
         with sent_as_file(Path(path)) as file:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        wanted = hashlib.sha256("\0".join([str(chosen.id), *sent.values(), digest]).encode()).hexdigest()[:12]
+        wanted = hashlib.sha256(
+            "\0".join([str(chosen.id), *sent.values(), digest]).encode()
+        ).hexdigest()[:12]
         if code != wanted:
             return {
                 "sent": False,
@@ -113,4 +144,8 @@ def _checked(phase: Phase, path: str) -> dict[str, Any]:
     try:
         return {"would_be_taken": True, **phase.check(path)}
     except SiteRefused as refused:
-        return {"would_be_taken": False, "detail": str(refused), "problems": list(refused.details)}
+        return {
+            "would_be_taken": False,
+            "detail": str(refused),
+            "problems": list(refused.details),
+        }

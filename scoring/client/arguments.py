@@ -29,21 +29,36 @@ CARD = (
 
 def add_commands(commands: Any) -> None:
     # What they do is imported when it is done, as HTTP takes a while to import.
-    actions = ("login", "seasons", "enter", "data", "submit", "follow", "scores", "board")
+    actions = (
+        "login",
+        "seasons",
+        "enter",
+        "data",
+        "submit",
+        "follow",
+        "scores",
+        "board",
+    )
     does = {name: lazy("scoring.client.actions", name) for name in actions}
     does["mcp"] = lazy("scoring.client.agents", "mcp")
     does["verify_receipts"] = lazy("scoring.client.receipts", "verify")
-    add_declared(commands, Path(__file__).with_name("commands.toml"), {**globals(), **does})
+    add_declared(
+        commands, Path(__file__).with_name("commands.toml"), {**globals(), **does}
+    )
 
 
 def _card_entry(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or name not in CARD:
-        raise argparse.ArgumentTypeError(f"“{text}” does not begin with one of {', '.join(CARD)} and =")
+        raise argparse.ArgumentTypeError(
+            f"“{text}” does not begin with one of {', '.join(CARD)} and ="
+        )
     return name, value
 
 
 def _place(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MAX_PLACE:
-        raise argparse.ArgumentTypeError(f"“{text}” is no place from 1, the first, to {MAX_PLACE}")
+        raise argparse.ArgumentTypeError(
+            f"“{text}” is no place from 1, the first, to {MAX_PLACE}"
+        )
     return int(text)

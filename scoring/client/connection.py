@@ -49,8 +49,14 @@ class Connection:
     def __init__(self, address: str, token: str = "") -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"“{address}” is not an address such as https://board.example.org")
-        if token and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+            raise Refused(
+                f"“{address}” is not an address such as https://board.example.org"
+            )
+        if (
+            token
+            and parts.scheme == "http"
+            and parts.hostname not in ("127.0.0.1", "localhost", "::1")
+        ):
             raise Refused(f"{address} is not https; a token is not sent in the clear")
         self.address, self._token = address.rstrip("/"), token
         self._opener = urllib.request.build_opener(_NoRedirect())
@@ -59,10 +65,16 @@ class Connection:
         return self.answer(path, query).body
 
     def answer(self, path: str, query: Mapping[str, object] | None = None) -> Answer:
-        parameters = {name: value for name, value in (query or {}).items() if value is not None}
-        return self._sent(self._api(path) + (f"?{urlencode(parameters)}" if parameters else ""))
+        parameters = {
+            name: value for name, value in (query or {}).items() if value is not None
+        }
+        return self._sent(
+            self._api(path) + (f"?{urlencode(parameters)}" if parameters else "")
+        )
 
-    def pages(self, path: str, query: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
+    def pages(
+        self, path: str, query: Mapping[str, object] | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Everything that is listed, page after page."""
         page = self.get(path, {**(query or {}), "page_size": 100})
         yield from page["results"]
@@ -76,7 +88,11 @@ class Connection:
         return self._once(self._api(path), headers, json.dumps(fields).encode()).body
 
     def post_file(
-        self, path: str, fields: Mapping[str, str], run: Path, more: Mapping[str, Path] | None = None
+        self,
+        path: str,
+        fields: Mapping[str, str],
+        run: Path,
+        more: Mapping[str, Path] | None = None,
     ) -> Any:
         """Sent again with the same key where the answer did not come: it is one run however often.
 
@@ -89,8 +105,13 @@ class Connection:
                 bar("sending", run.stat().st_size, "B") as moved,
                 closing(MultipartFile(fields, "run", run, moved, more or {})) as form,
             ):
-                headers = {"Content-Type": form.content_type, "Content-Length": str(form.length)}
-                return self._once(self._api(path), headers | {"Idempotency-Key": key}, form)
+                headers = {
+                    "Content-Type": form.content_type,
+                    "Content-Length": str(form.length),
+                }
+                return self._once(
+                    self._api(path), headers | {"Idempotency-Key": key}, form
+                )
 
         return _retried(send).body
 
@@ -98,7 +119,10 @@ class Connection:
         """Write what an address of the site gives; the file is whole or is not there. Gives its size."""
         part = path.with_name(f"{path.name}.part")
         try:
-            with self._opened(self._own(address), {}) as answer, part.open("wb") as file:
+            with (
+                self._opened(self._own(address), {}) as answer,
+                part.open("wb") as file,
+            ):
                 total = int(answer.headers.get("Content-Length") or 0)
                 with bar("receiving", total, "B") as moved:
                     while block := answer.read(_BLOCK):
@@ -117,36 +141,60 @@ class Connection:
 
     def _own(self, address: str) -> str:
         """An address that the site gave, below the one that was given; no other host gets the token."""
-        path = urlsplit(urljoin(f"{self.address}/", address))._replace(scheme="", netloc="").geturl()
-        return urlsplit(self.address)._replace(path="", query="", fragment="").geturl() + path
+        path = (
+            urlsplit(urljoin(f"{self.address}/", address))
+            ._replace(scheme="", netloc="")
+            .geturl()
+        )
+        return (
+            urlsplit(self.address)._replace(path="", query="", fragment="").geturl()
+            + path
+        )
 
     def _sent(self, address: str) -> Answer:
         return _retried(lambda: self._once(address, {}, None))
 
-    def _once(self, address: str, headers: Mapping[str, str], body: "MultipartFile | bytes | None") -> Answer:
+    def _once(
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        body: "MultipartFile | bytes | None",
+    ) -> Answer:
         with self._opened(address, headers, body) as answer:
             try:
                 return Answer(json.loads(answer.read()), dict(answer.headers))
             except ValueError as fault:
-                words = f"{address} answered with what is not JSON; is it a Citeboard site?"
+                words = (
+                    f"{address} answered with what is not JSON; is it a Citeboard site?"
+                )
                 raise NoConnection(words) from fault
 
     def _opened(
-        self, address: str, headers: Mapping[str, str], body: "MultipartFile | bytes | None" = None
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        body: "MultipartFile | bytes | None" = None,
     ) -> http.client.HTTPResponse:
         fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:
             fixed_headers["Authorization"] = f"Token {self._token}"
         # The address is http or https; the body is read like a file.
-        request = urllib.request.Request(address, data=body, headers=fixed_headers | dict(headers))  # noqa: S310
+        request = urllib.request.Request(  # noqa: S310
+            address, data=body, headers=fixed_headers | dict(headers)
+        )
         try:
-            opened: http.client.HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
+            opened: http.client.HTTPResponse = self._opener.open(
+                request, timeout=TIMEOUT
+            )
         except urllib.error.HTTPError as answer:
             with answer:
                 raise SiteRefused(answer.code, _described(answer, address)) from None
         except (OSError, http.client.HTTPException) as fault:
             reason = getattr(fault, "reason", fault)
-            words, is_final = f"{self.address} cannot be reached: {reason}", isinstance(reason, _NOBODY_THERE)
+            words, is_final = (
+                f"{self.address} cannot be reached: {reason}",
+                isinstance(reason, _NOBODY_THERE),
+            )
             raise NoConnection(words, is_final=is_final) from fault
         return opened
 
@@ -169,7 +217,9 @@ def _retried(send: Callable[[], Answer]) -> Answer:
 
 def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
     if answer.code in range(300, 400):
-        return {"detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"}
+        return {
+            "detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"
+        }
     try:
         body = json.loads(answer.read())
     except ValueError:
@@ -183,19 +233,30 @@ class MultipartFile:
     """What `http.client` reads; ``length`` is that of the whole body. Each reading says how far it is."""
 
     def __init__(
-        self, fields: Mapping[str, str], name: str, path: Path, moved: Done, small: Mapping[str, Path]
+        self,
+        fields: Mapping[str, str],
+        name: str,
+        path: Path,
+        moved: Done,
+        small: Mapping[str, Path],
     ) -> None:
         """``small`` are files by their field, which are read at once and sent before the large one."""
         boundary = uuid.uuid4().hex
         self.content_type = f"multipart/form-data; boundary={boundary}"
         before = f"--{boundary}\r\nContent-Disposition: form-data; name="
-        head = "".join(f'{before}"{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
+        head = "".join(
+            f'{before}"{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()
+        )
         tail = f"\r\n--{boundary}--\r\n".encode()
         begin = head.encode()
         for field, file in small.items():
             begin += _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
         begin += _head_of_file(boundary, name, path)
-        self._parts: list[IO[bytes]] = [io.BytesIO(begin), path.open("rb"), io.BytesIO(tail)]
+        self._parts: list[IO[bytes]] = [
+            io.BytesIO(begin),
+            path.open("rb"),
+            io.BytesIO(tail),
+        ]
         self.length = len(begin) + path.stat().st_size + len(tail)
         self._moved, self._sent = moved, 0
 
@@ -212,7 +273,12 @@ class MultipartFile:
 
 
 def _head_of_file(boundary: str, name: str, path: Path) -> bytes:
-    quoted = path.name.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
+    quoted = (
+        path.name.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\r", " ")
+        .replace("\n", " ")
+    )
     return (
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{quoted}"\r\n'
         "Content-Type: application/octet-stream\r\n\r\n"
@@ -224,7 +290,11 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def tokens_path() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "citeboard" / "tokens.json"
+    return (
+        Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        / "citeboard"
+        / "tokens.json"
+    )
 
 
 def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
@@ -244,7 +314,9 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
         raise Refused(f"{found}; expected 600: chmod 600 {path}")
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
         raise Refused(f"{path} holds no tokens; sign in again: citeboard login URL")
-    return str(content.get("site", "")), {str(k): str(v) for k, v in content["tokens"].items()}
+    return str(content.get("site", "")), {
+        str(k): str(v) for k, v in content["tokens"].items()
+    }
 
 
 def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
@@ -252,7 +324,9 @@ def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         json.dump({"site": site, "tokens": tokens}, file, indent=1)
     new.replace(path)
 
@@ -266,5 +340,7 @@ def chosen_site(address: str | None) -> tuple[str, str]:
         site = site or last
         token = token or tokens.get(site.rstrip("/"), "")
     if not site:
-        raise Refused(f"which site? Name it with --site URL or {SITE}, or sign in: citeboard login URL")
+        raise Refused(
+            f"which site? Name it with --site URL or {SITE}, or sign in: citeboard login URL"
+        )
     return site.rstrip("/"), token

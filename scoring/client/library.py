@@ -42,7 +42,9 @@ def _named_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(lacking_package(missing.name or ""), name=missing.name) from missing
+        raise ModuleNotFoundError(
+            lacking_package(missing.name or ""), name=missing.name
+        ) from missing
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,23 @@ class Thing:
             return facts[name]
         except KeyError:
             known = ", ".join(facts)
-            raise AttributeError(f"{type(self).__name__} has no “{name}”; it has {known}") from None
+            raise AttributeError(
+                f"{type(self).__name__} has no “{name}”; it has {known}"
+            ) from None
 
 
 class Season(Thing):
     def phases(self) -> list[Phase]:
         return [
-            Phase(self.site, {**phase, "task": task["slug"], "type": task["type"], "season": self.slug})
+            Phase(
+                self.site,
+                {
+                    **phase,
+                    "task": task["slug"],
+                    "type": task["type"],
+                    "season": self.slug,
+                },
+            )
             for task in self.site.get(f"seasons/{self.slug}/")["tasks"]
             for phase in task["phases"]
         ]
@@ -72,7 +84,9 @@ class Season(Thing):
 
 class Phase(Thing):
     def board(self, rules: str | None = None) -> Board:
-        return Board(self.site, self.site.get(f"phases/{self.id}/leaderboard/", {"rules": rules}))
+        return Board(
+            self.site, self.site.get(f"phases/{self.id}/leaderboard/", {"rules": rules})
+        )
 
     def instances(self, a: int, b: int, **query: object) -> Table:
         """Two runs instance by instance, as far as you may see both; ``query`` is that of the API."""
@@ -99,7 +113,9 @@ class Phase(Thing):
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
         """``fields`` are others of the API, such as ``team`` and ``description``, or of a run card."""
-        return self.site.run(self._sent("submissions", run, {"system": system, **fields})["id"])
+        return self.site.run(
+            self._sent("submissions", run, {"system": system, **fields})["id"]
+        )
 
     def _sent(self, where: str, run: Path | str, fields: Mapping[str, str]) -> Any:
         with sent_as_file(Path(run)) as file:
@@ -111,8 +127,15 @@ class Board(Thing):
         """A line for each row: its rank, team and system, and for each column value, low and high."""
         names = [column["name"] for column in self.columns]
         return Table(
-            {name: row[name] for name in ("rank", "ranks", "team", "system", "submission", "kind")}
-            | dict(chain.from_iterable(_scores(name, row["scores"].get(name, {})) for name in names))
+            {
+                name: row[name]
+                for name in ("rank", "ranks", "team", "system", "submission", "kind")
+            }
+            | dict(
+                chain.from_iterable(
+                    _scores(name, row["scores"].get(name, {})) for name in names
+                )
+            )
             for row in self.rows
         )
 
@@ -166,5 +189,11 @@ def _scores(name: str, score: Fact) -> Iterator[tuple[str, Any]]:
 
 def _instance(row: Fact) -> Fact:
     sides = ((side, row[f"values_{side}"].items()) for side in ("a", "b"))
-    values = {f"{metric}.{side}": value for side, of_side in sides for metric, value in of_side}
-    return {name: row[name] for name in ("name", "given", "gold", "answer_a", "answer_b")} | values
+    values = {
+        f"{metric}.{side}": value
+        for side, of_side in sides
+        for metric, value in of_side
+    }
+    return {
+        name: row[name] for name in ("name", "given", "gold", "answer_a", "answer_b")
+    } | values

@@ -19,13 +19,19 @@ DOES_NOT_HOLD = 1
 
 def verify(args: argparse.Namespace) -> int:
     if not (args.site or args.key):
-        raise Refused("by what? Name the site with --site URL, or a file with its public key with --key FILE")
+        raise Refused(
+            "by what? Name the site with --site URL, or a file with its public key with --key FILE"
+        )
     receipts = _receipts(args.file)
     site = Connection(args.site) if args.site else None
     log: dict[str, Any] = site.get("log/") if site else {}
     try:
         listed = log.get("keys", [])
-        keys = signed.trusted(_pinned(args.key), listed) if args.key else {key["public"] for key in listed}
+        keys = (
+            signed.trusted(_pinned(args.key), listed)
+            if args.key
+            else {key["public"] for key in listed}
+        )
         now = log["head"] if site else None
         if now is not None and (faults := signed.head_faults(now, keys)):
             raise Refused(f"the site's log cannot be trusted: {faults[0]}")
@@ -34,17 +40,30 @@ def verify(args: argparse.Namespace) -> int:
             if site and now and not receipt.faults:
                 receipt.faults += _faults_in_site(site, now, receipt)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise Refused(f"{args.site or args.key} does not say what a site says of its log: {fault}") from fault
+        raise Refused(
+            f"{args.site or args.key} does not say what a site says of its log: {fault}"
+        ) from fault
     found = ("faults", "key", "index", "opened", "sealed")
     described = [
-        {"holds": not receipt.faults, **{name: getattr(receipt, name) for name in found}}
+        {
+            "holds": not receipt.faults,
+            **{name: getattr(receipt, name) for name in found},
+        }
         for receipt in checked
     ]
     holding = sum(not receipt.faults for receipt in checked)
     last = f"{holding} of {len(checked)} receipts hold"
-    named = (_lines(f"receipt {number}", receipt, now) for number, receipt in enumerate(checked, 1))
+    named = (
+        _lines(f"receipt {number}", receipt, now)
+        for number, receipt in enumerate(checked, 1)
+    )
     lines = map(printable, chain.from_iterable(named))
-    say(args, described, *lines, painted(last, GREEN if holding == len(checked) else RED, sys.stdout))
+    say(
+        args,
+        described,
+        *lines,
+        painted(last, GREEN if holding == len(checked) else RED, sys.stdout),
+    )
     return 0 if holding == len(checked) else DOES_NOT_HOLD
 
 
@@ -55,7 +74,9 @@ def _receipts(path: Path) -> list[Mapping[str, Any]]:
         raise Refused(f"{path} cannot be read as JSON: {fault}") from fault
     receipts = content if isinstance(content, list) else [content]
     if not receipts or not all(isinstance(receipt, dict) for receipt in receipts):
-        raise Refused(f"{path} holds no receipt; expected one, or a list of them, as the site gives them")
+        raise Refused(
+            f"{path} holds no receipt; expected one, or a list of them, as the site gives them"
+        )
     return receipts
 
 
@@ -63,10 +84,14 @@ def _pinned(path: Path) -> set[str]:
     try:
         return signed.keys_in(path.read_text(encoding="utf-8"))
     except ValueError as fault:
-        raise Refused(f"{path} holds no public key; expected 64 hexadecimal digits on a line") from fault
+        raise Refused(
+            f"{path} holds no public key; expected 64 hexadecimal digits on a line"
+        ) from fault
 
 
-def _faults_in_site(site: Connection, now: signed.Json, receipt: signed.CheckedReceipt) -> Iterator[str]:
+def _faults_in_site(
+    site: Connection, now: signed.Json, receipt: signed.CheckedReceipt
+) -> Iterator[str]:
     if receipt.head is None or receipt.index is None:
         return
     before = receipt.head
@@ -74,20 +99,32 @@ def _faults_in_site(site: Connection, now: signed.Json, receipt: signed.CheckedR
         yield f"the log had {before['size']} entries and has {now['size']} now: entries were taken out"
         return
     proof = site.get("log/inclusion/", {"index": receipt.index, "size": now["size"]})
-    if not signed.is_in_log(receipt.entry_hash, receipt.index, now, list(map(bytes.fromhex, proof["path"]))):
+    if not signed.is_in_log(
+        receipt.entry_hash, receipt.index, now, list(map(bytes.fromhex, proof["path"]))
+    ):
         yield f"it does not stand at place {receipt.index} of the log as it is now"
-    proof = site.get("log/consistency/", {"first": before["size"], "second": now["size"]})
+    proof = site.get(
+        "log/consistency/", {"first": before["size"], "second": now["size"]}
+    )
     if not signed.continues(before, now, proof["path"]):
         yield f"the log is not the one any more that had {before['size']} entries"
 
 
-def _lines(name: str, receipt: signed.CheckedReceipt, now: Mapping[str, Any] | None) -> Iterator[str]:
+def _lines(
+    name: str, receipt: signed.CheckedReceipt, now: Mapping[str, Any] | None
+) -> Iterator[str]:
     if receipt.faults:
         yield from (f"{name}: {fault}" for fault in receipt.faults)
         return
     task, run = receipt.opened.get("task", {}), receipt.opened.get("run", {})
-    place = [str(task[part]) for part in ("season", "task", "phase", "rules") if part in task]
-    about = ", ".join(filter(None, ["/".join(place), f"run {run['number']}" if "number" in run else ""]))
+    place = [
+        str(task[part]) for part in ("season", "task", "phase", "rules") if part in task
+    ]
+    about = ", ".join(
+        filter(
+            None, ["/".join(place), f"run {run['number']}" if "number" in run else ""]
+        )
+    )
     yield f"{name}: {about or 'of a run that it does not open'}; signed by {receipt.key}"
     if receipt.opened:
         yield f"  opens {', '.join(receipt.opened)}"

@@ -28,11 +28,18 @@ class SiteRefused(Refused):
         self.status, self.body = status, body
         if status == RUN_REFUSED:
             self.exit_code = Refused.exit_code
-        by_field = [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
-        problems = problem_lines([Problem(**problem) for problem in body.get("problems") or ()], sys.stderr)
+        by_field = [
+            f"{name}: {' '.join(words)}"
+            for name, words in (body.get("errors") or {}).items()
+        ]
+        problems = problem_lines(
+            [Problem(**problem) for problem in body.get("problems") or ()], sys.stderr
+        )
         more = [f"and {body['more']} more problems"] if body.get("more") else []
         self.details = [*by_field, *problems, *more]
-        super().__init__(str(body.get("detail") or f"the site answered with status {status}"))
+        super().__init__(
+            str(body.get("detail") or f"the site answered with status {status}")
+        )
 
     @property
     def retry_after(self) -> float | None:

@@ -35,7 +35,15 @@ FOLDERS = {
     "tasks/types": f"{PACKAGE}/types",
     **{
         f"scoring/{room}": f"{PACKAGE}/{room}"
-        for room in ("metrics", "stats", "figures", "offline", "tools", "papers", "adapters")
+        for room in (
+            "metrics",
+            "stats",
+            "figures",
+            "offline",
+            "tools",
+            "papers",
+            "adapters",
+        )
     },
     "scoring/client": CLIENT,
 }
@@ -45,9 +53,15 @@ MAIN = "scoring/__main__.py"
 SUFFIXES = {".py", ".md", ".json", ".jsonl", ".sql", ".toml", ".xml", ".txt"}
 _HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
 #: How others read what a checkout calls otherwise.
-_WORDS = {"python -m scoring": PROGRAM, "make models": f"pip install '{PROGRAM}[models]'"}
+_WORDS = {
+    "python -m scoring": PROGRAM,
+    "make models": f"pip install '{PROGRAM}[models]'",
+}
 _MODULES = {
-    **{folder.replace("/", "."): place.replace("/", ".") for folder, place in FOLDERS.items()},
+    **{
+        folder.replace("/", "."): place.replace("/", ".")
+        for folder, place in FOLDERS.items()
+    },
     "scoring.__main__": f"{PACKAGE}.__main__",
 }
 #: A module of ours, where it is no part of a longer name or of a path.
@@ -59,7 +73,9 @@ class UnsupportedOperation(Exception):
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: object = None, metadata_directory: object = None
+    wheel_directory: str,
+    config_settings: object = None,
+    metadata_directory: object = None,
 ) -> str:
     """The name of the file that was written into the folder."""
     name, content = wheel(ROOT)
@@ -68,7 +84,9 @@ def build_wheel(
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
-    raise UnsupportedOperation("the checkout itself is the source; there is no archive of it")
+    raise UnsupportedOperation(
+        "the checkout itself is the source; there is no archive of it"
+    )
 
 
 def wheel(root: Path) -> tuple[str, bytes]:
@@ -101,7 +119,9 @@ def version(root: Path) -> str:
 
 
 def _project(root: Path) -> dict[str, Any]:
-    return dict(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"])
+    return dict(
+        tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    )
 
 
 def _metadata(root: Path, project: Mapping[str, Any]) -> str:
@@ -123,7 +143,10 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
             for extra, packages in project["optional-dependencies"].items()
             for head in (
                 ("Provides-Extra", extra),
-                *(("Requires-Dist", f'{needed} ; extra == "{extra}"') for needed in packages),
+                *(
+                    ("Requires-Dist", f'{needed} ; extra == "{extra}"')
+                    for needed in packages
+                ),
             )
         ),
         ("Description-Content-Type", "text/markdown"),
@@ -133,10 +156,17 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
 
 def _record(files: Mapping[str, bytes], record_name: str) -> str:
     def line(name: str, content: bytes) -> str:
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        digest = (
+            base64.urlsafe_b64encode(hashlib.sha256(content).digest())
+            .rstrip(b"=")
+            .decode()
+        )
         return f"{name},sha256={digest},{len(content)}\n"
 
-    return "".join(line(name, content) for name, content in files.items()) + f"{record_name},,\n"
+    return (
+        "".join(line(name, content) for name, content in files.items())
+        + f"{record_name},,\n"
+    )
 
 
 class WheelRefused(Exception):
@@ -153,7 +183,11 @@ def wheel_files(root: Path, version: str) -> dict[str, bytes]:
     for folder, place in FOLDERS.items():
         for path in sorted((root / folder).rglob("*")):
             name = PurePosixPath(place, path.relative_to(root / folder))
-            if path.is_file() and path.suffix in SUFFIXES and LEFT_OUT.isdisjoint(name.parts):
+            if (
+                path.is_file()
+                and path.suffix in SUFFIXES
+                and LEFT_OUT.isdisjoint(name.parts)
+            ):
                 files[str(name)] = _read(path)
     refuse_missing_modules(files)
     return files
@@ -168,24 +202,43 @@ def renamed(text: str) -> str:
 
 def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     """Every import of a module of ours must lead to a file of the wheel. Raises WheelRefused."""
-    stems = (path.removesuffix(".py").removesuffix("/__init__") for path in files if path.endswith(".py"))
+    stems = (
+        path.removesuffix(".py").removesuffix("/__init__")
+        for path in files
+        if path.endswith(".py")
+    )
     modules = {stem.replace("/", ".") for stem in stems}
     for path, content in files.items():
         for name in _imported(content) if path.endswith(".py") else ():
             package = name.partition(".")[0]
-            if package in ("tasks", "scoring") or (package in (PACKAGE, CLIENT) and name not in modules):
+            if package in ("tasks", "scoring") or (
+                package in (PACKAGE, CLIENT) and name not in modules
+            ):
                 raise WheelRefused(f"{path} imports {name}, which is not in the wheel")
 
 
 @cache
 def _imported(content: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(content)))
-    of_froms = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    of_froms = {
+        node.module
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level
+    }
+    plain = {
+        alias.name
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     return plain.union(filter(None, of_froms))
 
 
 def _read(path: Path) -> bytes:
     """Data is taken as it is; samples are compared byte for byte."""
     content = path.read_bytes()
-    return renamed(content.decode()).encode() if path.suffix == ".py" or path.name == "card.md" else content
+    return (
+        renamed(content.decode()).encode()
+        if path.suffix == ".py" or path.name == "card.md"
+        else content
+    )

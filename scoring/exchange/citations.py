@@ -36,7 +36,9 @@ class Citation:
     def bibtex(self) -> str:
         names = [set_in_latex(name) for name in self.authors]
         fields = {
-            "author": " and ".join(names if self.is_of_people else [f"{{{name}}}" for name in names]),
+            "author": " and ".join(
+                names if self.is_of_people else [f"{{{name}}}" for name in names]
+            ),
             "title": f"{{{set_in_latex(self.title)}}}",
             "year": "" if self.year is None else str(self.year),
             **{name: set_in_latex(value) for name, value in self.further.items()},
@@ -63,15 +65,22 @@ def of_season(season: Season) -> Citation:
 
 def of_task(task: Task) -> Citation:
     season, facts = task.season, _of_organisers(task.season)
-    key, address = f"{season.slug}-{task.slug}", site_address("task", season.slug, task.slug)
+    key, address = (
+        f"{season.slug}-{task.slug}",
+        site_address("task", season.slug, task.slug),
+    )
     return Citation(key=key, title=f"{season}: {task}", address=address, **facts)
 
 
-def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None) -> Citation:
+def of_board(
+    board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
+) -> Citation:
     """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
     phase, task = board.phase, board.phase.task
     return Citation(
-        key="-".join([*place(phase), f"v{board.version}" if board.version else "frozen"]),
+        key="-".join(
+            [*place(phase), f"v{board.version}" if board.version else "frozen"]
+        ),
         title=f"{task.season}: board of {task}, {phase}",
         authors=(_organisers(task.season),),
         year=board.updated_at.year,
@@ -100,7 +109,11 @@ def address_of(kept: Snapshot) -> str:
 
 
 def of_run(
-    board: Board, row: Row, kept: Snapshot | None = None, *, confirmation: Confirmation | None
+    board: Board,
+    row: Row,
+    kept: Snapshot | None = None,
+    *,
+    confirmation: Confirmation | None,
 ) -> Citation:
     phase, task, ranking = board.phase, board.phase.task, board.ranking
     cell = row.scores.get(ranking.name) if ranking else None
@@ -109,13 +122,17 @@ def of_run(
         if ranking and cell and cell.is_known:
             value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
             ends = interval(cell.low, cell.high, ranking.scale)
-            notes.append(" ".join(filter(None, (metric_label(ranking.metric), value, ends))))
+            notes.append(
+                " ".join(filter(None, (metric_label(ranking.metric), value, ends)))
+            )
             notes.append(f"Column key {ranking.key}")
         note = ". ".join(filter(None, [*notes, _state(board, confirmation)]))
     return Citation(
         key="-".join([*place(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
-        authors=(row.team or ("Anonymous" if row.competes else _organisers(task.season)),),
+        authors=(
+            row.team or ("Anonymous" if row.competes else _organisers(task.season)),
+        ),
         year=row.submitted_at.year,
         address=f"{address_of(kept)}#run-{row.submission}"
         if kept
@@ -125,7 +142,12 @@ def of_run(
 
 
 def of_paper(paper: Paper) -> Citation:
-    further = {"howpublished": paper.venue, "pages": paper.pages, "doi": paper.doi, "eprint": paper.arxiv}
+    further = {
+        "howpublished": paper.venue,
+        "pages": paper.pages,
+        "doi": paper.doi,
+        "eprint": paper.arxiv,
+    }
     return Citation(
         key=paper.key,
         title=paper.title,
@@ -146,7 +168,11 @@ def as_bibtex(results: Results, kept: Snapshot | None) -> str:
 
 
 def _state(board: Board, confirmation: Confirmation | None) -> str:
-    gold = f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})" if board.gold else ""
+    gold = (
+        f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})"
+        if board.gold
+        else ""
+    )
     rules = f", rules {board.rules}" if board.rules else ""
     results = f". {confirmation.sentence}" if confirmation else ""
     state = f"Version {board.version} of" if board.version else "Frozen on"
@@ -158,5 +184,12 @@ def _organisers(season: Season) -> str:
 
 
 def _of_organisers(season: Season) -> dict[str, Any]:
-    first = season.tasks.order_by("phases__opens").values_list("phases__opens", flat=True).first()
-    return {"authors": (_organisers(season),), "year": (first or season.created_at).year}
+    first = (
+        season.tasks.order_by("phases__opens")
+        .values_list("phases__opens", flat=True)
+        .first()
+    )
+    return {
+        "authors": (_organisers(season),),
+        "year": (first or season.created_at).year,
+    }

@@ -21,7 +21,14 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from scoring.exchange.citations import of_task
 from scoring.exchange.linked_data import licence_address
-from scoring.exchange.results import as_yaml, file_name, hub_task, place, site_address, zip_entry
+from scoring.exchange.results import (
+    as_yaml,
+    file_name,
+    hub_task,
+    place,
+    site_address,
+    zip_entry,
+)
 from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.results.board.open_gold import may_have_gold
@@ -82,7 +89,10 @@ def released_phases(task: Task) -> dict[Phase, Gold]:
 
 
 def releases_of(task: Task) -> list[Release]:
-    return [Release(phase, gold, _read_archive(gold.public)) for phase, gold in released_phases(task).items()]
+    return [
+        Release(phase, gold, _read_archive(gold.public))
+        for phase, gold in released_phases(task).items()
+    ]
 
 
 def _read_archive(name: str) -> Archive:
@@ -100,7 +110,9 @@ def _read_archive(name: str) -> Archive:
                         digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
                     with archive.open(member) as file:
                         fields = dict(_plain_fields(_objects_in(member.filename, file)))
-                    files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
+                    files.append(
+                        ReleasedFile(member.filename, member.file_size, digest, fields)
+                    )
         packed = Archive(storage.gold.size(name), sha256, tuple(files))
         caches["results"].set(key, packed, None)
     return packed
@@ -148,13 +160,23 @@ class GivenSplit:
 
 
 def given_out(task: Task, viewer: object) -> list[GivenSplit]:
-    given = ((phase, gold) for phase, gold in released_phases(task).items() if may_have_inputs(viewer, phase))
-    return [GivenSplit(phase, gold, may_have_gold(phase, viewer)) for phase, gold in given]
+    given = (
+        (phase, gold)
+        for phase, gold in released_phases(task).items()
+        if may_have_inputs(viewer, phase)
+    )
+    return [
+        GivenSplit(phase, gold, may_have_gold(phase, viewer)) for phase, gold in given
+    ]
 
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
     """The same as long as a file made of them is the same."""
-    stated = [form, release(), *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits)]
+    stated = [
+        form,
+        release(),
+        *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
+    ]
     return f'"{hashlib.sha256("|".join(stated).encode()).hexdigest()}"'
 
 
@@ -232,13 +254,18 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
+        "conformsTo": [
+            "http://mlcommons.org/croissant/1.1",
+            "http://mlcommons.org/croissant/RAI/1.0",
+        ],
         "name": f"{season.slug}-{task.slug}",
         "description": task.summary or text.partition("\n\n")[0],
         "url": site_address("task", season.slug, task.slug),
         "license": licence_address(season.licence) or season.licence,
         "creator": {"@type": "sc:Organization", "name": f"Organisers of {season}"},
-        "datePublished": min(release.gold.created_at for release in releases).date().isoformat(),
+        "datePublished": min(release.gold.created_at for release in releases)
+        .date()
+        .isoformat(),
         "version": f"{max(release.gold.number for release in releases)}.0.0",
         "citeAs": of_task(task).bibtex,
         "isLiveDataset": False,
@@ -254,7 +281,9 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
             "A correction is a new numbered version; runs are scored again against it, and the board of "
             "every earlier version stays."
         ),
-        "distribution": [entry for release in releases for entry in _distribution(release)],
+        "distribution": [
+            entry for release in releases for entry in _distribution(release)
+        ],
         "recordSet": [entry for release in releases for entry in _record_sets(release)],
     }
     return {name: value for name, value in described.items() if value not in ("", [])}
@@ -266,21 +295,33 @@ def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
         if file.fields:
             is_lines = file.suffix == LINES
             extracted = {
-                field: (kind, {"column": field} if is_lines else {"jsonPath": f"$[*].{field}"})
+                field: (
+                    kind,
+                    {"column": field} if is_lines else {"jsonPath": f"$[*].{field}"},
+                )
                 for field, kind in file.fields.items()
             }
-            name = _croissant_name(f"{release.phase.split}-{file.name.removesuffix(file.suffix)}")
-            yield _record_set(name, {"fileObject": {"@id": _file_id(release, file)}}, extracted)
+            name = _croissant_name(
+                f"{release.phase.split}-{file.name.removesuffix(file.suffix)}"
+            )
+            yield _record_set(
+                name, {"fileObject": {"@id": _file_id(release, file)}}, extracted
+            )
     for suffix in _kinds(release):
         if suffix in TEXTS:
             of_file = {"file": "fullpath", "content": "content"}
-            extracted = {field: ("sc:Text", {"fileProperty": what}) for field, what in of_file.items()}
+            extracted = {
+                field: ("sc:Text", {"fileProperty": what})
+                for field, what in of_file.items()
+            }
             files = _set_id(release, suffix)
             yield _record_set(f"{files}-texts", {"fileSet": {"@id": files}}, extracted)
 
 
 def _record_set(
-    name: str, source: Mapping[str, Any], extracted: Mapping[str, tuple[str, Mapping[str, str]]]
+    name: str,
+    source: Mapping[str, Any],
+    extracted: Mapping[str, tuple[str, Mapping[str, str]]],
 ) -> dict[str, Any]:
     fields = [
         {
@@ -324,7 +365,9 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
             "@id": _set_id(release, suffix),
             "name": _set_id(release, suffix),
             "containedIn": {"@id": archive},
-            "encodingFormat": [media, "text/plain"] if suffix in TEXTS and media != "text/plain" else media,
+            "encodingFormat": [media, "text/plain"]
+            if suffix in TEXTS and media != "text/plain"
+            else media,
             "includes": f"**/*{suffix}",
         }
 
@@ -333,16 +376,24 @@ def _kinds(release: Release) -> list[str]:
     """The endings of texts, and of files that are not listed, whose sets are described."""
     listed = _listed(release)
     plain = (file for file in release.archive.files if not file.fields)
-    return sorted({file.suffix for file in plain if file.suffix in TEXTS or file not in listed})
+    return sorted(
+        {file.suffix for file in plain if file.suffix in TEXTS or file not in listed}
+    )
 
 
 def _set_id(release: Release, suffix: str) -> str:
-    return _croissant_name(f"{release.phase.split}-files-{suffix.removeprefix('.') or 'others'}")
+    return _croissant_name(
+        f"{release.phase.split}-files-{suffix.removeprefix('.') or 'others'}"
+    )
 
 
 def _listed(release: Release) -> list[ReleasedFile]:
     files = release.archive.files
-    return list(files) if len(files) <= MAX_LISTED else [file for file in files if file.fields][:MAX_LISTED]
+    return (
+        list(files)
+        if len(files) <= MAX_LISTED
+        else [file for file in files if file.fields][:MAX_LISTED]
+    )
 
 
 def _file_id(release: Release, file: ReleasedFile) -> str:
@@ -380,23 +431,38 @@ def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> 
                     for file in files:
                         if file.suffix == LINES:
                             path = f"{kind or 'data'}/{split.name}/{file.name}"
-                            with archive.open(zip_entry(path), "w") as target, file.open() as source:
+                            with (
+                                archive.open(zip_entry(path), "w") as target,
+                                file.open() as source,
+                            ):
                                 shutil.copyfileobj(source, target)
-                            name = _word("-".join(part for part in (kind, file.stem) if part))
-                            configurations.setdefault(name, {})[_word(split.name)] = path
+                            name = _word(
+                                "-".join(part for part in (kind, file.stem) if part)
+                            )
+                            configurations.setdefault(name, {})[_word(split.name)] = (
+                                path
+                            )
         if not configurations:
             raise NoLines
         archive.writestr(zip_entry("README.md"), _card_of(task, configurations))
         if task.hub_dataset:
-            archive.writestr(zip_entry("eval.yaml"), _benchmark(task, splits, configurations))
+            archive.writestr(
+                zip_entry("eval.yaml"), _benchmark(task, splits, configurations)
+            )
 
 
 def _benchmark(
-    task: Task, splits: Sequence[GivenSplit], configurations: Mapping[str, Mapping[str, str]]
+    task: Task,
+    splits: Sequence[GivenSplit],
+    configurations: Mapping[str, Mapping[str, str]],
 ) -> str:
     """A leaderboard for each split and metric. The Hub knows no framework of this name, so none is named."""
     name, paths = next(iter(configurations.items()))
-    words = {_word(split.name): split.phase.split for split in splits if _word(split.name) in paths}
+    words = {
+        _word(split.name): split.phase.split
+        for split in splits
+        if _word(split.name) in paths
+    }
     kind = task.task_type
     refs = kind.metrics_of(task.ranking_rules, kind.checked_options(task.options))
     facts = {
@@ -413,7 +479,10 @@ def _benchmark(
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
     # What the Hub has no name for is `other`, with its own name.
-    licence = {"license": "other", "license_name": _word(season.licence or "not-stated").lower()}
+    licence = {
+        "license": "other",
+        "license_name": _word(season.licence or "not-stated").lower(),
+    }
     if licence_address(season.licence):
         licence = {"license": str(spdx(season.licence)).lower()}
     facts = {
@@ -424,7 +493,9 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
         "configs": [
             {
                 "config_name": name,
-                "data_files": [{"split": split, "path": path} for split, path in paths.items()],
+                "data_files": [
+                    {"split": split, "path": path} for split, path in paths.items()
+                ],
                 **({"default": True} if number == 0 else {}),
             }
             for number, (name, paths) in enumerate(configurations.items())
@@ -446,7 +517,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
 
-def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]) -> None:
+def write_trec(
+    out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
+) -> None:
     """In the forms of TREC; blanks and percent signs of ids stand as in an address, `%20`."""
     name = f"citeboard/{task.season.slug}/{task.slug}"
     with zipfile.ZipFile(out, "w") as archive:
@@ -456,7 +529,10 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
                 for line in lines:
                     file.write(line.encode())
 
-        put("collection.json", [json.dumps({"name": name, "splits": [split.name for split in splits]})])
+        put(
+            "collection.json",
+            [json.dumps({"name": name, "splits": [split.name for split in splits]})],
+        )
         readme = README.format(
             title=f"{task.season}: {task}",
             name=name,
@@ -488,13 +564,18 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
             if split.has_gold:
                 with split.answers() as files:
                     qrels = form.qrels(files)
-                    lines = (f"{_id(topic)} 0 {_id(name)} {grade}\n" for topic, name, grade in qrels)
+                    lines = (
+                        f"{_id(topic)} 0 {_id(name)} {grade}\n"
+                        for topic, name, grade in qrels
+                    )
                     put(f"{split.name}/qrels.txt", lines)
 
 
 def _id(name: str) -> str:
     odd = (sign.isspace() or sign == "%" or _CONTROL.match(sign) for sign in name)
-    return "".join(quote(sign) if is_odd else sign for sign, is_odd in zip(name, odd, strict=True))
+    return "".join(
+        quote(sign) if is_odd else sign for sign, is_odd in zip(name, odd, strict=True)
+    )
 
 
 def _text(text: str) -> str:
@@ -506,11 +587,19 @@ LABELS, CARD = "labels.jsonl", "labels.json"
 
 def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
     """None unless every phase whose runs they decide gives the viewer its gold: labels are of pairs."""
-    if (model := stored_model(phase.task.options)) is None or not may_have_gold(phase, viewer):
+    if (model := stored_model(phase.task.options)) is None or not may_have_gold(
+        phase, viewer
+    ):
         return []
     labels = phase.task.options[ENTAILMENT.name]
-    asking = Phase.objects.filter(task__options__entailment=labels).select_related("task__season")
-    hidden = (one for one in asking if not one.task.season.is_public or not may_have_gold(one, viewer))
+    asking = Phase.objects.filter(task__options__entailment=labels).select_related(
+        "task__season"
+    )
+    hidden = (
+        one
+        for one in asking
+        if not one.task.season.is_public or not may_have_gold(one, viewer)
+    )
     closed = {one.task.season_id for one in hidden}
     if phase.task.season_id in closed:
         return []
@@ -528,5 +617,12 @@ def write_labels(out: IO[bytes], phase: Phase, deciding: list[EntailmentModel]) 
                 file.write(line.encode())
                 number += 1
         name, model = "/".join(place(phase)), deciding[0].name
-        card = {"name": name, "model": model, "labels": number, "sha256": digest.hexdigest()}
-        archive.writestr(zipfile.ZipInfo(CARD), f"{json.dumps(card, ensure_ascii=False, indent=2)}\n")
+        card = {
+            "name": name,
+            "model": model,
+            "labels": number,
+            "sha256": digest.hexdigest(),
+        }
+        archive.writestr(
+            zipfile.ZipInfo(CARD), f"{json.dumps(card, ensure_ascii=False, indent=2)}\n"
+        )

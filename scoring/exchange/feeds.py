@@ -43,7 +43,10 @@ class Entry:
 
 
 def season_feed(season: Season, now: dt.datetime) -> str:
-    address, announcements = site_address("season", season.slug), site_address("announcements", season.slug)
+    address, announcements = (
+        site_address("season", season.slug),
+        site_address("announcements", season.slug),
+    )
     entries = [
         Entry(
             name=f"announcement-{announcement.pk}",
@@ -53,14 +56,20 @@ def season_feed(season: Season, now: dt.datetime) -> str:
             published=announcement.announced_at,
             updated=announcement.edited_at,
         )
-        for announcement in Announcement.objects.filter(season=season).standing()[:MAX_ENTRIES]
+        for announcement in Announcement.objects.filter(season=season).standing()[
+            :MAX_ENTRIES
+        ]
     ]
     entries += _phases(season, now)
     # Without who did it.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
         html = f"<p>{address}</p>"
-        entries.append(Entry(name=name, title=title, html=html, address=address, published=moved.at))
+        entries.append(
+            Entry(
+                name=name, title=title, html=html, address=address, published=moved.at
+            )
+        )
     return _written(season.title, address, "season-feed", [season.slug], entries)
 
 
@@ -71,30 +80,54 @@ def board_feed(board: Board) -> str:
     entries = []
     for row in board.rows:
         facts = [f"rank {board.rank_of(row)}"] if row.rank is not None else []
-        cell = row.scores.get(board.ranking.name) if board.ranking and row.value is not None else None
+        cell = (
+            row.scores.get(board.ranking.name)
+            if board.ranking and row.value is not None
+            else None
+        )
         if board.ranking and cell is not None and cell.value is not None:
-            facts.append(f"{metric_label(board.ranking.metric)} {shown(cell.value, board.ranking.scale)}")
+            facts.append(
+                f"{metric_label(board.ranking.metric)} {shown(cell.value, board.ranking.scale)}"
+            )
         entry = Entry(
             name=f"run-{row.submission}",
             title=f"{row.system} of {row.display_name}" if row.competes else row.system,
             html=f"<p>{', '.join(facts).capitalize() or 'It stands on the board'}.</p>",
             address=site_address("board", *where),
             # SQLite gives an instant without its zone.
-            published=row.submitted_at.replace(tzinfo=row.submitted_at.tzinfo or dt.UTC),
+            published=row.submitted_at.replace(
+                tzinfo=row.submitted_at.tzinfo or dt.UTC
+            ),
         )
         entries.append(entry)
-    golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
+    golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by(
+        "-number"
+    )
     changes = site_address("gold-changes", *where)
     for gold in golds[:MAX_ENTRIES]:
         name, words = f"gold-{gold.pk}", f"Gold version {gold.number}"
         html = f"<p>{counted(gold.instances, 'instance')}.</p>"
-        entries.append(Entry(name=name, title=words, html=html, address=changes, published=gold.created_at))
+        entries.append(
+            Entry(
+                name=name,
+                title=words,
+                html=html,
+                address=changes,
+                published=gold.created_at,
+            )
+        )
     return _written(title, site_address("board", *where), "board-feed", where, entries)
 
 
 def team_feed(team: PublicTeam) -> str:
-    slug, title, entries = team.team.slug, f"Results of {team.team}", map(_result, team.results)
-    return _written(title, site_address("team-results", slug), "team-feed", [slug], entries)
+    slug, title, entries = (
+        team.team.slug,
+        f"Results of {team.team}",
+        map(_result, team.results),
+    )
+    return _written(
+        title, site_address("team-results", slug), "team-feed", [slug], entries
+    )
 
 
 def system_feed(team: PublicTeam, results: Iterable[Result], name: str) -> str:
@@ -115,7 +148,9 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
         ):
             if at <= now:
                 entry, html = f"phase-{phase.pk}-{event}", f"<p>{words}</p>"
-                yield Entry(name=entry, title=title, html=html, address=address, published=at)
+                yield Entry(
+                    name=entry, title=title, html=html, address=address, published=at
+                )
 
 
 def _result(result: Result) -> Entry:
@@ -126,14 +161,26 @@ def _result(result: Result) -> Entry:
         title=f"{placing.system}: {placing.place or 'not ranked'}, {result.phase.task}, {result.phase}",
         html=f"<p>{escape(f'{score}, ' if score else '')}{escape(str(result.season))}</p>",
         address=site_address("board", *where),
-        published=placing.submitted_at.replace(tzinfo=placing.submitted_at.tzinfo or dt.UTC),
+        published=placing.submitted_at.replace(
+            tzinfo=placing.submitted_at.tzinfo or dt.UTC
+        ),
     )
 
 
-def _written(title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]) -> str:
+def _written(
+    title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]
+) -> str:
     link_here = site_address(route, *where)
-    feed = Atom1Feed(title=_clean(title), link=link, description="", feed_url=link_here, feed_guid=link_here)
-    ordered = sorted(entries, key=lambda entry: entry.updated or entry.published, reverse=True)
+    feed = Atom1Feed(
+        title=_clean(title),
+        link=link,
+        description="",
+        feed_url=link_here,
+        feed_guid=link_here,
+    )
+    ordered = sorted(
+        entries, key=lambda entry: entry.updated or entry.published, reverse=True
+    )
     for entry in ordered[:MAX_ENTRIES]:
         feed.add_item(
             title=_clean(entry.title),
@@ -167,7 +214,9 @@ class Event(NamedTuple):
 
 def season_calendar(season: Season) -> bytes:
     moved, last = Counter[str](), dict[str, dt.datetime]()
-    for entry in history(season).exclude(changes=[]).order_by("at", "pk").only("at", "changes"):
+    for entry in (
+        history(season).exclude(changes=[]).order_by("at", "pk").only("at", "changes")
+    ):
         for change in entry.changes:
             moved[change["key"]] += 1
             last[change["key"]] = entry.at
@@ -189,19 +238,35 @@ def season_calendar(season: Season) -> bytes:
 
 def _events(season: Season) -> Iterator[Event]:
     for name, at in season.dates.items():
-        words, address = f"{season}: {Season.date_label(name)}", site_address("season", season.slug)
-        yield Event(f"season-{season.pk}-{name}", f"{SEASON}.{name}", at, words, address)
+        words, address = (
+            f"{season}: {Season.date_label(name)}",
+            site_address("season", season.slug),
+        )
+        yield Event(
+            f"season-{season.pk}-{name}", f"{SEASON}.{name}", at, words, address
+        )
     said = {
         "inputs_from": _("%(season)s: inputs of %(task)s, %(phase)s, are given out"),
         "opens": _("%(season)s: %(task)s, %(phase)s, opens"),
         "closes": _("%(season)s: %(task)s, %(phase)s, closes"),
     }
-    for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
-        prefix, address = phase_prefix(phase.task.slug, phase.slug), site_address("board", *place(phase))
+    for phase in Phase.objects.filter(task__season=season).select_related(
+        "task__season"
+    ):
+        prefix, address = (
+            phase_prefix(phase.task.slug, phase.slug),
+            site_address("board", *place(phase)),
+        )
         for name, words in said.items():
             if (at := getattr(phase, name)) is not None and at < WITHOUT_END:
                 named = {"season": season, "task": phase.task, "phase": phase}
-                yield Event(f"phase-{phase.pk}-{name}", f"{prefix}.{name}", at, words % named, address)
+                yield Event(
+                    f"phase-{phase.pk}-{name}",
+                    f"{prefix}.{name}",
+                    at,
+                    words % named,
+                    address,
+                )
 
 
 def _utc(at: dt.datetime) -> str:
@@ -211,7 +276,9 @@ def _utc(at: dt.datetime) -> str:
 def _escaped(text: str) -> str:
     for sign in ("\\", ";", ","):
         text = text.replace(sign, f"\\{sign}")
-    return "\\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
+    return "\\n".join(
+        "".join(filter(str.isprintable, line)) for line in text.splitlines()
+    )
 
 
 def _folded(line: str) -> str:

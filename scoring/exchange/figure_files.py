@@ -31,7 +31,11 @@ class ConverterBusy(PoolFull):
     is_upload = False
 
     def __init__(self) -> None:
-        super().__init__(_("another figure is being converted; please ask for it again in a few seconds"))
+        super().__init__(
+            _(
+                "another figure is being converted; please ask for it again in a few seconds"
+            )
+        )
 
 
 @cache
@@ -57,15 +61,21 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
     """Of `heat-map.svg`. Raises Http404 where there is none, and ConverterBusy."""
     name, _, form = wanted.rpartition(".")
     if name in figures and form in DATA_TYPES and not data_forms():
-        raise Http404(f"Plotly is not installed here, which writes a figure as {form.upper()}.")
+        raise Http404(
+            f"Plotly is not installed here, which writes a figure as {form.upper()}."
+        )
     if name not in figures or form not in (*file_forms(), *data_forms()):
-        raise Http404(f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}.")
+        raise Http404(
+            f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
+        )
     if form in DATA_TYPES:
         # The library takes long to import.
         from plotly import graph_objects
 
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
-        return str(drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)).encode()
+        return str(
+            drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)
+        ).encode()
     svg = as_svg(figures[name]).encode()
     return svg if form == "svg" else converted(svg, form)
 
@@ -75,7 +85,9 @@ def add_fonts() -> None:
     """The site's own, to those that the system has; files keep what they are written in."""
     with suppress(OSError):
         fontconfig = ctypes.CDLL("libfontconfig.so.1")
-        fontconfig.FcConfigAppFontAddDir(None, os.fsencode(settings.BASE_DIR / "static" / "fonts"))
+        fontconfig.FcConfigAppFontAddDir(
+            None, os.fsencode(settings.BASE_DIR / "static" / "fonts")
+        )
 
 
 def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
@@ -87,7 +99,11 @@ def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
         raise ConverterBusy
     try:
         add_fonts()
-        return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=scale))
+        return bytes(
+            cairosvg.svg2pdf(svg)
+            if form == "pdf"
+            else cairosvg.svg2png(svg, scale=scale)
+        )
     finally:
         _one_at_a_time.release()
 

@@ -16,9 +16,22 @@ from django.template.loader import render_to_string
 from xlsxwriter import Workbook
 
 from scoring.exchange.citations import as_bibtex
-from scoring.exchange.results import Results, as_yaml, content_type_of, file_name, hub_task, packed
+from scoring.exchange.results import (
+    Results,
+    as_yaml,
+    content_type_of,
+    file_name,
+    hub_task,
+    packed,
+)
 from scoring.results.board.confirming import confirmation_of
-from scoring.results.board.exports import as_csv, as_json, as_latex, heads_and_lines, json_text
+from scoring.results.board.exports import (
+    as_csv,
+    as_json,
+    as_latex,
+    heads_and_lines,
+    json_text,
+)
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.manual_scores import figures_of
 from scoring.results.board.query import UnknownColumn
@@ -33,18 +46,24 @@ from tasks.submissions.reading import RUN_CARD
 MAX_CELL = 32_767
 
 
-def workbook(title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]) -> bytes:
+def workbook(
+    title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
+) -> bytes:
     """Numbers are numbers, and text that looks like a number or a formula stays text. The first line of the
     first sheet has the heads. The same tables give the same bytes.
     """
     out = io.BytesIO()
-    with Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
+    with Workbook(
+        out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    ) as book:
         book.set_properties({"title": title[:255], "created": at.replace(tzinfo=None)})
         heads = book.add_format({"bold": True})
         for place, (name, lines) in enumerate(sheets.items()):
             sheet = book.add_worksheet(name)
             for number, line in enumerate(lines):
-                sheet.write_row(number, 0, map(_cell, line), None if place or number else heads)
+                sheet.write_row(
+                    number, 0, map(_cell, line), None if place or number else heads
+                )
             if not place:
                 sheet.freeze_panes(1, 0)
     return out.getvalue()
@@ -53,7 +72,11 @@ def workbook(title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable
 def _cell(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return f"{value[: MAX_CELL - 1]}…" if isinstance(value, str) and len(value) > MAX_CELL else value
+    return (
+        f"{value[: MAX_CELL - 1]}…"
+        if isinstance(value, str) and len(value) > MAX_CELL
+        else value
+    )
 
 
 def as_xlsx(results: Results) -> bytes:
@@ -64,12 +87,22 @@ def as_xlsx(results: Results) -> bytes:
         ("board", results.title),
         ("address", results.address),
         ("rules", board.rules),
-        ("gold", f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else ""),
+        (
+            "gold",
+            f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else "",
+        ),
         (),
         ("column", "metric", "scale", "higher is better", "key"),
-        *map(attrgetter("name", "metric", "scale", "higher_is_better", "key"), board.columns),
+        *map(
+            attrgetter("name", "metric", "scale", "higher_is_better", "key"),
+            board.columns,
+        ),
     ]
-    return workbook(results.title, board.updated_at, {"Board": chain([heads], lines), "About": about})
+    return workbook(
+        results.title,
+        board.updated_at,
+        {"Board": chain([heads], lines), "About": about},
+    )
 
 
 SCHEMA = "0.3.0"
@@ -80,7 +113,9 @@ def as_every_eval_ever(results: Results) -> bytes:
     """Schema 0.3.0 of https://github.com/evaleval/every_eval_ever: a record for each system."""
     records = [every_eval_ever_record(results, row) for row in results.rows]
     filled = [record for record in records if record["evaluation_results"]]
-    return packed([(f"{_place(results, record)}.json", json_text(record)) for record in filled])
+    return packed(
+        [(f"{_place(results, record)}.json", json_text(record)) for record in filled]
+    )
 
 
 def _place(results: Results, record: Mapping[str, Any]) -> str:
@@ -98,18 +133,37 @@ def with_samples(results: Results, row: Row, column: Column, page: Page) -> byte
     for one in reading.read(page.chosen):
         [answer], [value, *_others] = one.answers, one.values[column.metric]
         if math.isfinite(value):
-            sample = _sample(one, answer, value, is_correct=bool(reading.is_best(value)))
+            sample = _sample(
+                one, answer, value, is_correct=bool(reading.is_best(value))
+            )
             names = {name: record[name] for name in ("schema_version", "evaluation_id")}
-            result = {"evaluation_name": results.title, "evaluation_result_id": _result_id(row, column)}
-            lines.append({**names, "model_id": record["model_info"]["id"], **result, **sample})
+            result = {
+                "evaluation_name": results.title,
+                "evaluation_result_id": _result_id(row, column),
+            }
+            lines.append(
+                {**names, "model_id": record["model_info"]["id"], **result, **sample}
+            )
     samples = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    checksum = {"hash_algorithm": "sha256", "checksum": hashlib.sha256(samples.encode()).hexdigest()}
-    facts = {"format": "jsonl", "file_path": place, **checksum, "total_rows": len(lines)}
+    checksum = {
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(samples.encode()).hexdigest(),
+    }
+    facts = {
+        "format": "jsonl",
+        "file_path": place,
+        **checksum,
+        "total_rows": len(lines),
+    }
     record["detailed_evaluation_results"] = facts
-    return packed([(f"{_place(results, record)}.json", json_text(record)), (place, samples)])
+    return packed(
+        [(f"{_place(results, record)}.json", json_text(record)), (place, samples)]
+    )
 
 
-def _sample(one: ReadInstance, answer: str, score: float, *, is_correct: bool) -> dict[str, Any]:
+def _sample(
+    one: ReadInstance, answer: str, score: float, *, is_correct: bool
+) -> dict[str, Any]:
     return {
         "sample_id": one.name,
         "interaction_type": "single_turn",
@@ -151,7 +205,10 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "eval_library": {
             "name": "citeboard",
             "version": "unknown",
-            "additional_details": {"task_type": results.task.type, "rules": results.board.rules or ""},
+            "additional_details": {
+                "task_type": results.task.type,
+                "rules": results.board.rules or "",
+            },
         },
         "model_info": {
             "name": row.system,
@@ -174,7 +231,9 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
     }
 
 
-def _result_record(results: Results, row: Row, column: Column, cell: Cell, value: float) -> dict[str, Any]:
+def _result_record(
+    results: Results, row: Row, column: Column, cell: Cell, value: float
+) -> dict[str, Any]:
     score = results.score_of(row, column)
     unit = {1: "proportion", 100: "percent"}.get(int(column.scale))
     uncertainty: dict[str, Any] = {}
@@ -207,13 +266,22 @@ def _result_record(results: Results, row: Row, column: Column, cell: Cell, value
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
     """`.eval_results/NAME.yaml` for each system's model: https://huggingface.co/docs/hub/eval-results."""
-    dataset = dataset or results.task.hub_dataset or f"{results.task.season.slug}/{results.task.slug}"
-    name = file_name(f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}")
+    dataset = (
+        dataset
+        or results.task.hub_dataset
+        or f"{results.task.season.slug}/{results.task.slug}"
+    )
+    name = file_name(
+        f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}"
+    )
     files = []
     for row in results.rows:
         if entries := [
             {
-                "dataset": {"id": dataset, "task_id": hub_task(results.phase.split, column.metric)},
+                "dataset": {
+                    "id": dataset,
+                    "task_id": hub_task(results.phase.split, column.metric),
+                },
                 "value": value,
                 "date": row.submitted_at.isoformat(),
                 "source": {"url": results.address_of(row), "name": results.title},
@@ -221,7 +289,9 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
             }
             for column, _, value in results.numbers(row)
         ]:
-            folder = f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
+            folder = (
+                f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
+            )
             files.append((f"{folder}/.eval_results/{name}.yaml", as_yaml(entries)))
     return packed(files)
 
@@ -245,18 +315,30 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
         # The code where everybody looks for it, and the whole card under the name by which it is read here.
-        **({"implementation": {"source": {"repository": row.card["code"]}}} if "code" in row.card else {}),
+        **(
+            {"implementation": {"source": {"repository": row.card["code"]}}}
+            if "code" in row.card
+            else {}
+        ),
         **({RUN_CARD: dict(row.card)} if row.card else {}),
         "research goal": {
             "venue": {"name": str(season)},
-            "evaluation": {"reported measures": [column.key for column, _, _ in results.numbers(row)]},
+            "evaluation": {
+                "reported measures": [
+                    column.key for column, _, _ in results.numbers(row)
+                ]
+            },
             "publication": {"url": row.card.get("paper") or results.address_of(row)},
         },
         "data": {
             "test collection": {
                 "name": f"{season}, {results.task}, {results.phase.split}",
                 "source": results.task_address,
-                **({"qrels digest": f"sha256:{board.gold.digest}"} if board.gold else {}),
+                **(
+                    {"qrels digest": f"sha256:{board.gold.digest}"}
+                    if board.gold
+                    else {}
+                ),
             }
         },
     }
@@ -273,8 +355,12 @@ def as_papers_with_code(results: Results) -> str:
         "datasets": [
             {
                 "dataset": results.title,
-                "description": "\n".join(f"{column.name} = {column.key}" for column in columns),
-                "dataset_links": [{"title": str(results.task), "url": results.task_address}],
+                "description": "\n".join(
+                    f"{column.name} = {column.key}" for column in columns
+                ),
+                "dataset_links": [
+                    {"title": str(results.task), "url": results.task_address}
+                ],
                 "dataset_citations": [],
                 "subdatasets": [],
                 "sota": {
@@ -285,8 +371,13 @@ def as_papers_with_code(results: Results) -> str:
                             **dict.fromkeys(("paper_title", "paper_url"), ""),
                             "paper_date": f"{row.submitted_at:%Y-%m-%d}",
                             "code_links": [],
-                            "model_links": [{"title": results.title, "url": results.address_of(row)}],
-                            "metrics": {column.name: value for column, _, value in results.numbers(row)},
+                            "model_links": [
+                                {"title": results.title, "url": results.address_of(row)}
+                            ],
+                            "metrics": {
+                                column.name: value
+                                for column, _, value in results.numbers(row)
+                            },
                             "uses_additional_data": False,
                         }
                         for row in results.rows
@@ -314,9 +405,13 @@ def badge(board: Board, row: Row | None) -> str:
         right = board.place_of(row)
         cell = row.scores.get(board.ranking.name) if board.ranking else None
         if cell is not None and board.ranking is not None:
-            number = shown(cell.value, board.ranking.scale, is_infinite=cell.is_infinite)
+            number = shown(
+                cell.value, board.ranking.scale, is_infinite=cell.is_infinite
+            )
             right = f"{right} · {number} {interval(cell.low, cell.high, board.ranking.scale)}".rstrip()
-        if (confirmation := confirmation_of(board)) is not None and confirmation.is_preliminary:
+        if (
+            confirmation := confirmation_of(board)
+        ) is not None and confirmation.is_preliminary:
             right += " · preliminary"
     widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
     whole, texts = sum(widths), zip((left, right), (0, widths[0]), widths, strict=True)
@@ -325,7 +420,9 @@ def badge(board: Board, row: Row | None) -> str:
         "whole": whole,
         "left": widths[0],
         "end": whole - 3,
-        "texts": [(text, start + PADDING, width - 2 * PADDING) for text, start, width in texts],
+        "texts": [
+            (text, start + PADDING, width - 2 * PADDING) for text, start, width in texts
+        ],
     }
     return render_to_string("boards/badge.svg", facts)
 

@@ -24,13 +24,18 @@ def task_links(task: Task, released: Collection[Phase]) -> str:
     if released:
         links.append(_link("https://schema.org/Dataset", "type"))
         links.append(_link(site_address("croissant", *where), "describedby", LD_JSON))
-    links += [_link(site_address("inputs", *place(phase)), "item", "application/zip") for phase in released]
+    links += [
+        _link(site_address("inputs", *place(phase)), "item", "application/zip")
+        for phase in released
+    ]
     return ", ".join(links)
 
 
 def season_links(season: Season) -> str:
     cite_as = _link(site_address("season", season.slug), "cite-as")
-    entry = _link(site_address("season-bib", season.slug), "describedby", "application/x-bibtex")
+    entry = _link(
+        site_address("season-bib", season.slug), "describedby", "application/x-bibtex"
+    )
     return ", ".join([cite_as, entry, *_licence_links(season)])
 
 
@@ -40,7 +45,9 @@ def _licence_links(season: Season) -> Iterator[str]:
 
 
 def _link(address: str, relation: str, media_type: str = "") -> str:
-    return f'<{address}>; rel="{relation}"' + (f'; type="{media_type}"' if media_type else "")
+    return f'<{address}>; rel="{relation}"' + (
+        f'; type="{media_type}"' if media_type else ""
+    )
 
 
 #: Signs that mean something to HTML, as JSON writes them too.
@@ -58,12 +65,18 @@ def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": f"{season}: {task}",
-        "description": task.summary or card(task).text.partition("\n\n")[0] or str(task),
+        "description": task.summary
+        or card(task).text.partition("\n\n")[0]
+        or str(task),
         "url": site_address("task", season.slug, task.slug),
         "license": licence_address(season.licence) or season.licence,
         "creator": {"@type": "Organization", "name": f"Organisers of {season}"},
         "isAccessibleForFree": True,
-        "includedInDataCatalog": {"@type": "DataCatalog", "name": "Citeboard", "url": site_address("home")},
+        "includedInDataCatalog": {
+            "@type": "DataCatalog",
+            "name": "Citeboard",
+            "url": site_address("home"),
+        },
         "distribution": [
             {
                 "@type": "DataDownload",

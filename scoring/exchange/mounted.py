@@ -14,7 +14,14 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from scoring.offline.verify import CHECKSUMS, SEASON, existing, read_json, read_season, verify
+from scoring.offline.verify import (
+    CHECKSUMS,
+    SEASON,
+    existing,
+    read_json,
+    read_season,
+    verify,
+)
 from scoring.results.board.formatting import rank_text
 
 FOLDER = "archives"
@@ -54,7 +61,11 @@ class Mounted:
 
     @property
     def boards(self) -> list[tuple[str, str]]:
-        phases = ((task["title"], phase) for task in self.facts["tasks"] for phase in task["phases"])
+        phases = (
+            (task["title"], phase)
+            for task in self.facts["tasks"]
+            for phase in task["phases"]
+        )
         return [
             (match[1], f"{title}, {phase['title']}, {match[1].rpartition('-')[2]}")
             for title, phase in phases
@@ -69,7 +80,12 @@ class Mounted:
         is_compared = content.get("compared", False)
         lines = [
             {
-                "rank": rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
+                "rank": rank_text(
+                    row["rank"],
+                    row["rank_low"],
+                    row["rank_high"],
+                    is_compared=is_compared,
+                ),
                 "system": str(row["system"]),
                 "team": str(row["team"] or row["kind"]),
                 "cells": [_cell(row["scores"].get(column)) for column in columns],
@@ -77,7 +93,13 @@ class Mounted:
             for row in content["rows"]
         ]
         rules = str(content["rules"])
-        return {"name": name, "title": title, "rules": rules, "columns": columns, "lines": lines}
+        return {
+            "name": name,
+            "title": title,
+            "rules": rules,
+            "columns": columns,
+            "lines": lines,
+        }
 
     @cached_property
     def files(self) -> list[str]:
@@ -89,12 +111,19 @@ class Mounted:
 
 def mounted_archives() -> list[Mounted]:
     base = settings.DATA_DIR / FOLDER
-    mounts = (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
-    return sorted((one for one in mounts if (one.folder / MOUNT).is_file()), key=lambda one: one.slug)
+    mounts = (
+        (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
+    )
+    return sorted(
+        (one for one in mounts if (one.folder / MOUNT).is_file()),
+        key=lambda one: one.slug,
+    )
 
 
 def mounted_archive(slug: str) -> Mounted | None:
-    return next((archive for archive in mounted_archives() if archive.slug == slug), None)
+    return next(
+        (archive for archive in mounted_archives() if archive.slug == slug), None
+    )
 
 
 def mount(archive: Path, slug: str = "") -> Mounted:
@@ -105,7 +134,9 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         raise MountRefused(f"“{called}” is no slug; name another")
     place = settings.DATA_DIR / FOLDER / called
     if place.exists():
-        raise MountRefused(f"an archive is mounted as “{called}” already; name another slug, or unmount it")
+        raise MountRefused(
+            f"an archive is mounted as “{called}” already; name another slug, or unmount it"
+        )
     checked = verify(archive)
     if checked.differing:
         raise MountRefused(f"it does not hold: {checked.differing[0]}")
@@ -119,14 +150,18 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         copy = Mounted(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:
-                raise MountRefused(f"its checksums do not name {SEASON}, or it has no title")
+                raise MountRefused(
+                    f"its checksums do not name {SEASON}, or it has no title"
+                )
             for name, _ in copy.boards:
                 copy.board(name)
         except (AttributeError, KeyError, TypeError, ValueError) as fault:
             raise MountRefused(f"not as an archive is written: {fault!r}") from fault
         stated = {
             "mounted": timezone.now().isoformat(),
-            "sha256": hashlib.sha256((whole / CONTENT / CHECKSUMS).read_bytes()).hexdigest(),
+            "sha256": hashlib.sha256(
+                (whole / CONTENT / CHECKSUMS).read_bytes()
+            ).hexdigest(),
             "verified": checked.summary()[-1],
             "unchecked": dict(checked.unchecked),
         }
@@ -150,6 +185,16 @@ def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return ""
     if cell["value"] is None:
-        return "withheld" if cell.get("withheld") else "infinite" if cell.get("infinite") else "undefined"
+        return (
+            "withheld"
+            if cell.get("withheld")
+            else "infinite"
+            if cell.get("infinite")
+            else "undefined"
+        )
     value = f"{cell['value']:.4f}"
-    return value if cell["low"] is None else f"{value} [{cell['low']:.4f}, {cell['high']:.4f}]"
+    return (
+        value
+        if cell["low"] is None
+        else f"{value} [{cell['low']:.4f}, {cell['high']:.4f}]"
+    )

@@ -23,13 +23,28 @@ from scoring.results.board import exports
 from scoring.results.board.charts import heat_map, ranking_chart
 from scoring.results.board.confirming import confirmation_of
 from scoring.results.board.counting import turnout
-from scoring.results.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
-from scoring.results.board.formatting import dimension_label, interval, metric_label, shown
+from scoring.results.board.differences import (
+    MAX_IN_HEAT_MAP,
+    class_table,
+    metrics_of,
+    offered_dimensions,
+)
+from scoring.results.board.formatting import (
+    dimension_label,
+    interval,
+    metric_label,
+    shown,
+)
 from scoring.results.board.leaders import leaders_of
 from scoring.results.board.manual_scores import figures_of
 from scoring.results.board.public_results import overall
 from scoring.results.board.standings import Board, Column, Row, standings
-from scoring.results.board.visibility import Visibility, audience_of, is_public, shows_run_counts
+from scoring.results.board.visibility import (
+    Visibility,
+    audience_of,
+    is_public,
+    shows_run_counts,
+)
 from tasks.gold.secrecy import looked_up
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
@@ -85,9 +100,13 @@ class OverviewPaper:
 
     @cached_property
     def boards(self) -> list[Board]:
-        phases = Phase.objects.filter(task__season=self.season).select_related("task__season")
+        phases = Phase.objects.filter(task__season=self.season).select_related(
+            "task__season"
+        )
         boards = []
-        for phase in looked_up(phases.order_by("task__position", "task_id", "position", "opens")):
+        for phase in looked_up(
+            phases.order_by("task__position", "task_id", "position", "opens")
+        ):
             audience = audience_of(phase, self.viewer)
             for rules in phase.task.rules:
                 board = standings(phase, self.viewer, rules, audience=audience)
@@ -101,7 +120,11 @@ class OverviewPaper:
 
     @cached_property
     def parts(self) -> list[PaperFiles]:
-        return [self._season_part(), *self._report_parts(), *map(_board_part, self.boards)]
+        return [
+            self._season_part(),
+            *self._report_parts(),
+            *map(_board_part, self.boards),
+        ]
 
     @property
     def files(self) -> Mapping[str, PaperFile]:
@@ -115,7 +138,10 @@ class OverviewPaper:
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
-                entries.setdefault(f"board {board.phase.pk}", of_board(board, confirmation=confirmation))
+                entries.setdefault(
+                    f"board {board.phase.pk}",
+                    of_board(board, confirmation=confirmation),
+                )
                 for row in board.systems:
                     citation = of_run(board, row, confirmation=confirmation)
                     entries.setdefault(f"run {row.submission}", citation)
@@ -127,42 +153,76 @@ class OverviewPaper:
                 _("Facts of the results section, Markdown"),
                 partial(results_text, season, boards),
             ),
-            ("participants.csv", _("Teams and their people, CSV"), partial(participants_csv, teams)),
+            (
+                "participants.csv",
+                _("Teams and their people, CSV"),
+                partial(participants_csv, teams),
+            ),
             (
                 "participants.tex",
                 _("Teams and their people, LaTeX"),
                 partial(participants_latex, season, teams),
             ),
             ("systems.bib", _("Boards and systems, BibTeX"), bibliography),
-            ("papers.yml", _("The paper for the ACL Anthology, YAML"), partial(acl_papers, season)),
-            ("openreview.json", _("The paper for OpenReview, JSON"), partial(openreview_note, season)),
+            (
+                "papers.yml",
+                _("The paper for the ACL Anthology, YAML"),
+                partial(acl_papers, season),
+            ),
+            (
+                "openreview.json",
+                _("The paper for OpenReview, JSON"),
+                partial(openreview_note, season),
+            ),
         ]
         if season.shows_overall:
             table, label = overall(season), _("All tasks together, %(form)s")
             texts += [
-                ("overall.csv", label % {"form": "CSV"}, partial(exports.overall_csv, season, table)),
-                ("overall.json", label % {"form": "JSON"}, partial(exports.overall_json, season, table)),
-                ("overall.tex", label % {"form": "LaTeX"}, partial(exports.overall_latex, season, table)),
+                (
+                    "overall.csv",
+                    label % {"form": "CSV"},
+                    partial(exports.overall_csv, season, table),
+                ),
+                (
+                    "overall.json",
+                    label % {"form": "JSON"},
+                    partial(exports.overall_json, season, table),
+                ),
+                (
+                    "overall.tex",
+                    label % {"form": "LaTeX"},
+                    partial(exports.overall_latex, season, table),
+                ),
             ]
         return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
 
     def _report_parts(self) -> Iterator[PaperFiles]:
-        people, runs_it = [team.people for team in self.teams], may_help(self.viewer, self.season)
+        people, runs_it = (
+            [team.people for team in self.teams],
+            may_help(self.viewer, self.season),
+        )
         for table in report_tables(self.boards, people, has_countries=runs_it):
             forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.latex))
-            files = [PaperFile(f"report/{table.name}.{form}", label, write) for form, label, write in forms]
+            files = [
+                PaperFile(f"report/{table.name}.{form}", label, write)
+                for form, label, write in forms
+            ]
             for end, chart in table.charts.items():
                 files += _charts(f"report-{table.name}{end}", lambda chart=chart: chart)  # type: ignore[misc]
             yield PaperFiles(f"{_('For the report')}: {_(table.title)}", files)
 
-    def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
+    def archive(
+        self, tell: Callable[[float, str], object] = lambda share, doing: None
+    ) -> bytes:
         """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""
         first = map(_name, self.boards[:MAX_CONVERTED])
         converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
         chosen = [
             file
             for file in self.files.values()
-            if not file.name.startswith("figures/") or file.name.endswith(".svg") or file.name in converted
+            if not file.name.startswith("figures/")
+            or file.name.endswith(".svg")
+            or file.name in converted
         ]
 
         def contents() -> Iterator[tuple[str, str | bytes]]:
@@ -182,8 +242,16 @@ def _board_part(board: Board) -> PaperFiles:
     name, rows = _name(board), board.rows
     phase = board.phase
     files = [
-        PaperFile(f"boards/{name}.csv", "CSV", lambda: exports.as_csv(board, rows, figures_of(rows))),
-        PaperFile(f"boards/{name}.json", "JSON", lambda: exports.as_json(board, rows, figures_of(rows))),
+        PaperFile(
+            f"boards/{name}.csv",
+            "CSV",
+            lambda: exports.as_csv(board, rows, figures_of(rows)),
+        ),
+        PaperFile(
+            f"boards/{name}.json",
+            "JSON",
+            lambda: exports.as_json(board, rows, figures_of(rows)),
+        ),
         PaperFile(f"boards/{name}.tex", "LaTeX", lambda: exports.as_latex(board, rows)),
     ]
     if (chart := ranking_chart(board)) is not None:
@@ -201,7 +269,9 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
         _("All classes and metrics"),
         [
             PaperFile(f"classes/{name}.csv", "CSV", partial(exports.classes_csv, view)),
-            PaperFile(f"classes/{name}.json", "JSON", partial(exports.classes_json, view)),
+            PaperFile(
+                f"classes/{name}.json", "JSON", partial(exports.classes_json, view)
+            ),
         ],
     )
     for dimension in dimensions:
@@ -211,18 +281,33 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
         if metric:
             stem = f"{name}-{file_name(dimension)}"
             label = _("%(metric)s by %(dimension)s")
-            label %= {"metric": metric_label(metric), "dimension": dimension_label(dimension)}
+            label %= {
+                "metric": metric_label(metric),
+                "dimension": dimension_label(dimension),
+            }
 
             def table(dimension: str = dimension, metric: str = metric) -> str:
                 classes = class_table(view, view.rows, dimension, metric)
-                return exports.classes_latex(view, classes, leaders_of(view, dimension, metric).significant)
+                return exports.classes_latex(
+                    view, classes, leaders_of(view, dimension, metric).significant
+                )
 
             def chart(dimension: str = dimension, metric: str = metric) -> Figure:
-                classes = class_table(view, view.rows[:MAX_IN_HEAT_MAP], dimension, metric)
-                leaders = leaders_of(view, dimension, metric).among({name.label for name in classes.classes})
+                classes = class_table(
+                    view, view.rows[:MAX_IN_HEAT_MAP], dimension, metric
+                )
+                leaders = leaders_of(view, dimension, metric).among(
+                    {name.label for name in classes.classes}
+                )
                 return heat_map(classes, leaders.significant)
 
-            yield label, [PaperFile(f"classes/{stem}.tex", "LaTeX", table), *_charts(stem, chart)]
+            yield (
+                label,
+                [
+                    PaperFile(f"classes/{stem}.tex", "LaTeX", table),
+                    *_charts(stem, chart),
+                ],
+            )
 
 
 def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
@@ -249,17 +334,26 @@ def results_text(season: Season, boards: Sequence[Board]) -> str:
     for board in {board.phase.pk: board for board in boards}.values():
         phase = board.phase
         if shows_run_counts(phase, board.audience):
-            runs, of_teams = counted(turnout(phase).runs, "run"), counted(turnout(phase).teams, "team")
-            sent.append(f"- {_markdown(str(phase.task))}, {_markdown(str(phase))}: {runs} of {of_teams}.")
+            runs, of_teams = (
+                counted(turnout(phase).runs, "run"),
+                counted(turnout(phase).teams, "team"),
+            )
+            sent.append(
+                f"- {_markdown(str(phase.task))}, {_markdown(str(phase))}: {runs} of {of_teams}."
+            )
     parts = [
         f"# Results of {_markdown(str(season))}",
         "## Turnout",
-        f"{counted(teams, 'team').capitalize()} take part." if teams != 1 else "1 team takes part.",
+        f"{counted(teams, 'team').capitalize()} take part."
+        if teams != 1
+        else "1 team takes part.",
         "\n".join(sent),
     ]
     for board in boards:
         phase, ranking = board.phase, board.ranking
-        parts.append(f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}")
+        parts.append(
+            f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}"
+        )
         if ranking is None or not board.rows:
             parts.append("The board is empty.")
             continue
@@ -289,7 +383,11 @@ def _first(board: Board) -> Iterator[str]:
     best_runs = {row.submission for row in board.best}
     if others := [row for row in board.may_be_first if row.submission not in best_runs]:
         names = [_system(row) for row in others[:MAX_NAMED]]
-        rest = [counted(len(others) - MAX_NAMED, "other")] if len(others) > MAX_NAMED else []
+        rest = (
+            [counted(len(others) - MAX_NAMED, "other")]
+            if len(others) > MAX_NAMED
+            else []
+        )
         yield f"May be first as well: {listed([*names, *rest])}."
     elif ranked > len(board.best):
         verb = "It is" if len(board.best) == 1 else "They are"
@@ -297,9 +395,15 @@ def _first(board: Board) -> Iterator[str]:
 
 
 def _beside(board: Board) -> Iterator[str]:
-    if baselines := [row for row in board.rows if row.is_baseline and row.value is not None]:
+    if baselines := [
+        row for row in board.rows if row.is_baseline and row.value is not None
+    ]:
         best = baselines[0]
-        ranked = (row.value for row in board.rows if row.rank is not None and row.value is not None)
+        ranked = (
+            row.value
+            for row in board.rows
+            if row.rank is not None and row.value is not None
+        )
         better = sum(value > (best.value or 0.0) for value in ranked)
         yield (
             f"The best baseline is {_markdown(best.system)} with {_number(board, best)}; "
@@ -316,7 +420,11 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         if ranking.metric not in metrics_of(board, dimension):
             continue
         table = class_table(board, systems, dimension, ranking.metric)
-        means = [(mean, name) for name in table.classes if (mean := table.mean(name.label)) is not None]
+        means = [
+            (mean, name)
+            for name in table.classes
+            if (mean := table.mean(name.label)) is not None
+        ]
         if len(means) < 2 or table.higher_is_better is None:
             continue
         means.sort(key=lambda part: part[0], reverse=not table.higher_is_better)
@@ -346,7 +454,15 @@ def _markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
-HEADS = ("team", "team_name", "members", "has_organiser", "name", "affiliation", "orcid")
+HEADS = (
+    "team",
+    "team_name",
+    "members",
+    "has_organiser",
+    "name",
+    "affiliation",
+    "orcid",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +475,11 @@ class Participant:
 
     @property
     def affiliations(self) -> list[str]:
-        return list(dict.fromkeys(person.affiliation for person in self.people if person.affiliation))
+        return list(
+            dict.fromkeys(
+                person.affiliation for person in self.people if person.affiliation
+            )
+        )
 
     @property
     def unnamed(self) -> int:
@@ -379,7 +499,11 @@ def participants(season: Season, viewer: object) -> list[Participant]:
             name=entry.team.name,
             members=len(members[entry.team_id]),
             has_organiser=entry.has_organiser,  # type: ignore[attr-defined]
-            people=[person for person in members[entry.team_id] if person.is_listed and person.name],
+            people=[
+                person
+                for person in members[entry.team_id]
+                if person.is_listed and person.name
+            ],
         )
         for entry in entries
     ]
@@ -388,8 +512,15 @@ def participants(season: Season, viewer: object) -> list[Participant]:
 def participants_csv(teams: Sequence[Participant]) -> str:
     lines = []
     for team in teams:
-        facts = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
-        people = [(person.name, person.affiliation, person.orcid) for person in team.people]
+        facts = [
+            team.slug,
+            plain(team.name),
+            team.members,
+            "yes" if team.has_organiser else "",
+        ]
+        people = [
+            (person.name, person.affiliation, person.orcid) for person in team.people
+        ]
         lines += [[*facts, *map(plain, person)] for person in people or [("", "", "")]]
     return exports.csv_text(HEADS, *lines)
 
@@ -399,14 +530,22 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
     lines = []
     for team in teams:
         names = ", ".join(person.name for person in team.people)
-        others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
+        others = (
+            counted(team.unnamed, "other" if names else "member")
+            if team.unnamed
+            else ""
+        )
         members = f"{names} and {others}" if names and others else names or others
         mark = "* " if team.has_organiser else ""
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
     heads = ["Team", "Members", "Affiliations"]
     tabular = exports.as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines)
     caption = f"Teams of {season}. Named are the members who agreed to it"
-    caption += "; * with an organiser of the season." if any(team.has_organiser for team in teams) else "."
+    caption += (
+        "; * with an organiser of the season."
+        if any(team.has_organiser for team in teams)
+        else "."
+    )
     return exports.as_table(tabular, caption, f"{season.slug}-teams")
 
 
@@ -416,7 +555,9 @@ def paper_title(season: Season) -> str:
 
 def authors_of(season: Season) -> list[User]:
     """The organisers, whom the season's page names too."""
-    found = Organiser.objects.filter(season=season, role=Organiser.Role.ORGANISER).select_related("user")
+    found = Organiser.objects.filter(
+        season=season, role=Organiser.Role.ORGANISER
+    ).select_related("user")
     return [organiser.user for organiser in found.order_by("pk")]
 
 
@@ -428,7 +569,12 @@ def acl_papers(season: Season) -> str:
         facts = {"institution": person.affiliation, "orcid": person.orcid}
         given = {name: value for name, value in facts.items() if value}
         authors.append({"first_name": first, "last_name": last, **given})
-    paper = {"id": 1, "authors": authors, "file": f"{season.slug}.pdf", "title": paper_title(season)}
+    paper = {
+        "id": 1,
+        "authors": authors,
+        "file": f"{season.slug}.pdf",
+        "title": paper_title(season),
+    }
     return as_yaml([{**paper, "abstract": season.summary}])
 
 
@@ -440,4 +586,9 @@ def openreview_note(season: Season) -> str:
         "keywords": ["shared task", "citation research", *map(str, season.tasks.all())],
         "abstract": season.summary,
     }
-    return exports.json_text({"content": {name: {"value": value} for name, value in content.items()}}) + "\n"
+    return (
+        exports.json_text(
+            {"content": {name: {"value": value} for name, value in content.items()}}
+        )
+        + "\n"
+    )

@@ -14,7 +14,16 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.plain_text import plain
 from citeboard.teams.models import User
-from scoring.figures import Axis, Dots, Figure, Measured, Point, PointSeries, Scatter, Series
+from scoring.figures import (
+    Axis,
+    Dots,
+    Figure,
+    Measured,
+    Point,
+    PointSeries,
+    Scatter,
+    Series,
+)
 from scoring.results.board import exports
 from scoring.results.board.charts import MAX_DRAWN, value_axis
 from scoring.results.board.formatting import metric_label, shown
@@ -35,20 +44,30 @@ class ReportTable:
     charts: Mapping[str, Figure]
 
     def csv(self) -> str:
-        return exports.csv_text(self.heads, *([plain(str(cell)) for cell in line] for line in self.lines))
+        return exports.csv_text(
+            self.heads, *([plain(str(cell)) for cell in line] for line in self.lines)
+        )
 
     def latex(self) -> str:
         heads = [head.replace("_", " ").capitalize() for head in self.heads]
-        places = "".join("r" if isinstance(cell, int) else "l" for cell in self.lines[0])
-        tabular = exports.as_tabular([self.title], places, heads, [map(str, line) for line in self.lines])
+        places = "".join(
+            "r" if isinstance(cell, int) else "l" for cell in self.lines[0]
+        )
+        tabular = exports.as_tabular(
+            [self.title], places, heads, [map(str, line) for line in self.lines]
+        )
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
 #: By whom a team takes part, and the files' name for it; nobody has agreed to a country that is published.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
-    "affiliation": gettext_noop("Participation by affiliation, as members who agreed to be named say"),
-    "country": gettext_noop("Participation by country, as members who agreed to be named say"),
+    "affiliation": gettext_noop(
+        "Participation by affiliation, as members who agreed to be named say"
+    ),
+    "country": gettext_noop(
+        "Participation by country, as members who agreed to be named say"
+    ),
 }
 
 
@@ -57,7 +76,12 @@ def report_tables(
 ) -> list[ReportTable]:
     """Of boards that show scores, and of each team the people who may be named; none without lines."""
     facts = [fact for fact in FACTS if has_countries or fact != "country"]
-    found = [*(_participation(teams, fact) for fact in facts), _days(boards), _methods(boards), _ties(boards)]
+    found = [
+        *(_participation(teams, fact) for fact in facts),
+        _days(boards),
+        _methods(boards),
+        _ties(boards),
+    ]
     return [table for table in found if table.lines]
 
 
@@ -71,22 +95,42 @@ def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
     dots = Dots(
         title=_(TITLES[fact]),
         labels=[line[0] for line in lines[:MAX_DRAWN]],
-        series=[Series(name=_("teams"), values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]])],
+        series=[
+            Series(
+                name=_("teams"),
+                values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]],
+            )
+        ],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
-    return ReportTable(FACTS[fact], TITLES[fact], (fact, "teams", "people"), lines, {"": dots})
+    return ReportTable(
+        FACTS[fact], TITLES[fact], (fact, "teams", "people"), lines, {"": dots}
+    )
 
 
 def _days(boards: Sequence[Board]) -> ReportTable:
     """Of phases whose numbers of runs are shown; a team is new on the day of its first run."""
-    phases = [board.phase.pk for board in boards if shows_run_counts(board.phase, board.audience)]
+    phases = [
+        board.phase.pk
+        for board in boards
+        if shows_run_counts(board.phase, board.audience)
+    ]
     sent = Submission.objects.filter(phase__in=phases, team__isnull=False).order_by()
     of_day = sent.annotate(day=TruncDate("submitted_at", tzinfo=dt.UTC))
     runs = dict(of_day.values_list("day").annotate(Count("pk")))
-    new = Counter(of_day.values("team").annotate(first=Min("day")).values_list("first", flat=True))
+    new = Counter(
+        of_day.values("team").annotate(first=Min("day")).values_list("first", flat=True)
+    )
     days = sorted(runs)
-    so_far = zip(accumulate(map(runs.get, days)), accumulate(new[day] for day in days), strict=True)
-    lines = [(day, runs[day], new[day], *sums) for day, sums in zip(days, so_far, strict=True)]
+    so_far = zip(
+        accumulate(map(runs.get, days)),
+        accumulate(new[day] for day in days),
+        strict=True,
+    )
+    lines = [
+        (day, runs[day], new[day], *sums)
+        for day, sums in zip(days, so_far, strict=True)
+    ]
     at = [dt.datetime.combine(day, dt.time(), dt.UTC).timestamp() for day in days]
     steps = Scatter(
         title=_("Runs and teams by day"),
@@ -94,28 +138,45 @@ def _days(boards: Sequence[Board]) -> ReportTable:
             PointSeries(
                 name=name,
                 points=[
-                    Point(name=name, x=Measured(value=x, text=f"{line[0]}"), y=Measured(value=line[place]))
+                    Point(
+                        name=name,
+                        x=Measured(value=x, text=f"{line[0]}"),
+                        y=Measured(value=line[place]),
+                    )
                     for x, line in zip(at, lines, strict=True)
                 ],
                 has_line=True,
                 is_stepped=True,
             )
-            for name, place in ((_("runs so far"), 3), (_("teams with a run so far"), 4))
+            for name, place in (
+                (_("runs so far"), 3),
+                (_("teams with a run so far"), 4),
+            )
         ],
         x=Axis(title=_("day, UTC"), kind="date"),
         y=Axis(decimals=0, has_zero=True),
     )
     heads = ("day", "runs", "new_teams", "runs_so_far", "teams_so_far")
-    return ReportTable("days", gettext_noop("Runs and teams by day"), heads, lines, {"": steps})
+    return ReportTable(
+        "days", gettext_noop("Runs and teams by day"), heads, lines, {"": steps}
+    )
 
 
 def _methods(boards: Sequence[Board]) -> ReportTable:
     """Of ranked systems, by what run cards say in one of the words that they offer."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
-        groups = {(field.name, said): list[float]() for field in CARD.values() for said in field.values}
+        groups = {
+            (field.name, said): list[float]()
+            for field in CARD.values()
+            for said in field.values
+        }
         for row in board.rows:
-            cell = row.scores.get(ranking.name) if ranking and row.rank is not None else None
+            cell = (
+                row.scores.get(ranking.name)
+                if ranking and row.rank is not None
+                else None
+            )
             if cell is not None and cell.value is not None:
                 for key in groups.keys() & set(row.card.items()):
                     groups[key].append(cell.value)
@@ -125,42 +186,82 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
         best = min if ranking.higher_is_better is False else max
         for name, said, values in told:
             written = [shown(of(values), ranking.scale) for of in (best, median)]
-            lines.append((*_of_board(board), CARD[name].english, said, len(values), *written))
+            lines.append(
+                (*_of_board(board), CARD[name].english, said, len(values), *written)
+            )
         series = [
-            Series(name=label, values=[Measured(value=of(values)) for *_said, values in told])
+            Series(
+                name=label,
+                values=[Measured(value=of(values)) for *_said, values in told],
+            )
             for label, of in ((_("best"), best), (_("median"), median))
         ]
         label = metric_label(ranking.metric)
         charts[_stem(board)] = Dots(
             title=_("%(board)s: %(metric)s by declared method")
             % {"board": ", ".join(_of_board(board)), "metric": label},
-            labels=[f"{CARD[name].label}: {said} ({len(values)})" for name, said, values in told],
+            labels=[
+                f"{CARD[name].label}: {said} ({len(values)})"
+                for name, said, values in told
+            ],
             series=series,
             axis=value_axis(label, ranking.scale),
         )
     heads = ("task", "phase", "rules", "declared", "as", "systems", "best", "median")
-    return ReportTable("methods", gettext_noop("Scores by declared method"), heads, lines, charts)
+    return ReportTable(
+        "methods", gettext_noop("Scores by declared method"), heads, lines, charts
+    )
 
 
 def _ties(boards: Sequence[Board]) -> ReportTable:
     """Of boards whose rows were all compared: how many others a system is better, worse or neither than."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board in (board for board in boards if board.is_compared):
-        ranked = [(row, row.rank_low, row.rank_high) for row in board.rows if row.rank_low and row.rank_high]
+        ranked = [
+            (row, row.rank_low, row.rank_high)
+            for row in board.rows
+            if row.rank_low and row.rank_high
+        ]
         for row, low, high in ranked:
             than = (len(ranked) - high, high - low, low - 1)
-            lines.append((*_of_board(board), row.system, row.display_name, board.rank_of(row), *than))
+            lines.append(
+                (
+                    *_of_board(board),
+                    row.system,
+                    row.display_name,
+                    board.rank_of(row),
+                    *than,
+                )
+            )
         drawn = ranked[:MAX_DRAWN]
-        written = ((row.rank, low, high, board.rank_of(row)) for row, low, high in drawn)
-        ranks = [Measured(value=rank, low=low, high=high, text=text) for rank, low, high, text in written]
+        written = (
+            (row.rank, low, high, board.rank_of(row)) for row, low, high in drawn
+        )
+        ranks = [
+            Measured(value=rank, low=low, high=high, text=text)
+            for rank, low, high, text in written
+        ]
         charts[_stem(board)] = Dots(
-            title=_("%(board)s: ranks that stay open") % {"board": ", ".join(_of_board(board))},
+            title=_("%(board)s: ranks that stay open")
+            % {"board": ", ".join(_of_board(board))},
             labels=[f"{row.system} ({row.display_name})" for row, *_range in drawn],
             series=[Series(name=_("rank"), values=ranks)],
             axis=Axis(title=_("rank"), decimals=0),
         )
-    heads = ("task", "phase", "rules", "system", "team", "rank", "better_than", "tied_with", "worse_than")
-    return ReportTable("ties", gettext_noop("Ties and significance"), heads, lines, charts)
+    heads = (
+        "task",
+        "phase",
+        "rules",
+        "system",
+        "team",
+        "rank",
+        "better_than",
+        "tied_with",
+        "worse_than",
+    )
+    return ReportTable(
+        "ties", gettext_noop("Ties and significance"), heads, lines, charts
+    )
 
 
 def _of_board(board: Board) -> tuple[str, str, str]:

@@ -65,13 +65,20 @@ class Results:
     def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
         """The row's defined, finite numbers with their columns; other formats know no others."""
         for column in self.board.columns:
-            if (cell := row.scores.get(column.name)) is not None and cell.value is not None:
+            if (
+                cell := row.scores.get(column.name)
+            ) is not None and cell.value is not None:
                 yield column, cell, cell.value
 
     @cached_property
     def _scores(self) -> dict[tuple[int, str], Score]:
-        scores = Score.objects.filter(evaluation__in=[row.evaluation for row in self.rows])
-        return {(score.evaluation_id, score.column): score for score in scores.select_related("evaluation")}
+        scores = Score.objects.filter(
+            evaluation__in=[row.evaluation for row in self.rows]
+        )
+        return {
+            (score.evaluation_id, score.column): score
+            for score in scores.select_related("evaluation")
+        }
 
     def score_of(self, row: Row, column: Column) -> Score | None:
         return self._scores.get((row.evaluation, column.key))

@@ -61,10 +61,18 @@ def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
 def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]:
     """Runs and scores are read once each, in one order; by pieces, all scores would be read for each."""
     ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=AT_ONCE)
-    facts = {"run": "submission_id", "sent": "submission__submitted_at", "rules": "rules"}
+    facts = {
+        "run": "submission_id",
+        "sent": "submission__submitted_at",
+        "rules": "rules",
+    }
     found: Any = Score.objects.filter(OF_RANKING, evaluation__submission__in=runs)
-    found = found.annotate(**{name: F(f"evaluation__{column}") for name, column in facts.items()})
-    scores = found.order_by("-sent", "-run", "evaluation__gold__number", "evaluation_id").iterator(AT_ONCE)
+    found = found.annotate(
+        **{name: F(f"evaluation__{column}") for name, column in facts.items()}
+    )
+    scores = found.order_by(
+        "-sent", "-run", "evaluation__gold__number", "evaluation_id"
+    ).iterator(AT_ONCE)
     score = next(scores, None)
     for run in ordered:
         newest = None
@@ -77,12 +85,30 @@ def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]
 
 
 def _line(run: Submission, score: Score | None) -> Iterator[object]:
-    yield from (run.pk, run.phase.task.slug, run.phase.slug, run.team.slug if run.team else "", run.number)
+    yield from (
+        run.pk,
+        run.phase.task.slug,
+        run.phase.slug,
+        run.team.slug if run.team else "",
+        run.number,
+    )
     yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
-    yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
+    yield from (
+        "yes" if run.is_late else "",
+        "yes" if run.is_selected else "",
+        iso(run.submitted_at),
+    )
     yield from (run.filename, run.size, run.sha256)
-    yield from (score.metric, score.word or score.value, score.low, score.high) if score else [""] * 4
-    yield from (run.description, run.priority or "", *(run.card.get(name, "") for name in CARD))
+    yield from (
+        (score.metric, score.word or score.value, score.low, score.high)
+        if score
+        else [""] * 4
+    )
+    yield from (
+        run.description,
+        run.priority or "",
+        *(run.card.get(name, "") for name in CARD),
+    )
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
@@ -108,11 +134,17 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
     return archive
 
 
-def ranking_scores(runs: Sequence[Submission], at: dt.datetime | None = None) -> dict[int, Score]:
+def ranking_scores(
+    runs: Sequence[Submission], at: dt.datetime | None = None
+) -> dict[int, Score]:
     """By run, under the newest gold that it has; as known at an instant, or now."""
-    first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
+    first = {
+        run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules
+    }
     known = Evaluation.objects.known_at(at).filter(submission__in=list(first))
-    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related("evaluation")
+    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related(
+        "evaluation"
+    )
     ordered = found.order_by("evaluation__gold__number", "evaluation_id")
     by_run = ((score.evaluation.submission_id, score) for score in ordered)
     return {run: score for run, score in by_run if score.evaluation.rules == first[run]}

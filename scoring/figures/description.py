@@ -29,7 +29,20 @@ LOOKS = (
 MAX_SERIES = len(LOOKS)
 
 MINUS = "\u2212"
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +58,9 @@ class Wording:
 
     def number(self, value: float, decimals: int) -> str:
         """What rounds to zero has no sign."""
-        return f"{value:z.{decimals}f}".replace("-", MINUS).replace(".", self.decimal_mark)
+        return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
+            ".", self.decimal_mark
+        )
 
     def date(self, at: dt.datetime) -> str:
         return self.day.format(day=at.day, month=self.months[at.month - 1])
@@ -88,11 +103,17 @@ class Measured:
     @classmethod
     def of(cls, number: Any) -> Self:
         """Of what has a value between two ends; None is no value."""
-        return cls(value=number.value, low=number.low, high=number.high) if number else cls(value=None)
+        return (
+            cls(value=number.value, low=number.low, high=number.high)
+            if number
+            else cls(value=None)
+        )
 
     @property
     def numbers(self) -> list[float]:
-        return [number for number in (self.value, self.low, self.high) if number is not None]
+        return [
+            number for number in (self.value, self.low, self.high) if number is not None
+        ]
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -142,7 +163,12 @@ class _ByLabel:
 
     @property
     def numbers(self) -> Iterator[float]:
-        return (number for series in self.drawn for value in series.values for number in value.numbers)
+        return (
+            number
+            for series in self.drawn
+            for value in series.values
+            for number in value.numbers
+        )
 
     def hover(self, series: Series, place: int) -> str:
         return f"{series.name}, {self.labels[place]}: {describe_value(series.values[place], self.axis)}"
@@ -192,11 +218,21 @@ class Scatter:
 
     @property
     def across(self) -> Iterator[float]:
-        return (number for series in self.drawn for point in series.points for number in point.x.numbers)
+        return (
+            number
+            for series in self.drawn
+            for point in series.points
+            for number in point.x.numbers
+        )
 
     @property
     def up(self) -> Iterator[float]:
-        return (number for series in self.drawn for point in series.points for number in point.y.numbers)
+        return (
+            number
+            for series in self.drawn
+            for point in series.points
+            for number in point.y.numbers
+        )
 
     def hover(self, point: Point) -> str:
         y, x = describe_value(point.y, self.y), describe_value(point.x, self.x)

@@ -43,7 +43,9 @@ class Field:
 
 def values_across(field: Field, axis: Axis) -> str:
     named = [(field.x(at), text) for at, text in ticks(axis, field.across)]
-    lines = [tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named]
+    lines = [
+        tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named
+    ]
     # Numbers that would run into the one before are left out.
     numbers, end = [], float("-inf")
     for x, text in named:
@@ -51,23 +53,37 @@ def values_across(field: Field, axis: Axis) -> str:
         if x - half > end:
             end = x + half + 6
             numbers.append(words(x, field.bottom + 16, text))
-    title = [words((field.left + field.right) / 2, field.bottom + 36, axis.title)] if axis.title else []
+    title = (
+        [words((field.left + field.right) / 2, field.bottom + 36, axis.title)]
+        if axis.title
+        else []
+    )
     written = (group("soft", part, text_anchor="middle") for part in (numbers, title))
     return group("grid", lines) + "".join(written)
 
 
 def values_up(field: Field, axis: Axis) -> str:
     named = [(field.y(at), text) for at, text in ticks(axis, field.up)]
-    lines = [tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named]
+    lines = [
+        tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named
+    ]
     numbers = [words(field.left - 6, y + 4, text) for y, text in named]
     middle = (field.top + field.bottom) / 2
-    title = [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")] if axis.title else []
+    title = (
+        [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")]
+        if axis.title
+        else []
+    )
     titled = group("soft", title, text_anchor="middle")
     return group("grid", lines) + group("soft", numbers, text_anchor="end") + titled
 
 
 def left_of(axis: Axis, up: Span) -> float:
-    return (26 if axis.title else 8) + 8 + max((width_of(text) for _, text in ticks(axis, up)), default=0)
+    return (
+        (26 if axis.title else 8)
+        + 8
+        + max((width_of(text) for _, text in ticks(axis, up)), default=0)
+    )
 
 
 def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
@@ -87,7 +103,11 @@ def is_turned(labels: Sequence[str], room: float) -> bool:
 
 
 def before_names(labels: Sequence[str], room: float) -> float:
-    return RUN * min(MAX_TURNED, width_of(labels[0])) - room / 2 if is_turned(labels, room) else 0.0
+    return (
+        RUN * min(MAX_TURNED, width_of(labels[0])) - room / 2
+        if is_turned(labels, room)
+        else 0.0
+    )
 
 
 def below_names(labels: Sequence[str], room: float) -> float:
@@ -96,14 +116,18 @@ def below_names(labels: Sequence[str], room: float) -> float:
     return 24.0 + RISE * min(max(map(width_of, labels), default=0), MAX_TURNED)
 
 
-def legend(names: Sequence[tuple[str, Look]], swatch: Swatch, left: float) -> tuple[str, float]:
+def legend(
+    names: Sequence[tuple[str, Look]], swatch: Swatch, left: float
+) -> tuple[str, float]:
     x, y = left, 14.0
     parts = []
     for name, look in names:
         width = 26 + min(width_of(name), MAX_NAME)
         if x > left and x + width > WIDTH - 8:
             x, y = left, y + LINE
-        parts.append(swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME))
+        parts.append(
+            swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME)
+        )
         x += width + 14
     return group("ink", parts), y + 12 if names else 14.0
 
@@ -135,7 +159,9 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 
     def is_free(label: Label) -> bool:
         left, top, right, bottom = box(label)
-        lies_over = any(left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken)
+        lies_over = any(
+            left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken
+        )
         return left >= 2 and right <= WIDTH - 2 and not lies_over
 
     for name, x, y in places:
@@ -193,9 +219,16 @@ class Span:
 def span(axis: Axis, numbers: Iterable[float]) -> Span:
     if axis.labels:
         return Span(-0.5, len(axis.labels) - 0.5)
-    drawn = [number for number in numbers if math.isfinite(number) and (axis.kind != "log" or number > 0)]
+    drawn = [
+        number
+        for number in numbers
+        if math.isfinite(number) and (axis.kind != "log" or number > 0)
+    ]
     if axis.kind == "log":
-        low, high = (math.log10(number) for number in (min(drawn, default=1.0), max(drawn, default=10.0)))
+        low, high = (
+            math.log10(number)
+            for number in (min(drawn, default=1.0), max(drawn, default=10.0))
+        )
         free = PADDING * (high - low) or 0.5
         return Span(low - free, high + free, is_log=True)
     if axis.has_zero:
@@ -223,19 +256,33 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
         factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
         powers = range(math.floor(over.low), math.ceil(over.high) + 1)
         values = [factor * 10.0**power for power in powers for factor in factors]
-        shown = [value for value in values if over.low <= math.log10(value) <= over.high]
+        shown = [
+            value for value in values if over.low <= math.log10(value) <= over.high
+        ]
         mark = axis.wording.decimal_mark
         return [
-            (value, f"{value:,.0f}".replace(",", "\u2009") if value >= 1 else f"{value:g}".replace(".", mark))
+            (
+                value,
+                f"{value:,.0f}".replace(",", "\u2009")
+                if value >= 1
+                else f"{value:g}".replace(".", mark),
+            )
             for value in shown
         ]
     # 1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read.
     width = over.high - over.low
     power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
-    step = next(power * factor for factor in (1, 2, 5, 10) if width / (power * factor) <= MAX_TICKS)
+    step = next(
+        power * factor
+        for factor in (1, 2, 5, 10)
+        if width / (power * factor) <= MAX_TICKS
+    )
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(over.low / step - 1e-9), math.floor(over.high / step + 1e-9)
-    return [(place * step, axis.wording.number(place * step, digits)) for place in range(first, last + 1)]
+    return [
+        (place * step, axis.wording.number(place * step, digits))
+        for place in range(first, last + 1)
+    ]
 
 
 def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
@@ -308,10 +355,14 @@ def tag(name: str, content: str = "", /, **attributes: object) -> str:
 
 def group(kind: str, parts: Iterable[str], **attributes: object) -> str:
     content = "".join(parts)
-    return tag("g", content, class_=kind, **PAINT[kind], **attributes) if content else ""
+    return (
+        tag("g", content, class_=kind, **PAINT[kind], **attributes) if content else ""
+    )
 
 
-def words(x: float, y: float, text: str, *, width: float | None = None, **attributes: object) -> str:
+def words(
+    x: float, y: float, text: str, *, width: float | None = None, **attributes: object
+) -> str:
     shown = text if width is None else fitting(text, width)
     title = "" if shown == text else tag("title", plain(text))
     return tag("text", title + plain(shown), x=x, y=y, **attributes)
@@ -324,7 +375,9 @@ def plain(text: str) -> str:
 def width_of(text: str) -> float:
     """About so many pixels; no font is read for it."""
     widths = (
-        _WIDTHS.get(char) or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56) for char in text
+        _WIDTHS.get(char)
+        or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56)
+        for char in text
     )
     return WIDEST * SIZE * sum(widths)
 
@@ -341,7 +394,9 @@ def fitting(text: str, width: float) -> str:
 def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
     middle, before, start, end = map(_value, (at, at - 3, low, high))
     if is_across:
-        return tag("path", d=f"M{start} {middle}H{end}M{start} {before}v6M{end} {before}v6")
+        return tag(
+            "path", d=f"M{start} {middle}H{end}M{start} {before}v6M{end} {before}v6"
+        )
     return tag("path", d=f"M{middle} {start}V{end}M{before} {start}h6M{before} {end}h6")
 
 
@@ -377,18 +432,35 @@ _HATCHES = {
 }
 
 
-def bar(look: Look, x: float, y: float, width: float, height: float, hatch_id: str | None = None) -> str:
+def bar(
+    look: Look,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    hatch_id: str | None = None,
+) -> str:
     size = {"x": x, "y": y, "width": width, "height": max(height, 0.5)}
     over = tag("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
     return tag("rect", **size, fill=look.color) + over
 
 
 def hatch(look: Look, name: str) -> str:
-    line = tag("path", d=_HATCHES[look.pattern], stroke="#ffffff", stroke_width=1.6, stroke_opacity=0.6)
-    return tag("pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse")
+    line = tag(
+        "path",
+        d=_HATCHES[look.pattern],
+        stroke="#ffffff",
+        stroke_width=1.6,
+        stroke_opacity=0.6,
+    )
+    return tag(
+        "pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse"
+    )
 
 
-def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
+def drawing(
+    width: float, height: float, title: str, description: str, parts: Iterable[str]
+) -> str:
     body = [
         tag("title", plain(title)),
         tag("desc", plain(description)) if description else "",

@@ -8,7 +8,13 @@ from typing import Any
 from scoring.figures import description
 from scoring.figures.frame import WIDTH, Field, labels, span, ticks
 
-PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
+PATTERN = {
+    "size": 6,
+    "solidity": 0.25,
+    "fillmode": "overlay",
+    "fgcolor": "#ffffff",
+    "fgopacity": 0.5,
+}
 MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's axes that have names in place of numbers.
@@ -48,7 +54,10 @@ def _heat_map(figure: description.HeatMap) -> Part:
         "texttemplate": "%{text}",
         "hoverinfo": "text",
         "hovertext": [
-            [f"{row}, {column}: {text}" for column, text in zip(figure.columns, line, strict=True)]
+            [
+                f"{row}, {column}: {text}"
+                for column, text in zip(figure.columns, line, strict=True)
+            ]
             for row, line in zip(figure.rows, figure.texts, strict=True)
         ],
         "zmin": figure.low,
@@ -76,8 +85,13 @@ def _bars(figure: description.Bars) -> Part:
             "name": series.name,
             "x": distinct(figure.labels),
             "y": [measured.value for measured in series.values],
-            "marker": {"color": look.color, "pattern": {"shape": look.pattern, **PATTERN}},
-            **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
+            "marker": {
+                "color": look.color,
+                "pattern": {"shape": look.pattern, **PATTERN},
+            },
+            **_hover(
+                figure.hover(series, place) for place in range(len(figure.labels))
+            ),
             **_error("error_y", series.values),
         }
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
@@ -106,7 +120,9 @@ def _dots(figure: description.Dots) -> Part:
             "x": [measured.value for measured in series.values],
             "y": distinct(figure.labels),
             "marker": _marker(look, series.values),
-            **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
+            **_hover(
+                figure.hover(series, place) for place in range(len(figure.labels))
+            ),
             **_error("error_x", series.values),
         }
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
@@ -115,7 +131,11 @@ def _dots(figure: description.Dots) -> Part:
         "height": 110 + max(28, 12 * len(data)) * len(figure.labels),
         "scattermode": "group",
         "margin": MARGIN,
-        "xaxis": {**_axis(figure.axis, figure.numbers), "zeroline": True, "zerolinewidth": 2},
+        "xaxis": {
+            **_axis(figure.axis, figure.numbers),
+            "zeroline": True,
+            "zerolinewidth": 2,
+        },
         "yaxis": {**NAMES, "autorange": "reversed", "showgrid": False},
         "legend": LEGEND,
         "showlegend": len(data) > 1,
@@ -126,7 +146,9 @@ def _dots(figure: description.Dots) -> Part:
 @as_plotly.register
 def _scatter(figure: description.Scatter) -> Part:
     # On which side of its point a name stands, of those that are written.
-    field = Field(0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up))
+    field = Field(
+        0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up)
+    )
     named = {
         point: (point.name, field.x(point.x.value), field.y(point.y.value))
         for series in figure.drawn
@@ -137,7 +159,9 @@ def _scatter(figure: description.Scatter) -> Part:
     written = zip(named, labels(list(named.values())), strict=True)
     sides = {point: label.side for point, label in written if label}
     data = [
-        _reference(series, figure, look) if series.is_reference else _points(series, figure, look, sides)
+        _reference(series, figure, look)
+        if series.is_reference
+        else _points(series, figure, look, sides)
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
@@ -157,7 +181,11 @@ def _points(
     look: description.Look,
     sides: Mapping[description.Point, str],
 ) -> Part:
-    modes = [("lines", series.has_line), ("markers", series.has_points), ("text", series.has_names)]
+    modes = [
+        ("lines", series.has_line),
+        ("markers", series.has_points),
+        ("text", series.has_names),
+    ]
     return {
         "type": "scatter",
         "mode": "+".join(name for name, is_drawn in modes if is_drawn),
@@ -167,14 +195,20 @@ def _points(
         "textposition": [sides.get(point, "top center") for point in series.points],
         "cliponaxis": False,
         "marker": _marker(look, [point.y for point in series.points]),
-        "line": {"color": look.color, "dash": look.dash, "shape": "hv" if series.is_stepped else "linear"},
+        "line": {
+            "color": look.color,
+            "dash": look.dash,
+            "shape": "hv" if series.is_stepped else "linear",
+        },
         **_hover(figure.hover(point) for point in series.points),
         **_error("error_x", [point.x for point in series.points]),
         **_error("error_y", [point.y for point in series.points]),
     }
 
 
-def _reference(series: description.PointSeries, figure: description.Scatter, look: description.Look) -> Part:
+def _reference(
+    series: description.PointSeries, figure: description.Scatter, look: description.Look
+) -> Part:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -199,7 +233,9 @@ def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
     part: Part = {
         "automargin": True,
         "type": axis.kind,
-        "range": [_time(over.low), _time(over.high)] if axis.kind == "date" else [over.low, over.high],
+        "range": [_time(over.low), _time(over.high)]
+        if axis.kind == "date"
+        else [over.low, over.high],
         "title": {"text": axis.title},
     }
     if axis.labels or axis.kind != "linear":
@@ -210,11 +246,16 @@ def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
 
 
 def _marker(look: description.Look, values: Sequence[description.Measured]) -> Part:
-    symbols = [f"{look.symbol}-open" if measured.is_faint else look.symbol for measured in values]
+    symbols = [
+        f"{look.symbol}-open" if measured.is_faint else look.symbol
+        for measured in values
+    ]
     return {
         "color": look.color,
         "size": 9,
-        "symbol": symbols if any(measured.is_faint for measured in values) else look.symbol,
+        "symbol": symbols
+        if any(measured.is_faint for measured in values)
+        else look.symbol,
     }
 
 
@@ -237,7 +278,11 @@ def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Pa
 
 def _time(at: float | None) -> str | None:
     """Seconds as Plotly reads a time; without a zone, as it shows no other."""
-    return None if at is None else dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return (
+        None
+        if at is None
+        else dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    )
 
 
 def distinct(names: Sequence[str]) -> list[str]:

@@ -30,9 +30,16 @@ class CardRow:
     high: float | None = None
 
 
-def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], foot: str) -> str:
+def share_card(
+    title: str, facts: str, heading: str, rows: Sequence[CardRow], foot: str
+) -> str:
     shown = rows[:MAX_ROWS]
-    ends = [end for row in shown for end in (row.value, row.low, row.high) if end is not None]
+    ends = [
+        end
+        for row in shown
+        for end in (row.value, row.low, row.high)
+        if end is not None
+    ]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     width = (high - low) or 1.0
 
@@ -42,12 +49,23 @@ def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], fo
     parts = [
         tag("rect", width=WIDTH, height=HEIGHT, fill=PAPER),
         tag("rect", width=WIDTH, height=10, fill=ACCENT),
-        _words(LEFT, 118, title, 54, RIGHT - LEFT, font_family=SERIF, font_weight="600"),
+        _words(
+            LEFT, 118, title, 54, RIGHT - LEFT, font_family=SERIF, font_weight="600"
+        ),
         _words(LEFT, 176, facts, 28, RIGHT - LEFT, fill=SOFT),
         _words(LEFT, 236, heading, 24, RIGHT - LEFT, fill=SOFT, font_weight="600"),
         tag("path", d=f"M{LEFT} 252H{RIGHT}", stroke=INK, stroke_width=2),
         _words(LEFT, 596, foot, 24, 700.0, fill=SOFT),
-        _words(RIGHT, 596, "Citeboard", 30, 300.0, font_family=SERIF, font_weight="600", text_anchor="end"),
+        _words(
+            RIGHT,
+            596,
+            "Citeboard",
+            30,
+            300.0,
+            font_family=SERIF,
+            font_weight="600",
+            text_anchor="end",
+        ),
     ]
     for place, row in enumerate(shown):
         y = FIRST + STEP * place
@@ -63,7 +81,9 @@ def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], fo
         middle = y - 9
         if row.low is not None and row.high is not None:
             start, end = f"{x(row.low):.1f}", f"{x(row.high):.1f}"
-            path = f"M{start} {middle}H{end}M{start} {middle - 8}v16M{end} {middle - 8}v16"
+            path = (
+                f"M{start} {middle}H{end}M{start} {middle - 8}v16M{end} {middle - 8}v16"
+            )
             parts.append(tag("path", d=path, stroke=INK, stroke_width=2.5))
         parts.append(tag("circle", cx=x(row.value), cy=middle, r=8, fill=ACCENT))
     return tag(
@@ -76,7 +96,16 @@ def share_card(title: str, facts: str, heading: str, rows: Sequence[CardRow], fo
     )
 
 
-def _words(x: float, y: float, text: str, size: int, width: float, **looks: object) -> str:
+def _words(
+    x: float, y: float, text: str, size: int, width: float, **looks: object
+) -> str:
     """Cut to the width."""
     fitted = plain(fitting(text, width * CHART_SIZE / size))
-    return tag("text", fitted, x=x, y=y, font_size=size, **{"font_family": SANS, "fill": INK, **looks})
+    return tag(
+        "text",
+        fitted,
+        x=x,
+        y=y,
+        font_size=size,
+        **{"font_family": SANS, "fill": INK, **looks},
+    )

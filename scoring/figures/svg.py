@@ -22,7 +22,13 @@ def as_svg(figure: object) -> str:
 def _heat_map(figure: description.HeatMap) -> str:
     names_width = min(frame.MAX_NAME, max(map(frame.width_of, figure.rows), default=0))
     left = names_width + 12
-    room = max((frame.width_of(text) for texts in figure.texts for text in texts), default=0) + 10
+    room = (
+        max(
+            (frame.width_of(text) for texts in figure.texts for text in texts),
+            default=0,
+        )
+        + 10
+    )
     columns = max(1, len(figure.columns))
     width = min(MAX_WIDTH, max(frame.WIDTH, left + RIGHT + columns * room))
     cell = (width - left - RIGHT) / columns
@@ -30,11 +36,20 @@ def _heat_map(figure: description.HeatMap) -> str:
     is_turned = any(frame.width_of(name) > cell - 6 for name in figure.columns)
     if is_turned:
         longest = min(frame.MAX_TURNED, max(map(frame.width_of, figure.columns)))
-        top, right = 18 + frame.RISE * longest, max(RIGHT, frame.RUN * longest - cell / 2)
+        top, right = (
+            18 + frame.RISE * longest,
+            max(RIGHT, frame.RUN * longest - cell / 2),
+        )
         cell = (width - left - right) / columns
     below = top + ROW * len(figure.rows)
     heads = [
-        frame.words(x, top - 8, name, width=frame.MAX_TURNED, transform=f"rotate(-40 {x:.1f} {top - 8:.1f})")
+        frame.words(
+            x,
+            top - 8,
+            name,
+            width=frame.MAX_TURNED,
+            transform=f"rotate(-40 {x:.1f} {top - 8:.1f})",
+        )
         if is_turned
         else frame.words(x, top - 8, name)
         for place, name in enumerate(figure.columns)
@@ -52,7 +67,11 @@ def _heat_map(figure: description.HeatMap) -> str:
                 place = f"M{left + cell * across:.1f} {top + ROW * down:.0f}"
                 path = f"{place}h{cell - GAP:.1f}v{ROW - GAP:.0f}h-{cell - GAP:.1f}z"
                 low.append(frame.tag("path", d=path))
-                high.append(frame.tag("path", d=path, fill_opacity=float(figure.strength(value))))
+                high.append(
+                    frame.tag(
+                        "path", d=path, fill_opacity=float(figure.strength(value))
+                    )
+                )
     texts = [
         frame.words(left + cell * (across + 0.5), top + ROW * down + 17, text)
         for down, line_texts in enumerate(figure.texts)
@@ -75,18 +94,28 @@ def _bars(figure: description.Bars) -> str:
     up = frame.span(figure.axis, figure.numbers)
     groups = max(1, len(figure.labels))
     left = frame.left_of(figure.axis, up)
-    left = max(left, frame.before_names(figure.labels, (frame.WIDTH - left - RIGHT) / groups))
+    left = max(
+        left, frame.before_names(figure.labels, (frame.WIDTH - left - RIGHT) / groups)
+    )
     room = (frame.WIDTH - left - RIGHT) / groups
     # The ids of a page are its own: no other figure has this one's.
     name = f"hatch-{crc32(repr(figure).encode()):08x}"
-    hatches = {look: f"{name}-{number}" for number, (_, look) in enumerate(looks) if look.pattern}
+    hatches = {
+        look: f"{name}-{number}"
+        for number, (_, look) in enumerate(looks)
+        if look.pattern
+    }
 
     def swatch(look: description.Look, x: float, y: float) -> str:
         return frame.bar(look, x - 7, y - 6, 14, 12, hatches.get(look))
 
-    drawn_legend, top = frame.legend([(series.name, look) for series, look in looks], swatch, left)
+    drawn_legend, top = frame.legend(
+        [(series.name, look) for series, look in looks], swatch, left
+    )
     bottom = top + 230
-    field = frame.Field(left, top, frame.WIDTH - RIGHT, bottom, frame.Span(-0.5, groups - 0.5), up)
+    field = frame.Field(
+        left, top, frame.WIDTH - RIGHT, bottom, frame.Span(-0.5, groups - 0.5), up
+    )
     width = 0.76 * room / max(1, len(looks))
     zero = field.y(min(max(0.0, up.low), up.high))
     bars, errors = [], []
@@ -96,17 +125,31 @@ def _bars(figure: description.Bars) -> str:
                 continue
             x = field.x(place) + width * (number - len(looks) / 2)
             y = field.y(measured.value)
-            bars.append(frame.bar(look, x, min(y, zero), width * 0.94, abs(zero - y), hatches.get(look)))
+            bars.append(
+                frame.bar(
+                    look,
+                    x,
+                    min(y, zero),
+                    width * 0.94,
+                    abs(zero - y),
+                    hatches.get(look),
+                )
+            )
             if ends := measured.ends:
                 low, high = map(field.y, ends)
-                errors.append(frame.interval(x + width * 0.47, low, high, is_across=False))
+                errors.append(
+                    frame.interval(x + width * 0.47, low, high, is_across=False)
+                )
     defs = "".join(frame.hatch(look, name) for look, name in hatches.items())
     parts = [
         frame.tag("defs", defs) if defs else "",
         drawn_legend,
         frame.values_up(field, figure.axis),
         *bars,
-        frame.group("axis", [frame.tag("path", d=f"M{left:.1f} {zero:.1f}H{frame.WIDTH - RIGHT:.1f}")]),
+        frame.group(
+            "axis",
+            [frame.tag("path", d=f"M{left:.1f} {zero:.1f}H{frame.WIDTH - RIGHT:.1f}")],
+        ),
         frame.group("interval", errors),
         frame.names_below(figure.labels, field.x, bottom),
     ]
@@ -117,23 +160,33 @@ def _bars(figure: description.Bars) -> str:
 @as_svg.register
 def _dots(figure: description.Dots) -> str:
     looks = list(zip(figure.drawn, description.LOOKS, strict=False))
-    names_width = min(frame.MAX_NAME, max(map(frame.width_of, figure.labels), default=0))
+    names_width = min(
+        frame.MAX_NAME, max(map(frame.width_of, figure.labels), default=0)
+    )
     left = names_width + 14
     named = [(series.name, look) for series, look in looks] if len(looks) > 1 else []
     drawn_legend, top = frame.legend(named, frame.mark, left)
     row = max(ROW, 13.0 * len(looks) + 8)
     bottom = top + row * max(1, len(figure.labels))
     across = frame.span(figure.axis, figure.numbers)
-    field = frame.Field(left, top, frame.WIDTH - RIGHT, bottom, across, frame.Span(0, 1))
+    field = frame.Field(
+        left, top, frame.WIDTH - RIGHT, bottom, across, frame.Span(0, 1)
+    )
     marks, errors = [], []
     for number, (series, look) in enumerate(looks):
         for place, measured in enumerate(series.values):
             if measured.value is None:
                 continue
             y = top + row * (place + 0.5) + 13.0 * (number - (len(looks) - 1) / 2)
-            marks.append(frame.mark(look, field.x(measured.value), y, is_open=measured.is_faint))
+            marks.append(
+                frame.mark(look, field.x(measured.value), y, is_open=measured.is_faint)
+            )
             if ends := measured.ends:
-                errors.append(frame.interval(y, field.x(ends[0]), field.x(ends[1]), is_across=True))
+                errors.append(
+                    frame.interval(
+                        y, field.x(ends[0]), field.x(ends[1]), is_across=True
+                    )
+                )
     names = [
         frame.words(left - 10, top + row * (place + 0.5) + 4, name, width=names_width)
         for place, name in enumerate(figure.labels)
@@ -143,7 +196,10 @@ def _dots(figure: description.Dots) -> str:
         drawn_legend,
         frame.values_across(field, figure.axis),
         frame.group(
-            "axis", [frame.tag("path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}")] if has_zero else []
+            "axis",
+            [frame.tag("path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}")]
+            if has_zero
+            else [],
         ),
         frame.group("ink", names, text_anchor="end"),
         frame.group("interval", errors),
@@ -162,7 +218,11 @@ def _scatter(figure: description.Scatter) -> str:
     named = [(series.name, look) for series, look in looks if series.name]
 
     def swatch(look: description.Look, x: float, y: float) -> str:
-        return frame.line(look, f"M{x - 8:.1f} {y:.1f}h18") if look in lines else frame.mark(look, x, y)
+        return (
+            frame.line(look, f"M{x - 8:.1f} {y:.1f}h18")
+            if look in lines
+            else frame.mark(look, x, y)
+        )
 
     drawn_legend, top = frame.legend(named if len(named) > 1 else [], swatch, left)
     field = frame.Field(left, top, frame.WIDTH - RIGHT, top + 290, across, up)
@@ -174,16 +234,28 @@ def _scatter(figure: description.Scatter) -> str:
     ]
     names = [
         frame.words(label.left, label.base, name)
-        for (name, _, _), label in zip(with_names, frame.labels(with_names), strict=True)
+        for (name, _, _), label in zip(
+            with_names, frame.labels(with_names), strict=True
+        )
         if label
     ]
     parts = [
         drawn_legend,
         frame.values_up(field, figure.y),
         frame.values_across(field, figure.x),
-        frame.group("axis", [frame.tag("path", d=f"M{left:.1f} {field.bottom:.1f}H{field.right:.1f}")]),
-        *(_line(series, field, look) for series, look in looks if series.has_line or series.is_reference),
-        frame.group("interval", [error for series, _ in looks for error in _errors(series, field)]),
+        frame.group(
+            "axis",
+            [frame.tag("path", d=f"M{left:.1f} {field.bottom:.1f}H{field.right:.1f}")],
+        ),
+        *(
+            _line(series, field, look)
+            for series, look in looks
+            if series.has_line or series.is_reference
+        ),
+        frame.group(
+            "interval",
+            [error for series, _ in looks for error in _errors(series, field)],
+        ),
         *(
             frame.mark(look, x, y)
             for series, look in looks
@@ -204,12 +276,21 @@ def _places(
             yield point, field.x(point.x.value), field.y(point.y.value)
 
 
-def _line(series: description.PointSeries, field: frame.Field, look: description.Look) -> str:
+def _line(
+    series: description.PointSeries, field: frame.Field, look: description.Look
+) -> str:
     places = [(x, y) for _, x, y in _places(series, field)]
     if not places:
         return ""
-    steps = "".join(f"H{x:.1f}V{y:.1f}" if series.is_stepped else f"L{x:.1f} {y:.1f}" for x, y in places[1:])
-    return frame.line(look, f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}", is_thin=series.is_reference)
+    steps = "".join(
+        f"H{x:.1f}V{y:.1f}" if series.is_stepped else f"L{x:.1f} {y:.1f}"
+        for x, y in places[1:]
+    )
+    return frame.line(
+        look,
+        f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}",
+        is_thin=series.is_reference,
+    )
 
 
 def _errors(series: description.PointSeries, field: frame.Field) -> Iterator[str]:

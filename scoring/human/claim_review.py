@@ -29,7 +29,9 @@ from tasks.types import Problem
 
 
 def judged_evaluation(submission: Submission) -> Evaluation | None:
-    return next(filter(claims.has_claims, results.latest_evaluations(submission).values()), None)
+    return next(
+        filter(claims.has_claims, results.latest_evaluations(submission).values()), None
+    )
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
@@ -47,22 +49,32 @@ def read_agreement(
     with comparisons.open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(people_and_labels.items_of(details))).encode()
-    answers = read_sent("scoring.human.reading:judgements", path, filename, by, {ITEMS: items})["answers"]
+    answers = read_sent(
+        "scoring.human.reading:judgements", path, filename, by, {ITEMS: items}
+    )["answers"]
     if not answers:
-        raise FileRefused([Problem(file=filename, message=_("there is no judgement in it"))])
+        raise FileRefused(
+            [Problem(file=filename, message=_("there is no judgement in it"))]
+        )
     judgements = people_and_labels.Judgements()
     for kind, item, by_annotator in answers:
         judgements.answers[kind][tuple(item)] = by_annotator
-    return people_and_labels.agreement(judgements, people_and_labels.automatic_labels(details))
+    return people_and_labels.agreement(
+        judgements, people_and_labels.automatic_labels(details)
+    )
 
 
-def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
+def keep_file(
+    *, submission: Submission, path: Path, filename: str, by: User | None
+) -> JudgedRun:
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         name = storage.statistics.save(f"{submission.pk}/judgements.jsonl", File(file))
     with transaction.atomic():
-        before = JudgedRun.objects.select_for_update().filter(submission=submission).first()
+        before = (
+            JudgedRun.objects.select_for_update().filter(submission=submission).first()
+        )
         if before is not None:
             if before.published_at is not None:
                 _take_off(before, by)
@@ -70,7 +82,11 @@ def keep_file(*, submission: Submission, path: Path, filename: str, by: User | N
             transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
             before.delete()
         judged = JudgedRun.objects.create(
-            submission=submission, filename=safe_filename(filename), sha256=sha256, file=name, imported_by=by
+            submission=submission,
+            filename=safe_filename(filename),
+            sha256=sha256,
+            file=name,
+            imported_by=by,
         )
         _note(judged, by, "judgements-imported")
     return judged
@@ -84,7 +100,9 @@ def publish(*, submission: Submission, by: User | None) -> None:
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
         if locked is None:
-            raise refusals.Refused(_("another file has taken the place of these judgements meanwhile"))
+            raise refusals.Refused(
+                _("another file has taken the place of these judgements meanwhile")
+            )
         if locked.published_at is not None:
             raise refusals.Refused(_("the ratings stand on the board already"))
         scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
@@ -98,7 +116,12 @@ def publish(*, submission: Submission, by: User | None) -> None:
 
 def revoke(*, submission: Submission, by: User) -> None:
     with transaction.atomic():
-        locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()
+        locked = (
+            JudgedRun.objects.select_for_update()
+            .published()
+            .filter(submission=submission)
+            .first()
+        )
         if locked is None:
             raise refusals.Refused(_("the ratings are not on the board"))
         _take_off(locked, by)
@@ -114,10 +137,14 @@ def _take_off(judged: JudgedRun, by: User | None) -> None:
 
 def _note(judged: JudgedRun, by: User | None, key: str) -> None:
     run = judged.submission
-    audit.record(key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run})
+    audit.record(
+        key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run}
+    )
 
 
-def _scores(judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:
+def _scores(
+    judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]
+) -> Iterator[HumanScore]:
     for kind in people_and_labels.RATINGS:
         facts = agreed[kind]
         if not facts["items"]:

@@ -33,7 +33,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "items_number": gettext_noop("Why so many items"),
     },
     gettext_noop("Evaluators"): {
-        "expertise": gettext_noop("Who the evaluators are, and what they know of the field"),
+        "expertise": gettext_noop(
+            "Who the evaluators are, and what they know of the field"
+        ),
         "payment": gettext_noop("How they are paid or thanked"),
         "acquaintance": gettext_noop(
             "Whether they knew the organisers, and whether authors of systems are among them"
@@ -42,7 +44,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "training": gettext_noop("How they were trained or tried out"),
     },
     gettext_noop("Design"): {
-        "instructions": gettext_noop("What they were told besides what this sheet asks"),
+        "instructions": gettext_noop(
+            "What they were told besides what this sheet asks"
+        ),
         "quality": gettext_noop("How the quality of ratings was assured"),
         "conditions": gettext_noop("Where and when they rated, and how freely"),
     },
@@ -52,18 +56,25 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     gettext_noop("Ethics"): {
         "approval": gettext_noop("Who has approved the evaluation"),
-        "personal_data": gettext_noop("Which personal data were gathered, and how they are kept"),
+        "personal_data": gettext_noop(
+            "Which personal data were gathered, and how they are kept"
+        ),
         "impact": gettext_noop("What could harm evaluators or others"),
     },
 }
-QUESTIONS = {name: question for part in SECTIONS.values() for name, question in part.items()}
+QUESTIONS = {
+    name: question for part in SECTIONS.values() for name, question in part.items()
+}
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
     """Keep what is answered; an empty answer takes one away. Also once the sheet is published."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        texts = {name: plain_text.plain_paragraphs(answers.get(name, "")) for name in QUESTIONS}
+        texts = {
+            name: plain_text.plain_paragraphs(answers.get(name, ""))
+            for name in QUESTIONS
+        }
         changes = [
             audit.Change(name, locked.data_sheet.get(name), text or None)
             for name, text in texts.items()
@@ -77,17 +88,32 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
             names = listed([change.key for change in changes])
         phase, facts = locked.phase, {"sheet": sheet.pk, "names": names}
         place = phase.task.season
-        audit.record("data-sheet", actor=by, subject=phase, place=place, facts=facts, changes=changes)
+        audit.record(
+            "data-sheet",
+            actor=by,
+            subject=phase,
+            place=place,
+            facts=facts,
+            changes=changes,
+        )
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     """What the site knows of a published sheet: section, question and answer. It names no annotator."""
-    systems = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
-    first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False).distinct().count()
+    systems = (
+        Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
+    )
+    first = (
+        sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
+        .distinct()
+        .count()
+    )
     yield "Systems", _("Task"), f"{sheet.phase.task}, {sheet.phase.task.season}"
     yield "Sample", _("Systems"), counted(systems, "system")
     items = f"{counted(sheet.instances.count(), 'instance')}, {counted(texts_of(sheet).count(), 'text')}"
-    drawn = _("%(items)s, drawn by the seed %(seed)s from those with a text of every system")
+    drawn = _(
+        "%(items)s, drawn by the seed %(seed)s from those with a text of every system"
+    )
     yield "Sample", _("Items"), drawn % {"items": items, "seed": sheet.seed}
     yield "Evaluators", _("Evaluators"), counted(first, "annotator")
     blinding = _(
@@ -95,18 +121,33 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     )
     yield "Design", _("Blinding"), blinding
     gold = _("The texts and the sources and the gold text")
-    seen = gold if sheet.has_references else _("The texts and the sources, never the gold")
+    seen = (
+        gold if sheet.has_references else _("The texts and the sources, never the gold")
+    )
     yield "Design", _("What evaluators see"), seen
     for name in CRITERIA:
         numbered = enumerate(sheet.levels(name), start=LOWEST)
         levels = "; ".join(f"{level}: {words}" for level, words in numbered)
-        scale = _("From %(lowest)s to %(highest)s.") % {"lowest": LOWEST, "highest": HIGHEST}
-        yield "Quality criteria", name.capitalize(), f"{sheet.question(name)} {scale} {levels}".strip()
+        scale = _("From %(lowest)s to %(highest)s.") % {
+            "lowest": LOWEST,
+            "highest": HIGHEST,
+        }
+        yield (
+            "Quality criteria",
+            name.capitalize(),
+            f"{sheet.question(name)} {scale} {levels}".strip(),
+        )
     measures = _(
         "Cohen's kappa with quadratic weights, mean over pairs, and Krippendorff's alpha: %(agreement)s"
     )
-    yield "Quality criteria", _("Agreement"), measures % {"agreement": agreement_in_words(sheet)}
-    aggregation = _("Mean of a system's ratings, with a %(level)s interval over instances")
+    yield (
+        "Quality criteria",
+        _("Agreement"),
+        measures % {"agreement": agreement_in_words(sheet)},
+    )
+    aggregation = _(
+        "Mean of a system's ratings, with a %(level)s interval over instances"
+    )
     yield "Quality criteria", _("Aggregation"), aggregation % {"level": "95 %"}
 
 
@@ -114,7 +155,9 @@ def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
     facts = list(known(sheet))
     parts = []
     for section, questions in SECTIONS.items():
-        lines = [(question, answer) for part, question, answer in facts if part == section]
+        lines = [
+            (question, answer) for part, question, answer in facts if part == section
+        ]
         lines += [
             (_(question), sheet.data_sheet[name])
             for name, question in questions.items()
@@ -145,7 +188,11 @@ def as_json(sheet: Sheet) -> str:
             {"section": section, "question": question, "answer": answer}
             for section, question, answer in known(sheet)
         ],
-        "answers": {name: sheet.data_sheet[name] for name in QUESTIONS if sheet.data_sheet.get(name)},
+        "answers": {
+            name: sheet.data_sheet[name]
+            for name in QUESTIONS
+            if sheet.data_sheet.get(name)
+        },
         "unanswered": [name for name in QUESTIONS if not sheet.data_sheet.get(name)],
     }
     return json.dumps(content, ensure_ascii=False, indent=1)

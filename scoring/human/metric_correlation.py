@@ -47,14 +47,19 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
 
 
 def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
-    values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for run in runs:
         with fetched(storage.statistics, run.file) as path:
             judgements = read_judgements(path, lambda item: True, shown=run.filename)
         for kind, items in judgements.answers.items():
             for item, answers in items.items():
                 values[kind][run.submission_id, item[0]].append(fmean(answers.values()))
-    return {kind: {key: fmean(one) for key, one in items.items()} for kind, items in values.items()}
+    return {
+        kind: {key: fmean(one) for key, one in items.items()}
+        for kind, items in values.items()
+    }
 
 
 def lines(board: standings.Board, people: Values) -> list[Line]:
@@ -66,7 +71,11 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     for column in board.columns:
         # What people said themselves and metrics that are no longer known are left out.
         is_human = column.metric.startswith("human_")
-        metric = None if is_human else known_metric(task.task_type, column.metric, board.rules, options)
+        metric = (
+            None
+            if is_human
+            else known_metric(task.task_type, column.metric, board.rules, options)
+        )
         if metric is not None:
             columns[column.name] = metric
     on_instances = _on_instances(board, list(columns.values()), people)
@@ -75,23 +84,38 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
         over_systems = _over_systems(board, name, people)
         values = on_instances.get(metric.name, {})
         keys = [key for key, value in values.items() if math.isfinite(value)]
-        x, y = (np.array([side[key] for key in keys], dtype=np.float64) for side in (values, people))
+        x, y = (
+            np.array([side[key] for key in keys], dtype=np.float64)
+            for side in (values, people)
+        )
         groups = [instance for _, instance in keys]
         over_instances = {kind: of_grouped(kind, x, y, groups) for kind in COEFFICIENTS}
         correlations = [*over_systems.values(), *over_instances.values()]
         if any(not math.isnan(correlation.value) for correlation in correlations):
             label = formatting.metric_label(metric.name)
-            lines.append(Line(metric=label, over_systems=over_systems, over_instances=over_instances))
+            lines.append(
+                Line(
+                    metric=label,
+                    over_systems=over_systems,
+                    over_instances=over_instances,
+                )
+            )
     return lines
 
 
-def _over_systems(board: standings.Board, column: str, people: Values) -> dict[str, Correlation]:
+def _over_systems(
+    board: standings.Board, column: str, people: Values
+) -> dict[str, Correlation]:
     by_run: dict[int, list[float]] = defaultdict(list)
     for (run, _), value in people.items():
         by_run[run].append(value)
     rows = [row for row in board.rows if row.submission in by_run]
     cells = [(row.scores.get(column), by_run[row.submission]) for row in rows]
-    pairs = [(cell.value, fmean(values)) for cell, values in cells if cell and cell.value is not None]
+    pairs = [
+        (cell.value, fmean(values))
+        for cell, values in cells
+        if cell and cell.value is not None
+    ]
     x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     return {name: of_points(name, x, y) for name in COEFFICIENTS}
 
@@ -101,7 +125,9 @@ def _on_instances(
 ) -> dict[str, dict[tuple[int, str], float]]:
     measured = metrics_of_instances(metrics)
     runs = {run for run, _ in people}
-    shown = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
+    shown = {
+        row.evaluation: row.submission for row in board.rows if row.submission in runs
+    }
     named: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
@@ -110,5 +136,9 @@ def _on_instances(
             continue
         run = shown[evaluation.pk]
         for metric, by_name in values.items():
-            named[metric] |= {(run, name): value for name, value in by_name.items() if (run, name) in people}
+            named[metric] |= {
+                (run, name): value
+                for name, value in by_name.items()
+                if (run, name) in people
+            }
     return named

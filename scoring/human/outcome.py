@@ -18,13 +18,26 @@ from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats, finite
-from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
+from scoring.models import (
+    CRITERIA,
+    HIGHEST,
+    LOWEST,
+    Evaluation,
+    HumanScore,
+    Rating,
+    Sheet,
+)
 from scoring.results.board import human_columns
 from scoring.results.board.comparisons import Unreadable
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.comparison.paired_scores import classes_by_instance
 from scoring.results.runs.results import Explained, signature_parts
-from scoring.stats import interval_methods, jackknife, people_and_labels as people, resampling
+from scoring.stats import (
+    interval_methods,
+    jackknife,
+    people_and_labels as people,
+    resampling,
+)
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 
@@ -34,8 +47,12 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     found = {}
     for criterion in CRITERIA:
-        ratings: dict[str, dict[people.Item, int]] = {str(annotator): {} for annotator in first}
-        for name, *text, value in rows.values_list("annotator__name", "text__instance", "text", criterion):
+        ratings: dict[str, dict[people.Item, int]] = {
+            str(annotator): {} for annotator in first
+        }
+        for name, *text, value in rows.values_list(
+            "annotator__name", "text__instance", "text", criterion
+        ):
             ratings[name][tuple(text)] = value
         found[criterion] = agreement_of(ratings)
     return found
@@ -44,12 +61,20 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
 def unfinished(sheet: Sheet) -> list[str]:
     """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
     texts = texts_of(sheet).count()
-    first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings")).order_by("pk")
+    first = (
+        sheet.annotators.filter(is_adjudicator=False)
+        .annotate(rated=Count("ratings"))
+        .order_by("pk")
+    )
     words = _("%(name)s, who has rated %(rated)s of %(texts)s")
     waiting = [
-        words % {"name": one, "rated": one.rated, "texts": texts} for one in first if one.rated < texts
+        words % {"name": one, "rated": one.rated, "texts": texts}
+        for one in first
+        if one.rated < texts
     ]
-    in_dispute = sum(len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA)
+    in_dispute = sum(
+        len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA
+    )
     if in_dispute:
         words = _("an adjudicator, who has %(ratings)s to decide")
         waiting.append(words % {"ratings": counted(in_dispute, "rating")})
@@ -62,11 +87,15 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise refusals.Refused(_("the sheet is published already"))
-        if not Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False).exists():
+        if not Rating.objects.filter(
+            annotator__sheet=locked, annotator__is_adjudicator=False
+        ).exists():
             raise refusals.Refused(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
-            words = _("the sheet waits for %(names)s; confirm that it is published without them")
+            words = _(
+                "the sheet waits for %(names)s; confirm that it is published without them"
+            )
             raise refusals.Refused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
@@ -75,7 +104,10 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
                 "mean_interval": one.mean_interval,
                 "alpha": finite(one.alpha),
                 "alpha_interval": one.alpha_interval,
-                "pairs": [{"texts": pair.texts, "kappa": finite(pair.kappa)} for pair in one.pairs],
+                "pairs": [
+                    {"texts": pair.texts, "kappa": finite(pair.kappa)}
+                    for pair in one.pairs
+                ],
                 "adjudicated": len(decided(locked, name)),
             }
             for name, one in agreement(locked).items()
@@ -85,7 +117,12 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         HumanScore.objects.bulk_create(_scores(locked))
         with audit.in_english():
             facts = {"names": "; ".join(unfinished(locked))} if waiting else {}
-        _note(locked, by, "sheet/published early" if waiting else "sheet/published", **facts)
+        _note(
+            locked,
+            by,
+            "sheet/published early" if waiting else "sheet/published",
+            **facts,
+        )
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
@@ -106,13 +143,24 @@ def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
 
 
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:
-    annotators = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False).distinct().count()
+    annotators = (
+        sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
+        .distinct()
+        .count()
+    )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
         # From which distance an adjudicator decided, and on how many texts; nothing where none could.
         distance = sheet.adjudicated_from
-        adjudicated = {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]} if distance else {}
-        own = [(one.run, one.position - 1, one.value) for one in final_ratings(sheet, criterion)]
+        adjudicated = (
+            {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}
+            if distance
+            else {}
+        )
+        own = [
+            (one.run, one.position - 1, one.value)
+            for one in final_ratings(sheet, criterion)
+        ]
         for run, mean in means(own, sheet.instances.count()).items():
             parts = {
                 **human_columns.column_parts(sheet),
@@ -190,26 +238,40 @@ def agreement_of(ratings: Ratings) -> Agreement:
         for text, rating in rated.items():
             by_text[text][name] = rating
 
-    def kappa(pair: tuple[str, str], kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+    def kappa(
+        pair: tuple[str, str], kept: Mapping[people.Item, Mapping[str, int]]
+    ) -> float:
         first, second = pair
-        both = [(one[first], one[second]) for one in kept.values() if first in one and second in one]
+        both = [
+            (one[first], one[second])
+            for one in kept.values()
+            if first in one and second in one
+        ]
         return people.kappa_of(people.quadratic, both)
 
     def mean_kappa(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        return people.mean_of_defined(kappa(pair, kept) for pair in combinations(ratings, 2))
+        return people.mean_of_defined(
+            kappa(pair, kept) for pair in combinations(ratings, 2)
+        )
 
     def of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         return people.alpha([list(one.values()) for one in kept.values()], "ordinal")
 
     def above_others(name: str, kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        others = ([value for other, value in one.items() if other != name] for one in kept.values())
+        others = (
+            [value for other, value in one.items() if other != name]
+            for one in kept.values()
+        )
         return people.mean_of_defined(
-            one[name] - fmean(rest) for one, rest in zip(kept.values(), others, strict=True)
+            one[name] - fmean(rest)
+            for one, rest in zip(kept.values(), others, strict=True)
         )
 
     lenient = []
     for name in ratings:
-        compared = {text: one for text, one in by_text.items() if name in one and len(one) > 1}
+        compared = {
+            text: one for text, one in by_text.items() if name in one and len(one) > 1
+        }
         own = partial(above_others, name)
         ends = people.over_left_out(compared, own, RATING_DISTANCE)
         lenient.append(Leniency(name, len(compared), own(compared), ends))
@@ -220,7 +282,9 @@ def agreement_of(ratings: Ratings) -> Agreement:
         pairs.append(Pair(*pair, len(shared), kappa(pair, shared), ends))
     ends = people.over_left_out(by_text, mean_kappa)
     of_all_ends = people.over_left_out(by_text, of_all)
-    return Agreement(pairs, lenient, mean_kappa(by_text), ends, of_all(by_text), of_all_ends)
+    return Agreement(
+        pairs, lenient, mean_kappa(by_text), ends, of_all(by_text), of_all_ends
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,11 +309,15 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
         interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
-        by_system[system] = Mean(value=float(total / count), interval=interval, n=int(count))
+        by_system[system] = Mean(
+            value=float(total / count), interval=interval, n=int(count)
+        )
     return by_system
 
 
-def means_by_class(sheet: Sheet, dimension: str) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
+def means_by_class(
+    sheet: Sheet, dimension: str
+) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
     """Of each class its name, how many instances of the sheet it has, and its means by criterion."""
     classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
@@ -265,11 +333,17 @@ def means_by_class(sheet: Sheet, dimension: str) -> Iterator[tuple[str, int, dic
             places[label][name] = len(places[label])
     if len(places) < 2:
         return
-    ratings = {criterion: list(final_ratings(sheet, criterion)) for criterion in CRITERIA}
+    ratings = {
+        criterion: list(final_ratings(sheet, criterion)) for criterion in CRITERIA
+    }
     for label, numbers in places.items():
         by_criterion = {}
         for criterion, group in ratings.items():
-            rated = [(one.run, numbers[one.instance], one.value) for one in group if one.instance in numbers]
+            rated = [
+                (one.run, numbers[one.instance], one.value)
+                for one in group
+                if one.instance in numbers
+            ]
             by_criterion[criterion] = means(rated, len(numbers))
         yield label, len(numbers), by_criterion
 
@@ -278,7 +352,9 @@ def means_by_class(sheet: Sheet, dimension: str) -> Iterator[tuple[str, int, dic
 HUMAN = "human"
 #: What is rated of whole responses.
 RATED = {
-    "utility": gettext_noop("Annotators say how useful the response is to whoever asked."),
+    "utility": gettext_noop(
+        "Annotators say how useful the response is to whoever asked."
+    ),
     "citation_utility": gettext_noop(
         "Annotators say whether its citations are of use: 1 if they are, 0 if not."
     ),
@@ -291,9 +367,15 @@ def rated(
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}
-    for score in HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ():
+    for score in (
+        HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ()
+    ):
         assert sheet is not None
-        facts = {"lowest": LOWEST, "highest": HIGHEST, "question": sheet.question(score.criterion)}
+        facts = {
+            "lowest": LOWEST,
+            "highest": HIGHEST,
+            "question": sheet.question(score.criterion),
+        }
         definition = _(
             "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
             "texts, which did not say whose they are. Asked was: %(question)s"
@@ -303,15 +385,25 @@ def rated(
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
         scores[score.criterion] = _explained(score, human_columns.SCALE, definition)
     judged = human_columns.published_judgements(phase, at).filter(submission=run)
-    for score in HumanScore.objects.filter(judged__in=judged) if phase.task.task_type.has_claims else ():
+    for score in (
+        HumanScore.objects.filter(judged__in=judged)
+        if phase.task.task_type.has_claims
+        else ()
+    ):
         lowest, *_others, highest = people.RATINGS[score.criterion]
-        facts = {"lowest": lowest, "highest": highest, "what": _(RATED[score.criterion])}
+        facts = {
+            "lowest": lowest,
+            "highest": highest,
+            "what": _(RATED[score.criterion]),
+        }
         definition = _(
             "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
             "this is the mean over %(responses)s. %(what)s"
         ) % {**facts, "responses": counted(score.n, "response")}
         scores[score.criterion] = _explained(score, float(highest), definition)
-    numbers = tuple(scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores)
+    numbers = tuple(
+        scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores
+    )
     return [(HUMAN, numbers)] if numbers else []
 
 

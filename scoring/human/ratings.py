@@ -16,7 +16,15 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
+from scoring.models import (
+    CRITERIA,
+    HIGHEST,
+    LOWEST,
+    Annotator,
+    Rating,
+    Sheet,
+    SheetText,
+)
 from scoring.results.board.exports import csv_text
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
@@ -41,10 +49,16 @@ def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
     """In the place of earlier ones; returns how many. Raises RatingsRefused where the sheet is published."""
     with transaction.atomic():
         if not Sheet.objects.select_for_update().get(pk=annotator.sheet_id).is_open:
-            raise RatingsRefused([Problem(message=_("the sheet is published and takes no more ratings"))])
+            raise RatingsRefused(
+                [Problem(message=_("the sheet is published and takes no more ratings"))]
+            )
         texts = dict(texts_for(annotator).values_list("code", "pk"))
-        if undisputed := [rating.code for rating in ratings if rating.code not in texts]:
-            message = _("annotators do not differ on %(code)s, and an adjudicator rates nothing else")
+        if undisputed := [
+            rating.code for rating in ratings if rating.code not in texts
+        ]:
+            message = _(
+                "annotators do not differ on %(code)s, and an adjudicator rates nothing else"
+            )
             raise RatingsRefused([Problem(message=message % {"code": undisputed[0]})])
         for rating in ratings:
             Rating.objects.update_or_create(
@@ -56,7 +70,9 @@ def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
 
 
 def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
-    return SheetText.objects.filter(instance__sheet=sheet).order_by("instance__position", "position")
+    return SheetText.objects.filter(instance__sheet=sheet).order_by(
+        "instance__position", "position"
+    )
 
 
 def sheet_csv(annotator: Annotator) -> str:
@@ -65,9 +81,14 @@ def sheet_csv(annotator: Annotator) -> str:
     for text in texts_for(annotator).select_related("instance"):
         rating = ratings.get(text.pk)
         values = [getattr(rating, name) if rating else "" for name in CRITERIA]
-        sources = "\n\n".join(f"{heading}: {words}" for heading, words in text.instance.sources)
+        sources = "\n\n".join(
+            f"{heading}: {words}" for heading, words in text.instance.sources
+        )
         row = [text.code, text.instance.name, sources, text.text]
-        cut = (cell if len(cell) <= MAX_CELL else f"{cell[: MAX_CELL - 1]}…" for cell in row)
+        cut = (
+            cell if len(cell) <= MAX_CELL else f"{cell[: MAX_CELL - 1]}…"
+            for cell in row
+        )
         lines.append([*map(plain, cut), *values])
     return csv_text(*lines)
 
@@ -77,13 +98,22 @@ def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
     facts = {
         "filename": shown,
         "codes": list(texts_of(sheet).values_list("code", flat=True)),
-        "form": {"code": CODE, "criteria": list(CRITERIA), "lowest": LOWEST, "highest": HIGHEST},
+        "form": {
+            "code": CODE,
+            "criteria": list(CRITERIA),
+            "lowest": LOWEST,
+            "highest": HIGHEST,
+        },
     }
     try:
-        with read_upload("scoring.human.reading:ratings", path, facts, owner=by) as done:
+        with read_upload(
+            "scoring.human.reading:ratings", path, facts, owner=by
+        ) as done:
             if problems := from_values(done.result["problems"]):
                 raise RatingsRefused(problems)
-            return [Given(code, values) for code, values in done.result["ratings"].items()]
+            return [
+                Given(code, values) for code, values in done.result["ratings"].items()
+            ]
     except UploadUnreadable as reason:
         raise RatingsRefused([Problem(file=shown, message=str(reason))]) from reason
 
@@ -105,10 +135,16 @@ def disputed(sheet: Sheet, criterion: str) -> set[int]:
     if sheet.adjudicated_from is None:
         return set()
     values: dict[int, list[int]] = defaultdict(list)
-    first = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=False)
+    first = Rating.objects.filter(
+        annotator__sheet=sheet, annotator__is_adjudicator=False
+    )
     for text, value in first.order_by().values_list("text", criterion):
         values[text].append(value)
-    return {text for text, one in values.items() if max(one) - min(one) >= sheet.adjudicated_from}
+    return {
+        text
+        for text, one in values.items()
+        if max(one) - min(one) >= sheet.adjudicated_from
+    }
 
 
 def all_disputed(sheet: Sheet) -> set[int]:
@@ -117,7 +153,9 @@ def all_disputed(sheet: Sheet) -> set[int]:
 
 def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
     open_texts = disputed(sheet, criterion)
-    final = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=True)
+    final = Rating.objects.filter(
+        annotator__sheet=sheet, annotator__is_adjudicator=True
+    )
     rows = final.order_by("annotator").values_list("text", criterion)
     return {text: value for text, value in rows if text in open_texts}
 
@@ -125,9 +163,15 @@ def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
 def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
     """In the order of the sheet: of a text that was decided that value alone, of others all first ratings."""
     by_adjudicator = decided(sheet, criterion)
-    first = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=False)
+    first = Rating.objects.filter(
+        annotator__sheet=sheet, annotator__is_adjudicator=False
+    )
     rows = first.order_by("text__instance__position", "text", "annotator").values_list(
-        "text", "text__submission", "text__instance__position", "text__instance__name", criterion
+        "text",
+        "text__submission",
+        "text__instance__position",
+        "text__instance__name",
+        criterion,
     )
     settled: set[int] = set()
     for rating in map(FinalRating._make, rows):
@@ -150,7 +194,11 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise Refused(_("the sheet is published; take it back before you change what it rests on"))
+            raise Refused(
+                _(
+                    "the sheet is published; take it back before you change what it rests on"
+                )
+            )
         before = locked.adjudicated_from
         if before == distance:
             return
@@ -159,5 +207,15 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
         key, facts = "sheet-adjudication/none", {"sheet": sheet.pk}
         if distance is not None:
             key, facts = "sheet-adjudication", {**facts, "distance": distance}
-        phase, changes = locked.phase, [audit.Change("adjudicated_from", before, distance)]
-        audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)
+        phase, changes = (
+            locked.phase,
+            [audit.Change("adjudicated_from", before, distance)],
+        )
+        audit.record(
+            key,
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts=facts,
+            changes=changes,
+        )

@@ -31,7 +31,8 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
     for line, row in _rows(text, shown, [form.code, *form.criteria], problems):
         faults = [*_faults(row, form, codes, rated)]
         problems += [
-            Problem(file=shown, line=line, message=message, expected=expected) for message, expected in faults
+            Problem(file=shown, line=line, message=message, expected=expected)
+            for message, expected in faults
         ]
         if len(problems) >= MAX_PROBLEMS:
             break
@@ -39,18 +40,24 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
             rated[row[form.code]] = {name: int(row[name]) for name in form.criteria}
     if not rated and not problems:
         expected = f"{form.lowest} to {form.highest}"
-        problems.append(Problem(file=shown, message="no ratings are here", expected=expected))
+        problems.append(
+            Problem(file=shown, message="no ratings are here", expected=expected)
+        )
     return {"ratings": rated, "problems": as_values(problems)}
 
 
 def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
     items = {tuple(item) for item in json.loads(Path(ITEMS).read_bytes())}
     try:
-        read = read_judgements(Path(UPLOAD), items.__contains__, shown=facts["filename"])
+        read = read_judgements(
+            Path(UPLOAD), items.__contains__, shown=facts["filename"]
+        )
     except InputRefused as refused:
         return {"answers": [], "problems": as_values(refused.problems)}
     answers = [
-        [kind, item, by_annotator] for kind, one in read.answers.items() for item, by_annotator in one.items()
+        [kind, item, by_annotator]
+        for kind, one in read.answers.items()
+        for item, by_annotator in one.items()
     ]
     return {"answers": answers, "problems": []}
 
@@ -59,39 +66,64 @@ def _text(shown: str) -> str:
     with Path(UPLOAD).open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise InputRefused([Problem(file=shown, message=f"the file is larger than {MAX_BYTES >> 20} MB")])
+        raise InputRefused(
+            [
+                Problem(
+                    file=shown, message=f"the file is larger than {MAX_BYTES >> 20} MB"
+                )
+            ]
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        raise InputRefused([Problem(file=shown, message="the file is not UTF-8")]) from fault
+        raise InputRefused(
+            [Problem(file=shown, message="the file is not UTF-8")]
+        ) from fault
 
 
 def _rows(
     text: str, shown: str, needed: Sequence[str], problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     first = text.partition("\n")[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=";" if ";" in first else ",",
+        strict=True,
+    )
     try:
         head = [name.strip() for name in next(reader, [])]
         if missing := [name for name in needed if name not in head]:
             message = f"no column {', '.join(missing)}"
-            problems.append(Problem(file=shown, line=1, message=message, expected=", ".join(needed)))
+            problems.append(
+                Problem(file=shown, line=1, message=message, expected=", ".join(needed))
+            )
             return
         places = {name: head.index(name) for name in needed}
         for row in reader:
             if any(cell.strip() for cell in row):
-                cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
+                cells = {
+                    name: row[at].strip() if at < len(row) else ""
+                    for name, at in places.items()
+                }
                 yield reader.line_num, cells
     except csv.Error as fault:
-        problems.append(Problem(file=shown, line=reader.line_num, message=f"not CSV: {fault}"))
+        problems.append(
+            Problem(file=shown, line=reader.line_num, message=f"not CSV: {fault}")
+        )
 
 
 def _faults(
-    row: Mapping[str, str], form: SimpleNamespace, codes: set[str], seen: Mapping[str, object]
+    row: Mapping[str, str],
+    form: SimpleNamespace,
+    codes: set[str],
+    seen: Mapping[str, object],
 ) -> Iterator[tuple[str, str]]:
     code = row[form.code]
     if code not in codes:
-        yield f"no text of this sheet is called “{code[:40]}”", f"a {form.code} of the sheet"
+        yield (
+            f"no text of this sheet is called “{code[:40]}”",
+            f"a {form.code} of the sheet",
+        )
     elif code in seen:
         yield f"{code} is rated twice", "one line for each text"
     cells = [row[name] for name in form.criteria]
@@ -99,4 +131,7 @@ def _faults(
     if any(cells):
         for name, value in zip(form.criteria, cells, strict=True):
             if value not in allowed:
-                yield f"{name} is “{value[:20]}”", f"a whole number from {form.lowest} to {form.highest}"
+                yield (
+                    f"{name} is “{value[:20]}”",
+                    f"a whole number from {form.lowest} to {form.highest}",
+                )

@@ -14,7 +14,11 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
@@ -39,7 +43,9 @@ class SheetRefused(Refused):
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
-    return [phase for phase in phases if phase.task.task_type.human_evaluation is not None]
+    return [
+        phase for phase in phases if phase.task.task_type.human_evaluation is not None
+    ]
 
 
 def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
@@ -64,12 +70,21 @@ def check_size(runs: int, instances: int) -> None:
         words = _(
             "%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances"
         )
-        asked = {"runs": counted(runs, "run"), "instances": counted(instances, "instance")}
-        raise SheetRefused(words % {**asked, "most_runs": MAX_SYSTEMS, "most": MAX_INSTANCES})
+        asked = {
+            "runs": counted(runs, "run"),
+            "instances": counted(instances, "instance"),
+        }
+        raise SheetRefused(
+            words % {**asked, "most_runs": MAX_SYSTEMS, "most": MAX_INSTANCES}
+        )
 
 
-def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User) -> Sheet:
-    return keep_sheet(draw_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by)
+def make_sheet(
+    *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
+) -> Sheet:
+    return keep_sheet(
+        draw_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by
+    )
 
 
 def draw_sheet(
@@ -88,15 +103,25 @@ def draw_sheet(
     for place, run in enumerate(runs, start=1):
         tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
         texts[run.pk] = _texts(run)
-    shared = [name for name in sources if all(one.get(name, "").strip() for one in texts.values())]
+    shared = [
+        name
+        for name in sources
+        if all(one.get(name, "").strip() for one in texts.values())
+    ]
     if len(shared) < instances:
         words = _(
             "only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for"
         )
-        found = {"instances": counted(len(shared), "instance"), "total": len(sources), "asked": instances}
+        found = {
+            "instances": counted(len(shared), "instance"),
+            "total": len(sources),
+            "asked": instances,
+        }
         raise SheetRefused(words % found)
     # A place in an order that follows from the seed alone, on every machine.
-    places = {name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared}
+    places = {
+        name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
+    }
     names = sorted(shared, key=places.__getitem__)[:instances]
     return Drawn(phase=phase, seed=seed, names=names, sources=sources, texts=texts)
 
@@ -107,7 +132,9 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     with transaction.atomic():
         human_evaluation = phase.task.task_type.human_evaluation
         scales = as_values(human_evaluation.scales) if human_evaluation else {}
-        sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by, scales=scales)
+        sheet = Sheet.objects.create(
+            phase=phase, seed=drawn.seed, created_by=by, scales=scales
+        )
         stored = SheetInstance.objects.bulk_create(
             SheetInstance(
                 sheet=sheet,
@@ -128,10 +155,14 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
                 text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
             )
             for instance in stored
-            for position, run in enumerate(secrets.SystemRandom().sample(runs, len(runs)), start=1)
+            for position, run in enumerate(
+                secrets.SystemRandom().sample(runs, len(runs)), start=1
+            )
         )
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
-        audit.record("sheet", actor=by, subject=phase, place=phase.task.season, facts=facts)
+        audit.record(
+            "sheet", actor=by, subject=phase, place=phase.task.season, facts=facts
+        )
     return sheet
 
 
@@ -139,19 +170,28 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
     """What the texts were written from, by the public inputs that participants have."""
     gold = Gold.objects.current(phase)
     if phase.task.task_type.human_evaluation is None or gold is None:
-        raise SheetRefused(_("the phase has no texts that people could judge, or no gold yet"))
+        raise SheetRefused(
+            _("the phase has no texts that people could judge, or no gold yet")
+        )
     try:
         found = _read("sources", phase, gold.public)
     except (OSError, UploadUnreadable) as reason:
-        raise SheetRefused(_("the public inputs of the phase cannot be read")) from reason
-    return {name: tuple((heading, text) for heading, text in parts) for name, parts in found.items()}
+        raise SheetRefused(
+            _("the public inputs of the phase cannot be read")
+        ) from reason
+    return {
+        name: tuple((heading, text) for heading, text in parts)
+        for name, parts in found.items()
+    }
 
 
 def _read(program: str, phase: Phase, stored: str) -> dict[str, Any]:
     task, limits = {"task_type": phase.task.type}, limits_for_organisers()
     with (
         local_copies.fetched(storage.gold, stored) as path,
-        read_upload(f"{READING}:{program}", path, task, owner=None, limits=limits) as done,
+        read_upload(
+            f"{READING}:{program}", path, task, owner=None, limits=limits
+        ) as done,
     ):
         return dict(done.result)
 
@@ -169,15 +209,25 @@ def _texts(run: Submission) -> Mapping[str, str]:
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
             path = local_copies.run_copy(run, Path(folder))
-            with read_upload(f"{READING}:texts", path, wish, owner=None, limits=limits, shared=index) as done:
+            with read_upload(
+                f"{READING}:texts", path, wish, owner=None, limits=limits, shared=index
+            ) as done:
                 return dict(done.result)
-        except (OSError, UploadUnreadable, child.RunFailed, child.ScorerWaits) as reason:
-            raise SheetRefused(_("the run of %(run)s cannot be read") % {"run": run}) from reason
+        except (
+            OSError,
+            UploadUnreadable,
+            child.RunFailed,
+            child.ScorerWaits,
+        ) as reason:
+            raise SheetRefused(
+                _("the run of %(run)s cannot be read") % {"run": run}
+            ) from reason
 
 
 def as_values(scales: Mapping[str, Scale]) -> dict[str, Any]:
     return {
-        name: {"question": scale.question, "levels": list(scale.levels)} for name, scale in scales.items()
+        name: {"question": scale.question, "levels": list(scale.levels)}
+        for name, scale in scales.items()
     }
 
 
@@ -193,11 +243,18 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         raise Refused(_("the texts of this task are not judged against a gold text"))
     same_gold = Phase.objects.on_gold_of(phase)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
-        raise Refused(_("a phase on this gold is still to end; until then nobody is shown it"))
+        raise Refused(
+            _("a phase on this gold is still to end; until then nobody is shown it")
+        )
     if any(phase.is_frozen() for phase in same_gold):
         # Whoever has the gold can compute what a frozen board does not show.
-        raise Refused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
-    gold, human_evaluation = Gold.objects.current(phase), phase.task.task_type.human_evaluation
+        raise Refused(
+            _("a board on this gold is frozen; until it is revealed nobody is shown it")
+        )
+    gold, human_evaluation = (
+        Gold.objects.current(phase),
+        phase.task.task_type.human_evaluation,
+    )
     assert gold is not None
     assert human_evaluation is not None
     try:
@@ -206,33 +263,55 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         raise Refused(_("the gold of the phase cannot be read")) from reason
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        if not locked.is_open or Rating.objects.filter(annotator__sheet=locked).exists():
+        if (
+            not locked.is_open
+            or Rating.objects.filter(annotator__sheet=locked).exists()
+        ):
             raise Refused(_("something has been rated without the gold text already"))
         if locked.has_references:
             return
         instances = list(locked.instances.all())
-        if missing := next((one.name for one in instances if one.name not in texts), None):
-            raise Refused(_("the present gold has no instance %(name)s any more") % {"name": missing})
+        if missing := next(
+            (one.name for one in instances if one.name not in texts), None
+        ):
+            raise Refused(
+                _("the present gold has no instance %(name)s any more")
+                % {"name": missing}
+            )
         for instance in instances:
-            instance.sources = [*instance.sources, ["The gold text", texts[instance.name]]]
+            instance.sources = [
+                *instance.sources,
+                ["The gold text", texts[instance.name]],
+            ]
             instance.save(update_fields=["sources"])
         locked.has_references = True
-        locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
+        locked.scales = {
+            **locked.scales,
+            **as_values(human_evaluation.reference_scales),
+        }
         locked.save(update_fields=["has_references", "scales"])
         facts, season = {"sheet": sheet.pk}, phase.task.season
-        audit.record("sheet-references", actor=by, subject=phase, place=season, facts=facts)
+        audit.record(
+            "sheet-references", actor=by, subject=phase, place=season, facts=facts
+        )
 
 
 class AnnotatorRefused(Refused):
     """This person cannot rate this sheet; the message says why."""
 
 
-def add_person(*, sheet: Sheet, email: str, by: User, is_adjudicator: bool = False) -> Annotator:
+def add_person(
+    *, sheet: Sheet, email: str, by: User, is_adjudicator: bool = False
+) -> Annotator:
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if person is None:
-        raise AnnotatorRefused(_("nobody has an account with this address; they can sign up first"))
+        raise AnnotatorRefused(
+            _("nobody has an account with this address; they can sign up first")
+        )
     if has_own_texts(sheet, person):
-        raise AnnotatorRefused(_("a member of a team whose run is on the sheet cannot rate it"))
+        raise AnnotatorRefused(
+            _("a member of a team whose run is on the sheet cannot rate it")
+        )
     kinds = [Kind.INPUTS, Kind.GOLD] if sheet.has_references else [Kind.INPUTS]
     with transaction.atomic():
         early.not_told_early(sheet.phase, [person], kinds, by=by)
@@ -248,7 +327,10 @@ def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
     """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
     rater = sheet.annotators.filter(name=name).first()
     if rater is not None and rater.user is not None:
-        raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": rater})
+        raise AnnotatorRefused(
+            _("%(name)s rates in the site, and can bring a file there")
+            % {"name": rater}
+        )
     return rater or _add(sheet, name, None, by)
 
 
@@ -256,10 +338,18 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:
-            raise AnnotatorRefused(_("the sheet is published; take it back before you remove who rated it"))
+            raise AnnotatorRefused(
+                _("the sheet is published; take it back before you remove who rated it")
+            )
         ratings = annotator.ratings.count()
         facts = {"annotator": annotator, "ratings": ratings}
-        audit.record("annotator-removed", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
+        audit.record(
+            "annotator-removed",
+            actor=by,
+            subject=sheet,
+            place=sheet.phase.task.season,
+            facts=facts,
+        )
         if annotator.user_id is not None:
             forget(sheet_event(sheet.pk), user=annotator.user_id)
         annotator.delete()
@@ -267,25 +357,49 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
 
 
 def _add(
-    sheet: Sheet, name: str, person: User | None, by: User | None, *, is_adjudicator: bool = False
+    sheet: Sheet,
+    name: str,
+    person: User | None,
+    by: User | None,
+    *,
+    is_adjudicator: bool = False,
 ) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise AnnotatorRefused(_("the sheet is published and takes no more ratings"))
-        if person is not None and (annotator := locked.annotators.filter(user=person).first()):
+            raise AnnotatorRefused(
+                _("the sheet is published and takes no more ratings")
+            )
+        if person is not None and (
+            annotator := locked.annotators.filter(user=person).first()
+        ):
             if annotator.is_adjudicator != is_adjudicator:
-                words = _("%(name)s is on the sheet already, and nobody decides on their own ratings")
+                words = _(
+                    "%(name)s is on the sheet already, and nobody decides on their own ratings"
+                )
                 raise AnnotatorRefused(words % {"name": annotator})
             return annotator
-        if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
-            raise AnnotatorRefused(_("%(name)s adjudicates the sheet already") % {"name": other})
+        if is_adjudicator and (
+            other := locked.annotators.filter(is_adjudicator=True).first()
+        ):
+            raise AnnotatorRefused(
+                _("%(name)s adjudicates the sheet already") % {"name": other}
+            )
         taken = set(locked.annotators.values_list("name", flat=True))
         numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
-        free = next(candidate for candidate in (name, *numbered) if candidate not in taken)[:80]
-        added = locked.annotators.create(name=free, user=person, is_adjudicator=is_adjudicator)
-        facts, season = {"annotator": added, "sheet": sheet.pk}, locked.phase.task.season
-        audit.record("annotator-added", actor=by, subject=locked, place=season, facts=facts)
+        free = next(
+            candidate for candidate in (name, *numbered) if candidate not in taken
+        )[:80]
+        added = locked.annotators.create(
+            name=free, user=person, is_adjudicator=is_adjudicator
+        )
+        facts, season = (
+            {"annotator": added, "sheet": sheet.pk},
+            locked.phase.task.season,
+        )
+        audit.record(
+            "annotator-added", actor=by, subject=locked, place=season, facts=facts
+        )
         if person is not None:
             tell_sheet(locked.pk, locked.phase, person.pk)
         return added

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from scoring.metrics.base import PARTS, Metric, UnknownMetric
-from scoring.metrics.classification import Accuracy, ClassAverage, Classification, EachClass
+from scoring.metrics.classification import (
+    Accuracy,
+    ClassAverage,
+    Classification,
+    EachClass,
+)
 from tasks.types import task_type
 from tasks.types.base import OptionRefused, Options, TaskType
 from tasks.types.problems import Unavailable
@@ -29,10 +34,15 @@ OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
     """Those of a rule set, the ranking one first, under checked options."""
-    return [_built(task_type, metric, rules, options) for metric in task_type.metrics_of(rules, options)]
+    return [
+        _built(task_type, metric, rules, options)
+        for metric in task_type.metrics_of(rules, options)
+    ]
 
 
-def _built(task_type: TaskType, reference: MetricRef, rules: str, options: Options) -> Metric:
+def _built(
+    task_type: TaskType, reference: MetricRef, rules: str, options: Options
+) -> Metric:
     metric: Metric = reference.build(rules, options)
     metric.task = task_type.declared.digest if task_type.declared else ""
     return metric
@@ -44,13 +54,21 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
         for reference in task_type.metrics_of(rules, options):
             if reference.name == name:
                 return _built(task_type, reference, rules, options)
-        for metric in of_labels(metrics_of(task_type, rules, options)) if name in OF_LABELS else ():
+        for metric in (
+            of_labels(metrics_of(task_type, rules, options))
+            if name in OF_LABELS
+            else ()
+        ):
             if metric.name == name:
                 return metric
-    raise UnknownMetric(f"{task_type.slug} has no metric “{name}” under the rules {rules}")
+    raise UnknownMetric(
+        f"{task_type.slug} has no metric “{name}” under the rules {rules}"
+    )
 
 
-def known_metric(task_type: TaskType, name: str, rules: str, options: Options) -> Metric | None:
+def known_metric(
+    task_type: TaskType, name: str, rules: str, options: Options
+) -> Metric | None:
     """None where the program has no such metric any more; its scores are still shown."""
     try:
         return metric_of(task_type, name, rules, options)
@@ -58,31 +76,53 @@ def known_metric(task_type: TaskType, name: str, rules: str, options: Options) -
         return None
 
 
-def metrics_by(task_type: TaskType, dimension: str, metrics: Sequence[Metric]) -> list[Metric]:
+def metrics_by(
+    task_type: TaskType, dimension: str, metrics: Sequence[Metric]
+) -> list[Metric]:
     """Those of a rule set that have numbers of the dimension's classes; averages over units say nothing new.
     By gold label they are precision, recall and F1 of each, and what means something on its instances alone.
     """
     pooled = [metric for metric in metrics if not metric.per_unit]
     if dimension not in task_type.label_dimensions:
         return pooled
-    return [*of_labels(metrics), *(metric for metric in pooled if metric.is_valid_in_one_label)]
+    return [
+        *of_labels(metrics),
+        *(metric for metric in pooled if metric.is_valid_in_one_label),
+    ]
 
 
 def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
     """Those that have a value on a single instance: no mean over units or labels, no kappa or correlation.
     Where labels are counted and accuracy is none of them, micro F1 comes first: whether the label is right.
     """
-    pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
-    own = [metric for metric in pooled if metric.is_valid_in_one_label or isinstance(metric, Accuracy)]
-    counted = [metric for metric in pooled if isinstance(metric, Classification) and metric.kind == "classes"]
+    pooled = [
+        metric for metric in metrics if not metric.per_unit and metric.is_exchangeable
+    ]
+    own = [
+        metric
+        for metric in pooled
+        if metric.is_valid_in_one_label or isinstance(metric, Accuracy)
+    ]
+    counted = [
+        metric
+        for metric in pooled
+        if isinstance(metric, Classification) and metric.kind == "classes"
+    ]
     if counted and not any(isinstance(metric, Accuracy) for metric in own):
         labels, rules = counted[0].labels, counted[0].rules
-        own.insert(0, ClassAverage("micro_f1", rules, part="f1", average="micro", labels=labels))
+        own.insert(
+            0,
+            ClassAverage("micro_f1", rules, part="f1", average="micro", labels=labels),
+        )
     return own
 
 
 def names_by(
-    task_type: TaskType, dimension: str, names: Iterable[str], rules: str, options: Options
+    task_type: TaskType,
+    dimension: str,
+    names: Iterable[str],
+    rules: str,
+    options: Options,
 ) -> list[str]:
     """Those of the names under which numbers of the dimension's classes are kept that are shown and compared.
     What was kept of others before, by gold label, is withdrawn.
@@ -90,16 +130,27 @@ def names_by(
     if dimension not in task_type.label_dimensions:
         return list(names)
     known = {name: known_metric(task_type, name, rules, options) for name in names}
-    valid = [name for name, metric in known.items() if metric and metric.is_valid_in_one_label]
+    valid = [
+        name
+        for name, metric in known.items()
+        if metric and metric.is_valid_in_one_label
+    ]
     return sorted(valid, key=lambda name: name not in OF_LABELS)
 
 
 def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
     """From the matrix of classes, where a rule set has one; F1 first."""
     for metric in metrics:
-        if isinstance(metric, Classification) and metric.kind == Classification.kind and metric.labels:
+        if (
+            isinstance(metric, Classification)
+            and metric.kind == Classification.kind
+            and metric.labels
+        ):
             parts = OF_LABELS.items()
-            return [EachClass(name, metric.rules, part=part, labels=metric.labels) for name, part in parts]
+            return [
+                EachClass(name, metric.rules, part=part, labels=metric.labels)
+                for name, part in parts
+            ]
     return []
 
 
@@ -109,11 +160,17 @@ def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) ->
 
 
 @lru_cache(maxsize=256)
-def _needs_models(slug: str, rules: tuple[str, ...], values: tuple[tuple[str, str], ...]) -> bool:
+def _needs_models(
+    slug: str, rules: tuple[str, ...], values: tuple[tuple[str, str], ...]
+) -> bool:
     kind = task_type(slug)
     try:
         options = kind.checked_options(dict(values))
     except OptionRefused:
         # Its jobs fail with these words, on any worker.
         return False
-    return any(metric.needs_model for name in rules for metric in metrics_of(kind, name, options))
+    return any(
+        metric.needs_model
+        for name in rules
+        for metric in metrics_of(kind, name, options)
+    )

@@ -8,8 +8,23 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.answers import ALCE
-from scoring.metrics.base import Floats, Parameters, Requirement, deviation_of, looked_for, ratio
-from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
+from scoring.metrics.base import (
+    Floats,
+    Parameters,
+    Requirement,
+    deviation_of,
+    looked_for,
+    ratio,
+)
+from scoring.metrics.entailed import (
+    PLACES,
+    RECALL,
+    CitationMetric,
+    case_of,
+    described,
+    matrix,
+    row,
+)
 from scoring.metrics.entailment import Case, judged
 from tasks.types.base import Options
 from tasks.types.positional_citations import parsing
@@ -23,7 +38,12 @@ from tasks.types.positional_citations.questions import (
     Response,
     ScoredClaim,
 )
-from tasks.types.positional_citations.sentences import are_in_range, is_in_range, marks, without_marks
+from tasks.types.positional_citations.sentences import (
+    are_in_range,
+    is_in_range,
+    marks,
+    without_marks,
+)
 
 
 class Aliice(CitationMetric):
@@ -38,7 +58,9 @@ class Aliice(CitationMetric):
 
     def __init__(self, name: str, rules: str, *, options: Options, **more: Any) -> None:
         super().__init__(name, rules, options=options, **more)
-        self.packages = ("spacy",) if parsing.rests_on_spacy(options[PARSER.name]) else ()
+        self.packages = (
+            ("spacy",) if parsing.rests_on_spacy(options[PARSER.name]) else ()
+        )
 
     @property
     def parameters(self) -> Parameters:
@@ -55,7 +77,9 @@ class Aliice(CitationMetric):
     @property
     def replaces(self) -> str:
         return (
-            f"|parser:{parsing.RULES}-" if self.options[PARSER.name] == parsing.AUTO and self.packages else ""
+            f"|parser:{parsing.RULES}-"
+            if self.options[PARSER.name] == parsing.AUTO and self.packages
+            else ""
         )
 
     def requirements(self) -> Sequence[Requirement]:
@@ -63,17 +87,28 @@ class Aliice(CitationMetric):
         if parser == parsing.RULES:
             return super().requirements()
         kind = "spaCy pipeline" if parsing.rests_on_spacy(parser) else "file of parses"
-        needed = looked_for(kind, parser, lambda: (parsing.parser_place(parser), parsing.parser_name(parser)))
+        needed = looked_for(
+            kind,
+            parser,
+            lambda: (parsing.parser_place(parser), parsing.parser_name(parser)),
+        )
         return (needed, *super().requirements())
 
     def claim(self, part: Part | None) -> Claim | None:
         """What of a row is judged."""
         return part.claim if isinstance(part, ScoredClaim) else None
 
-    def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
-        return [case_of(part.question, claim.text, claim.marks) for part, claim in self._claims(answers)]
+    def cases(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> list[Case]:
+        return [
+            case_of(part.question, claim.text, claim.marks)
+            for part, claim in self._claims(answers)
+        ]
 
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> Floats:
         claims: Counter[str] = Counter()
         marked: Counter[str] = Counter()
         for part, claim in self._claims(answers):
@@ -81,23 +116,35 @@ class Aliice(CitationMetric):
             marked[part.question.id] += len(claim.marks)
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
         names = [
-            None if answer is None or self.claim(answer) is None else answer.question.id for answer in answers
+            None if answer is None or self.claim(answer) is None else answer.question.id
+            for answer in answers
         ]
         return matrix(
-            [row(next(verdicts), claims=claims[one], marks=marked[one]) if one else {} for one in names]
+            [
+                row(next(verdicts), claims=claims[one], marks=marked[one])
+                if one
+                else {}
+                for one in names
+            ]
         )
 
-    def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
+    def details(
+        self, answers: Sequence[Part | None]
+    ) -> Mapping[str, Mapping[str, Any]]:
         """By response its sentences with parse, claims and their verdicts, and the passages it cites."""
         scored = [part for part in answers if isinstance(part, ScoredClaim)]
         verdicts = {
             (part.question.id, part.sentence, part.place): verdict
-            for part, verdict in zip(scored, judged(self.cases((), answers), self.judge), strict=True)
+            for part, verdict in zip(
+                scored, judged(self.cases((), answers), self.judge), strict=True
+            )
         }
         by_response: dict[str, Mapping[str, Any]] = {}
         for response in (part for part in answers if isinstance(part, Response)):
             name, passages = response.question.id, response.question.passages
-            cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
+            cited = {
+                mark for sentence in response.sentences for mark in marks(sentence.text)
+            }
             by_response[name] = {
                 "question": response.question.question,
                 "passages": {
@@ -113,9 +160,15 @@ class Aliice(CitationMetric):
                         "lost": sentence.lost,
                         "tokens": list(sentence.parse.tokens) if sentence.parse else [],
                         "heads": list(sentence.parse.heads) if sentence.parse else [],
-                        "relations": list(sentence.parse.relations) if sentence.parse else [],
+                        "relations": list(sentence.parse.relations)
+                        if sentence.parse
+                        else [],
                         "claims": [
-                            described(claim.text, claim.marks, verdicts.get((name, place, number)))
+                            described(
+                                claim.text,
+                                claim.marks,
+                                verdicts.get((name, place, number)),
+                            )
                             for number, claim in enumerate(sentence.claims)
                         ],
                     }
@@ -143,7 +196,9 @@ class AliiceDeviation(Aliice):
         """A response's value, its square, whether it counts, and how many labels it lacks."""
         column = {name: sums[..., place] for name, place in PLACES.items()}
         counts = column[f"{self.part}_weight"] > 0
-        shares = np.where(counts, ratio(column[self.part], column[f"{self.part}_weight"]), 0.0)
+        shares = np.where(
+            counts, ratio(column[self.part], column[f"{self.part}_weight"]), 0.0
+        )
         pending = column["pending_claims" if self.part == RECALL else "pending_pairs"]
         return np.stack([shares, shares**2, counts.astype(float), pending], axis=-1)
 
@@ -152,14 +207,22 @@ class AliiceDeviation(Aliice):
 
     def aggregate(self, sums: Floats) -> Floats:
         total, squares, count, pending = (sums[..., place] for place in range(4))
-        return np.where(pending > 0, np.nan, self.scale * deviation_of(total, squares, count))
+        return np.where(
+            pending > 0, np.nan, self.scale * deviation_of(total, squares, count)
+        )
 
     def total(self, rows: Floats) -> float:
         """From the values themselves, since sums of squares leave a trace where all are equal."""
         values = rows[rows[:, 2] > 0, 0]
-        return math.nan if not len(values) or rows[:, 3].any() else self.scale * float(np.std(values))
+        return (
+            math.nan
+            if not len(values) or rows[:, 3].any()
+            else self.scale * float(np.std(values))
+        )
 
-    def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
+    def details(
+        self, answers: Sequence[Part | None]
+    ) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
 
@@ -170,7 +233,11 @@ class AliiceBySentence(Aliice):
 
     @property
     def parameters(self) -> Parameters:
-        shared = {key: value for key, value in super().parameters.items() if key not in ("groups", "parser")}
+        shared = {
+            key: value
+            for key, value in super().parameters.items()
+            if key not in ("groups", "parser")
+        }
         return {**shared, "claims": "sentences"}
 
     def claim(self, part: Part | None) -> Claim | None:
@@ -181,7 +248,9 @@ class AliiceBySentence(Aliice):
             return None
         return Claim(without_marks(part.text), tuple(marked))
 
-    def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
+    def details(
+        self, answers: Sequence[Part | None]
+    ) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
 
@@ -198,7 +267,9 @@ class Alce(CitationMetric):
 
     citation = ALCE
 
-    def __init__(self, name: str, rules: str, *, all_marks: bool = False, **more: Any) -> None:
+    def __init__(
+        self, name: str, rules: str, *, all_marks: bool = False, **more: Any
+    ) -> None:
         super().__init__(name, rules, **more)
         self.most = None if all_marks else MAX_MARKS
         self.statistic = "alce_all_marks" if all_marks else "alce"
@@ -206,17 +277,25 @@ class Alce(CitationMetric):
 
     def marks(self, sentence: AlceSentence) -> tuple[int, ...]:
         """The marks that are looked at; none where one of all stands for no passage."""
-        in_range = are_in_range(sentence.marks, len(sentence.question.passages), is_official=self.is_official)
+        in_range = are_in_range(
+            sentence.marks,
+            len(sentence.question.passages),
+            is_official=self.is_official,
+        )
         return sentence.marks[: self.most] if in_range else ()
 
-    def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
+    def cases(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> list[Case]:
         return [
             case_of(sentence.question, sentence.text, self.marks(sentence))
             for sentence in answers
             if isinstance(sentence, AlceSentence) and self.marks(sentence)
         ]
 
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> Floats:
         sentences: Counter[str] = Counter()
         marks: Counter[str] = Counter()
         for answer in answers:
@@ -238,17 +317,23 @@ class Alce(CitationMetric):
                 rows.append({})
             elif self.marks(answer):
                 name = answer.question.id
-                rows.append(row(next(verdicts), claims=sentences[name], marks=marks[name]))
+                rows.append(
+                    row(next(verdicts), claims=sentences[name], marks=marks[name])
+                )
             else:
                 rows.append({"recall_weight": 1 / sentences[answer.question.id]})
         return matrix(rows)
 
-    def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
+    def details(
+        self, answers: Sequence[Part | None]
+    ) -> Mapping[str, Mapping[str, Any]]:
         verdicts = iter(judged(self.cases((), answers), self.judge))
         by_response: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for answer in answers:
             if isinstance(answer, AlceSentence):
                 verdict = next(verdicts) if self.marks(answer) else None
-                sentences = by_response.setdefault(answer.question.id, {self.statistic: []})[self.statistic]
+                sentences = by_response.setdefault(
+                    answer.question.id, {self.statistic: []}
+                )[self.statistic]
                 sentences.append(described(answer.text, answer.marks, verdict))
         return by_response

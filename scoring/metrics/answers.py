@@ -12,13 +12,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, deviation_of, harmonic_mean, quotient
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    Parameters,
+    deviation_of,
+    harmonic_mean,
+    quotient,
+)
 from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import Rouge, package_rouge, rouge
 from tasks.types.base import OFFICIAL, Options
 from tasks.types.positional_citations.options import chosen_splitter
-from tasks.types.positional_citations.questions import CitedSentence, Part, Question, Response
-from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name
+from tasks.types.positional_citations.questions import (
+    CitedSentence,
+    Part,
+    Question,
+    Response,
+)
+from tasks.types.positional_citations.sentences import (
+    SPLITTERS,
+    first_line,
+    splitter_name,
+)
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
 ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
@@ -44,10 +61,14 @@ class AnswerMetric(MeanMetric):
     question without an answer is measured as one that has the empty answer.
     """
 
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> Floats:
         nothing = (0.0,) * (len(self.columns) + 1)
         rows = [
-            (*self.measured(question, answer), 1.0) if question and self.applies(question) else nothing
+            (*self.measured(question, answer), 1.0)
+            if question and self.applies(question)
+            else nothing
             for question, answer in zip(gold, answers, strict=True)
         ]
         return np.array(rows, float).reshape(-1, len(nothing))
@@ -76,7 +97,9 @@ class ExactMatch(AnswerMetric):
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         plain = normalised(_plain(answer))
         by_answer = (map(normalised, spellings) for spellings in question.short_answers)
-        is_there = [any(spelling in plain for spelling in spellings) for spellings in by_answer]
+        is_there = [
+            any(spelling in plain for spelling in spellings) for spellings in by_answer
+        ]
         return sum(is_there) / len(is_there), all(is_there)
 
 
@@ -90,9 +113,7 @@ class ListAnswers(AnswerMetric):
     statistic = "qampari"
     columns = ("precision", "recall", "recall_5", "f1", "f1_5")
     scale = 100
-    citation = (
-        f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"
-    )
+    citation = f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"
     enough = 5
 
     def applies(self, question: Question) -> bool:
@@ -101,12 +122,22 @@ class ListAnswers(AnswerMetric):
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         line = first_line(_plain(answer)).rstrip().rstrip(".").rstrip(",")
         parts = [text for text in map(normalised, line.split(",")) if text]
-        wanted = [{normalised(spelling) for spelling in spellings} for spellings in question.answers]
+        wanted = [
+            {normalised(spelling) for spelling in spellings}
+            for spellings in question.answers
+        ]
         right = set().union(*wanted)
         precision = sum(text in right for text in parts) / len(parts) if parts else 0.0
         hits = sum(not spellings.isdisjoint(parts) for spellings in wanted)
-        recalls = hits / len(wanted), min(self.enough, hits) / min(self.enough, len(wanted))
-        return precision, *recalls, *(float(harmonic_mean(precision, recall)) for recall in recalls)
+        recalls = (
+            hits / len(wanted),
+            min(self.enough, hits) / min(self.enough, len(wanted)),
+        )
+        return (
+            precision,
+            *recalls,
+            *(float(harmonic_mean(precision, recall)) for recall in recalls),
+        )
 
 
 class AnswerRouge(MeanMetric):
@@ -129,9 +160,15 @@ class AnswerRouge(MeanMetric):
 
     @property
     def parameters(self) -> Parameters:
-        return {**super().parameters, "sentences": splitter_name(self._splitter), **self.signed_engine}
+        return {
+            **super().parameters,
+            "sentences": splitter_name(self._splitter),
+            **self.signed_engine,
+        }
 
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> Floats:
         places, references, texts = [], [], []
         for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             for reference in question.references if question else ():
@@ -194,7 +231,9 @@ class Cvcp(Metric):
     ends = (0.0, math.inf)
     citation = ALIICE
 
-    def __init__(self, name: str, rules: str, *, options: Options, is_pooled: bool = False) -> None:
+    def __init__(
+        self, name: str, rules: str, *, options: Options, is_pooled: bool = False
+    ) -> None:
         super().__init__(name, rules)
         self.is_pooled = is_pooled
         self._splitter = chosen_splitter(options, is_official=rules == OFFICIAL)
@@ -207,13 +246,22 @@ class Cvcp(Metric):
             "splitter": splitter_name(self._splitter),
         }
 
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+    ) -> Floats:
         """A sentence's share of the mean, its weight in it; number, sum and squares' sum of its offsets."""
-        cited = Counter(answer.question.id for answer in answers if isinstance(answer, CitedSentence))
+        cited = Counter(
+            answer.question.id
+            for answer in answers
+            if isinstance(answer, CitedSentence)
+        )
         stats = np.zeros((len(answers), 5))
         for place, answer in enumerate(answers):
             if isinstance(answer, CitedSentence):
-                units, offsets = np.array(answer.positions.units), np.array(answer.positions.offsets)
+                units, offsets = (
+                    np.array(answer.positions.units),
+                    np.array(answer.positions.offsets),
+                )
                 share = 1 / cited[answer.question.id]
                 sums = (len(offsets), offsets.sum(), (offsets**2).sum())
                 stats[place] = (share * units.std() / units.mean(), share, *sums)
@@ -243,7 +291,9 @@ class AnswerMauve(Mauve):
 
     fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}
 
-    def instance_stats(self, gold: Sequence[object], answers: Sequence[object]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[object], answers: Sequence[object]
+    ) -> Floats:
         references: list[str | None] = [None] * len(gold)
         texts: list[str | None] = [None] * len(gold)
         for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -255,4 +305,6 @@ class AnswerMauve(Mauve):
 
 
 def _read(question: Question, answer: str) -> str:
-    return " ".join(f"{question.question} {answer}".split()[:MAX_WORDS]).rstrip(string.punctuation)
+    return " ".join(f"{question.question} {answer}".split()[:MAX_WORDS]).rstrip(
+        string.punctuation
+    )

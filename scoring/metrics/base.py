@@ -44,7 +44,9 @@ class Requirement:
     missing: str = ""
 
 
-def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Requirement:
+def looked_for(
+    kind: str, name: str, look: Callable[[], tuple[str, str]]
+) -> Requirement:
     """``look`` gives place and version, or raises Unavailable; it loads nothing."""
     try:
         place, version = look()
@@ -131,12 +133,18 @@ class Metric(ABC):
         return self.fixed
 
     def choose_engine(self, options: Options | None) -> None:
-        self.is_by_package = bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE
+        self.is_by_package = (
+            bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE
+        )
 
     @property
     def signed_engine(self) -> Parameters:
         """What a signature says of the package that computes the number. Raises Unavailable."""
-        return {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"} if self.is_by_package else {}
+        return (
+            {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"}
+            if self.is_by_package
+            else {}
+        )
 
     @abstractmethod
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -155,7 +163,11 @@ class Metric(ABC):
         """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
         if not self.is_by_package:
             return ()
-        return (looked_for("package", self.engine, lambda: ("", package_version(self.engine))),)
+        return (
+            looked_for(
+                "package", self.engine, lambda: ("", package_version(self.engine))
+            ),
+        )
 
     @property
     def replaces(self) -> str:
@@ -228,14 +240,26 @@ class WeightedMetric(Metric):
         names, units = np.unique(rows[:, 0], return_inverse=True)
         count = len(names)
         if count > MAX_LEFT_OUT:
-            units, count = np.random.default_rng(0).permutation(count)[units] % MAX_LEFT_OUT, MAX_LEFT_OUT
-        return self.of_weights(rows, lambda first, last: units != np.arange(first, last)[:, None], count)
+            units, count = (
+                np.random.default_rng(0).permutation(count)[units] % MAX_LEFT_OUT,
+                MAX_LEFT_OUT,
+            )
+        return self.of_weights(
+            rows, lambda first, last: units != np.arange(first, last)[:, None], count
+        )
 
-    def of_weights(self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int) -> Floats:
+    def of_weights(
+        self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int
+    ) -> Floats:
         """The values under so many weights, which are asked for in blocks; of both there is one at least."""
         block = max(1, WEIGHTS // len(rows))
-        blocks = (weights(first, min(count, first + block)) for first in range(0, count, block))
-        return np.concatenate([self.value(rows[:, 1:], own.astype(np.float64)) for own in blocks])
+        blocks = (
+            weights(first, min(count, first + block))
+            for first in range(0, count, block)
+        )
+        return np.concatenate(
+            [self.value(rows[:, 1:], own.astype(np.float64)) for own in blocks]
+        )
 
 
 class MeanMetric(Metric):
@@ -250,7 +274,9 @@ class MeanMetric(Metric):
     #: The names of the measured columns, in order.
     columns: tuple[str, ...] = ()
 
-    def __init__(self, name: str, rules: str, *, column: str = "", over_units: bool = False) -> None:
+    def __init__(
+        self, name: str, rules: str, *, column: str = "", over_units: bool = False
+    ) -> None:
         super().__init__(name, rules)
         self.column, self.per_unit = column or self.columns[0], over_units
 
@@ -296,12 +322,17 @@ class CountMetric(Metric):
     def denominators(self, rows: Floats) -> Floats:
         if self.average == "macro":
             return rows[:, 2]
-        weights = {"precision": (1, 1, 0), "recall": (1, 0, 1), "f1": (2, 1, 1)}[self.part]
+        weights = {"precision": (1, 1, 0), "recall": (1, 0, 1), "f1": (2, 1, 1)}[
+            self.part
+        ]
         return np.asarray(rows @ np.array(weights))
 
     def aggregate(self, sums: Floats) -> Floats:
         if self.average == "macro":
-            precision, recall = ratio(sums[..., 0], sums[..., 2]), ratio(sums[..., 1], sums[..., 2])
+            precision, recall = (
+                ratio(sums[..., 0], sums[..., 2]),
+                ratio(sums[..., 1], sums[..., 2]),
+            )
         else:
             precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
             recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
@@ -309,20 +340,28 @@ class CountMetric(Metric):
 
 
 def unit_rows(
-    metric: Metric, stats: Floats, units: NDArray[np.intp], clusters: NDArray[np.intp] | None = None
+    metric: Metric,
+    stats: Floats,
+    units: NDArray[np.intp],
+    clusters: NDArray[np.intp] | None = None,
 ) -> Floats:
     """The rows that are resampled: (U, m), one for each unit that occurs, in the order of the unit numbers.
     ``units`` gives each instance's unit as a number. Units without a row in ``stats`` are left out. Where
     whole clusters of units are resampled, ``clusters`` gives each instance's, and a row is a cluster's.
     """
     if isinstance(metric, WeightedMetric):
-        return np.column_stack([units if clusters is None else clusters, stats]).astype(np.float64)
+        return np.column_stack([units if clusters is None else clusters, stats]).astype(
+            np.float64
+        )
     if clusters is None:
         sums = unit_sums(stats, units)
         return metric.unit_stats(sums) if metric.per_unit else sums
     if not metric.per_unit:
         return unit_sums(stats, clusters)
-    return unit_sums(unit_rows(metric, stats, units), clusters[np.unique(units, return_index=True)[1]])
+    return unit_sums(
+        unit_rows(metric, stats, units),
+        clusters[np.unique(units, return_index=True)[1]],
+    )
 
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
@@ -333,14 +372,20 @@ def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
     """The metric's value over the given instances; NaN where there are none and it is then undefined."""
-    rows = unit_rows(metric, stats, units) if metric.per_unit or isinstance(metric, WeightedMetric) else stats
+    rows = (
+        unit_rows(metric, stats, units)
+        if metric.per_unit or isinstance(metric, WeightedMetric)
+        else stats
+    )
     return metric.total(rows)
 
 
 def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
     """Numerator over denominator, 0 where the denominator is 0, as the official programs have it."""
     zeros = np.zeros(np.broadcast(numerator, denominator).shape)
-    return np.divide(numerator, denominator, out=zeros, where=np.not_equal(denominator, 0))
+    return np.divide(
+        numerator, denominator, out=zeros, where=np.not_equal(denominator, 0)
+    )
 
 
 def finite(value: float | None) -> float | None:
@@ -371,7 +416,9 @@ def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
     return quotient(np.sqrt(np.maximum(squares * count - total**2, 0)), count)
 
 
-def f1_of_counts(both: Floats | float, answered: Floats | float, wanted: Floats | float) -> Floats:
+def f1_of_counts(
+    both: Floats | float, answered: Floats | float, wanted: Floats | float
+) -> Floats:
     """Of what is given, of what is wanted, and of what is both; 0 where nothing is given and nothing wanted.
     The same as the harmonic mean of both ratios, but for the last digits.
     """
@@ -389,9 +436,13 @@ Text = str | HasText
 class TextMean(MeanMetric):
     """A mean over instances of what is measured of two texts; a missing answer is an empty text."""
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+    ) -> Floats:
         counts = present(gold).astype(np.float64)
-        return np.column_stack([self.measured(texts_of(gold), texts_of(answers)) * counts[:, None], counts])
+        return np.column_stack(
+            [self.measured(texts_of(gold), texts_of(answers)) * counts[:, None], counts]
+        )
 
     @abstractmethod
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
@@ -400,7 +451,10 @@ class TextMean(MeanMetric):
 
 def texts_of(values: Sequence[Text | None]) -> list[str]:
     """Each one's text; empty where there is none."""
-    return ["" if value is None else value if isinstance(value, str) else value.text for value in values]
+    return [
+        "" if value is None else value if isinstance(value, str) else value.text
+        for value in values
+    ]
 
 
 def package_version(package: str) -> str:
@@ -408,5 +462,7 @@ def package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError as missing:
-        message = f"engine=package needs the package {package}; `make models` installs it"
+        message = (
+            f"engine=package needs the package {package}; `make models` installs it"
+        )
         raise Unavailable(message) from missing

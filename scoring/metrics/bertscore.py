@@ -35,7 +35,9 @@ class BertScore(base.TextMean):
 
     columns = base.PARTS
     scale = 100
-    citation = "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT, ICLR"
+    citation = (
+        "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT, ICLR"
+    )
 
     def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
         super().__init__(name, rules, column=part)
@@ -72,7 +74,9 @@ class BertScore(base.TextMean):
 
     def requirements(self) -> Sequence[base.Requirement]:
         chosen = local_models.NamedModel("BERTScore", self.settings.model)
-        model = (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
+        model = (
+            (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
+        )
         return (*model, *super().requirements())
 
     def instance_stats(
@@ -83,7 +87,9 @@ class BertScore(base.TextMean):
         return super().instance_stats(gold, answers)
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> base.Floats:
-        return (package_bertscore if self.is_by_package else bertscore)(gold, answers, self.settings)
+        return (package_bertscore if self.is_by_package else bertscore)(
+            gold, answers, self.settings
+        )
 
 
 class Settings:
@@ -94,10 +100,15 @@ class Settings:
 
     def __init__(self, options: Options) -> None:
         self.model = options.get("bertscore_model") or DEFAULT_MODEL
-        self.is_asked = options.get("bertscore") not in ("no", "absent") or self.model != DEFAULT_MODEL
+        self.is_asked = (
+            options.get("bertscore") not in ("no", "absent")
+            or self.model != DEFAULT_MODEL
+        )
         self._layer = options.get("bertscore_layer") or ""
         if self._layer and not (self._layer.isdecimal() and self._layer.isascii()):
-            raise OptionRefused(f"option bertscore_layer={self._layer}: expected the number of a layer")
+            raise OptionRefused(
+                f"option bertscore_layer={self._layer}: expected the number of a layer"
+            )
         idf = options.get("bertscore_idf") or "no"
         if idf not in ("yes", "no"):
             raise OptionRefused(f"option bertscore_idf={idf}: expected one of yes, no")
@@ -110,7 +121,9 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        return local_models.weights_digest(local_models.found_folder("BERTScore", self.model))
+        return local_models.weights_digest(
+            local_models.found_folder("BERTScore", self.model)
+        )
 
     def encoder(self) -> local_models.Encoder:
         return local_models.encoder(self.model, self.layer)
@@ -121,10 +134,16 @@ class Settings:
         if self.baseline == "yes":
             # The table that the package bert-score brings for English, found without importing it.
             spec = find_spec("bert_score")
-            tables = Path(spec.origin).parent / "rescale_baseline" / "en" if spec and spec.origin else None
+            tables = (
+                Path(spec.origin).parent / "rescale_baseline" / "en"
+                if spec and spec.origin
+                else None
+            )
             path = tables / f"{self.model}.tsv" if tables else None
         if path is None or not path.is_file():
-            raise Unavailable(f"BERTScore: there is no baseline for {self.model} ({path or 'bert-score'})")
+            raise Unavailable(
+                f"BERTScore: there is no baseline for {self.model} ({path or 'bert-score'})"
+            )
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 if int(row["LAYER"]) == self.layer:
@@ -132,21 +151,29 @@ class Settings:
         raise Unavailable(f"BERTScore: {path} has no line for layer {self.layer}")
 
 
-def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> base.Floats:
+def bertscore(
+    gold: Sequence[str], answers: Sequence[str], settings: Settings
+) -> base.Floats:
     """(n, 3): precision, recall and F1 of each pair. Raises Unavailable where the model is not there."""
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
     scores = np.zeros((len(gold), 3))
     weights: _Weights | None = None
     for start in range(0, len(gold), BLOCK):
-        pairs = list(zip(gold[start : start + BLOCK], answers[start : start + BLOCK], strict=True))
+        pairs = list(
+            zip(
+                gold[start : start + BLOCK], answers[start : start + BLOCK], strict=True
+            )
+        )
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
             # All of the chunk's gold, whatever is answered, so that the next run finds the same chunk.
             wanted = _kept_tokens(settings, _distinct(text for text, _ in pairs))
             answered = _distinct(pairs[row][1] for row in rows)
-            tokens = dict(zip(answered, settings.encoder().embed(answered), strict=True))
+            tokens = dict(
+                zip(answered, settings.encoder().embed(answered), strict=True)
+            )
             for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
                 # As in the package, special tokens weigh nothing, but may be what is nearest to another. A
@@ -155,7 +182,11 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))
-                scores[start + row] = precision, recall, float(base.harmonic_mean(precision, recall))
+                scores[start + row] = (
+                    precision,
+                    recall,
+                    float(base.harmonic_mean(precision, recall)),
+                )
     return _rescaled(scores, settings)
 
 
@@ -182,19 +213,31 @@ class _Weights:
                 self._idf[token] = math.log((len(gold) + 1) / (count + 1))
 
     def mean(
-        self, text: local_models.Embedded, similarities: np.ndarray[tuple[int], np.dtype[np.float32]]
+        self,
+        text: local_models.Embedded,
+        similarities: np.ndarray[tuple[int], np.dtype[np.float32]],
     ) -> float:
         """The weighted mean over a text's tokens; 0 where all weigh nothing."""
-        weights = ~np.isin(text.ids, self._special) if self._idf is None else self._idf[text.ids]
+        weights = (
+            ~np.isin(text.ids, self._special)
+            if self._idf is None
+            else self._idf[text.ids]
+        )
         total = weights.sum(dtype=np.float64)
-        return float((similarities * weights).sum(dtype=np.float64) / total) if total else 0.0
+        return (
+            float((similarities * weights).sum(dtype=np.float64) / total)
+            if total
+            else 0.0
+        )
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
-def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, local_models.Embedded]:
+def _kept_tokens(
+    settings: Settings, texts: Sequence[str]
+) -> dict[str, local_models.Embedded]:
     digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
     arrays = cache.load("bertscore", digest)
     if arrays is None:
@@ -205,28 +248,40 @@ def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, local_mo
             "ends": np.cumsum([len(text.ids) for text in embedded])[:-1],
         }
         cache.keep("bertscore", digest, arrays)
-    ids, vectors = (np.split(arrays[name], arrays["ends"]) for name in ("ids", "vectors"))
+    ids, vectors = (
+        np.split(arrays[name], arrays["ends"]) for name in ("ids", "vectors")
+    )
     return dict(zip(texts, map(local_models.Embedded, ids, vectors), strict=True))
 
 
-def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> base.Floats:
+def package_bertscore(
+    gold: Sequence[str], answers: Sequence[str], settings: Settings
+) -> base.Floats:
     """The (n, 3) that bert-score gives, on one processor; a pair with an empty text has 0, unasked."""
     base.package_version("bert-score")
     from bert_score import BERTScorer
 
     scores = np.zeros((len(gold), 3))
-    rows = [place for place, pair in enumerate(zip(gold, answers, strict=True)) if all(map(str.strip, pair))]
+    rows = [
+        place
+        for place, pair in enumerate(zip(gold, answers, strict=True))
+        if all(map(str.strip, pair))
+    ]
     if rows:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scorer = BERTScorer(
-                model_type=str(local_models.NamedModel("BERTScore", settings.model).folder),
+                model_type=str(
+                    local_models.NamedModel("BERTScore", settings.model).folder
+                ),
                 num_layers=settings.layer,
                 device="cpu",
                 nthreads=0,
                 idf=settings.uses_idf,
                 idf_sents=list(gold) if settings.uses_idf else None,
             )
-            parts = scorer.score([answers[place] for place in rows], [gold[place] for place in rows])
+            parts = scorer.score(
+                [answers[place] for place in rows], [gold[place] for place in rows]
+            )
         scores[rows] = np.column_stack([part.numpy() for part in parts])
     return _rescaled(scores, settings)

@@ -33,7 +33,9 @@ def digest_of(parts: Iterable[str]) -> str:
 def folder() -> Path:
     if named := os.environ.get("CITEBOARD_CACHE_DIR"):
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citeboard"
+    return (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citeboard"
+    )
 
 
 def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
@@ -65,7 +67,8 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         megabytes = os.environ.get("CITEBOARD_CACHE_MB", "")
         room = (int(megabytes) if megabytes.isdecimal() else DEFAULT_MEGABYTES) << 20
         by_use = sorted(
-            (-(status := path.stat()).st_mtime, status.st_size, path) for path in target.glob("*.npz")
+            (-(status := path.stat()).st_mtime, status.st_size, path)
+            for path in target.glob("*.npz")
         )
         for _, size, path in by_use:
             room -= size

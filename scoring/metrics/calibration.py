@@ -35,25 +35,38 @@ class Forecasts:
     is_given: NDArray[np.bool_]
 
 
-def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]) -> Forecasts:
+def forecasts_of(
+    gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
+) -> Forecasts:
     """``answers`` have an attribute ``probabilities``, by label, or give none."""
     numbers = {label: number for number, label in enumerate(labels)}
     by_row = [getattr(answer, "probabilities", None) for answer in answers]
-    shares = [[row.get(label, 0.0) for label in labels] if row else [0.0] * len(labels) for row in by_row]
+    shares = [
+        [row.get(label, 0.0) for label in labels] if row else [0.0] * len(labels)
+        for row in by_row
+    ]
     return Forecasts(
         given=np.array(shares, dtype=np.float64).reshape(len(by_row), len(labels)),
-        wanted=np.array([numbers.get(label, NO_CLASS) for label in gold], dtype=np.intp),
+        wanted=np.array(
+            [numbers.get(label, NO_CLASS) for label in gold], dtype=np.intp
+        ),
         has_gold=present(gold),
         is_given=np.array([bool(row) for row in by_row], dtype=bool),
     )
 
 
-def stated_confidences(answers: Sequence[Any], labels: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+def stated_confidences(
+    answers: Sequence[Any], labels: Sequence[str]
+) -> tuple[Floats, NDArray[np.bool_]]:
     """(n,) how sure the run says that it is of its label, 0 where it does not, and where it does."""
     stated = [getattr(answer, "confidence", None) for answer in answers]
     pairs = zip(stated, answers, strict=True)
-    is_stated = [confidence is not None and answer in labels for confidence, answer in pairs]
-    return np.array([one or 0.0 for one in stated], dtype=np.float64), np.array(is_stated, dtype=bool)
+    is_stated = [
+        confidence is not None and answer in labels for confidence, answer in pairs
+    ]
+    return np.array([one or 0.0 for one in stated], dtype=np.float64), np.array(
+        is_stated, dtype=bool
+    )
 
 
 def confidences_of(
@@ -65,8 +78,12 @@ def confidences_of(
     forecasts = forecasts_of(gold, answers, labels)
     stated, is_stated = stated_confidences(answers, labels)
     confidence = np.where(forecasts.is_given, forecasts.given.max(axis=1), stated)
-    is_equal = np.array([own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool)
-    is_right = np.where(forecasts.is_given, forecasts.given.argmax(axis=1) == forecasts.wanted, is_equal)
+    is_equal = np.array(
+        [own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool
+    )
+    is_right = np.where(
+        forecasts.is_given, forecasts.given.argmax(axis=1) == forecasts.wanted, is_equal
+    )
     return confidence, is_right, forecasts.has_gold & (forecasts.is_given | is_stated)
 
 
@@ -79,7 +96,9 @@ class LogLoss(MeanMetric):
     higher_is_better = False
     scale = 0
     ends = (0.0, math.inf)
-    citation = "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B 14"
+    citation = (
+        "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B 14"
+    )
     columns = ("loss",)
 
     def __init__(self, name: str, rules: str, *, labels: Sequence[str]) -> None:
@@ -91,8 +110,12 @@ class LogLoss(MeanMetric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         forecasts = forecasts_of(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
-        of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (forecasts.wanted >= 0)
-        share = np.clip(ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST, 1 - SMALLEST)
+        of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (
+            forecasts.wanted >= 0
+        )
+        share = np.clip(
+            ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST, 1 - SMALLEST
+        )
         return np.column_stack([-np.log(share), np.ones(len(counts))]) * counts[:, None]
 
 
@@ -122,7 +145,10 @@ class Brier(MeanMetric):
         truth = np.zeros_like(forecasts.given)
         truth[np.flatnonzero(is_label), forecasts.wanted[is_label]] = 1
         loss = ((forecasts.given - truth) ** 2).sum(axis=1) + ~is_label
-        return np.column_stack([loss, ~forecasts.is_given, np.ones(len(loss))]) * counts[:, None]
+        return (
+            np.column_stack([loss, ~forecasts.is_given, np.ones(len(loss))])
+            * counts[:, None]
+        )
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
         missing = int(stats[:, 1].sum())
@@ -146,7 +172,9 @@ class CalibrationError(Metric):
     #: Its bias is of the size of its error.
     has_honest_interval = False
 
-    def __init__(self, name: str, rules: str, *, labels: Sequence[str], bins: int = BINS) -> None:
+    def __init__(
+        self, name: str, rules: str, *, labels: Sequence[str], bins: int = BINS
+    ) -> None:
         super().__init__(name, rules)
         self.labels, self.bins = tuple(labels), bins
         self.statistic = f"calibration:{bins}:{','.join(labels)}"
@@ -156,7 +184,9 @@ class CalibrationError(Metric):
         """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
         return self.stats_of(*confidences_of(gold, answers, self.labels))
 
-    def stats_of(self, confidence: Floats, is_right: NDArray[Any], counts: NDArray[np.bool_]) -> Floats:
+    def stats_of(
+        self, confidence: Floats, is_right: NDArray[Any], counts: NDArray[np.bool_]
+    ) -> Floats:
         places = np.searchsorted(np.linspace(0, 1, self.bins + 1)[1:-1], confidence)
         rows = np.flatnonzero(counts)
         stats = np.zeros((len(confidence), 3 * self.bins))
@@ -197,10 +227,14 @@ class DebiasedCalibrationError(CalibrationError):
             gaps, shares = (confidence - right) / counts, right / counts
             errors = np.sqrt(shares * (1 - shares) / counts)
             far = np.abs(gaps) / errors
-            drawn = errors * (np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far)))
+            drawn = errors * (
+                np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far))
+            )
         # Without an error, or without instances, nothing is drawn again.
         by_bin = np.where(errors > 0, 2 * np.abs(gaps) - drawn, np.abs(gaps))
-        return quotient(np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1))
+        return quotient(
+            np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1)
+        )
 
 
 def calibration_p_value(sums: Floats) -> float:
@@ -213,6 +247,10 @@ def calibration_p_value(sums: Floats) -> float:
     if not counts.sum():
         return math.nan
     chances = np.minimum(ratio(confidence, counts), 1.0)
-    drawn = np.random.default_rng(0).binomial(np.rint(counts).astype(int), chances, (DRAWS, len(counts)))
-    as_far = np.abs(confidence - drawn).sum(axis=1) >= np.abs(confidence - right).sum() * (1 - ROUNDING)
+    drawn = np.random.default_rng(0).binomial(
+        np.rint(counts).astype(int), chances, (DRAWS, len(counts))
+    )
+    as_far = np.abs(confidence - drawn).sum(axis=1) >= np.abs(
+        confidence - right
+    ).sum() * (1 - ROUNDING)
     return float((1 + as_far.sum()) / (1 + DRAWS))

@@ -28,7 +28,9 @@ class Length(TextMean):
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         pairs = zip(answers, gold, strict=True)
-        return np.array([[len(text.split()) for text in pair] for pair in pairs], float).reshape(-1, 2)
+        return np.array(
+            [[len(text.split()) for text in pair] for pair in pairs], float
+        ).reshape(-1, 2)
 
 
 class LengthRatio(Length):
@@ -60,4 +62,6 @@ class SelfReference(TextMean):
     citation = CITEBENCH
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        return np.array([[refers_to_itself(text)] for text in answers], float).reshape(-1, 1)
+        return np.array([[refers_to_itself(text)] for text in answers], float).reshape(
+            -1, 1
+        )

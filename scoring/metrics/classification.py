@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, f1_of_counts, quotient, ratio
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    f1_of_counts,
+    quotient,
+    ratio,
+)
 from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
@@ -36,11 +43,16 @@ class Classification(Metric):
     #: A mean over classes needs each in some units for its interval: what is left out must be able to come.
     needs_each_class = False
 
-    def __init__(self, name: str, rules: str, *, labels: Sequence[Label] | None = None) -> None:
+    def __init__(
+        self, name: str, rules: str, *, labels: Sequence[Label] | None = None
+    ) -> None:
         super().__init__(name, rules)
         self.labels = labels
         named = "gold" if labels is None else ",".join(map(str, labels))
-        self.statistic, self.fixed = f"{self.kind}:{named}", {"labels": named, "zero": 0}
+        self.statistic, self.fixed = (
+            f"{self.kind}:{named}",
+            {"labels": named, "zero": 0},
+        )
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, -1]
@@ -49,35 +61,54 @@ class Classification(Metric):
         """Where it has to, each class occurs in enough of the units, or in all of few."""
         if not self.needs_each_class:
             return True
-        return bool(((class_counts(rows)[0] > 0).sum(axis=0) >= min(MIN_UNITS_OF_A_CLASS, len(rows))).all())
+        return bool(
+            (
+                (class_counts(rows)[0] > 0).sum(axis=0)
+                >= min(MIN_UNITS_OF_A_CLASS, len(rows))
+            ).all()
+        )
 
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
         """The class numbers of gold and answers, ``NO_CLASS`` for none, and how many classes there are."""
         labels = self.labels or sorted(
-            {label for label in gold if label is not None}, key=lambda label: (str(type(label)), label)
+            {label for label in gold if label is not None},
+            key=lambda label: (str(type(label)), label),
         )
-        numbers: dict[Label | None, int] = {label: number for number, label in enumerate(labels)}
+        numbers: dict[Label | None, int] = {
+            label: number for number, label in enumerate(labels)
+        }
         wanted, answered = (
-            np.array([numbers.get(label, NO_CLASS) for label in side], np.intp) for side in (gold, answers)
+            np.array([numbers.get(label, NO_CLASS) for label in side], np.intp)
+            for side in (gold, answers)
         )
         counts = counting(gold, answers)
-        return np.where(counts, wanted, NO_CLASS), np.where(counts, answered, NO_CLASS), len(labels)
+        return (
+            np.where(counts, wanted, NO_CLASS),
+            np.where(counts, answered, NO_CLASS),
+            len(labels),
+        )
 
-    def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Label | None], answers: Sequence[Label | None]
+    ) -> Floats:
         """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold.
         Where instances have several labels each, a row has a 1 in each of their columns.
         """
         if any(isinstance(labels, tuple) for labels in gold):
             assert self.labels is not None
-            labelled, given = (indicators(side, self.labels) for side in (gold, answers))
+            labelled, given = (
+                indicators(side, self.labels) for side in (gold, answers)
+            )
             has_gold = present(gold).astype(np.float64)
             given *= has_gold[:, None]
             return np.column_stack([labelled, given, labelled * given, has_gold])
         wanted, answered, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
-        for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, NO_CLASS))):
+        for part, codes in enumerate(
+            (wanted, answered, np.where(wanted == answered, wanted, NO_CLASS))
+        ):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
         stats[:, -1] = counting(gold, answers)
@@ -90,7 +121,9 @@ def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def left_out(answers: Sequence[Any]) -> NDArray[np.bool_]:
-    return np.array([getattr(answer, "is_left_out", False) for answer in answers], dtype=bool)
+    return np.array(
+        [getattr(answer, "is_left_out", False) for answer in answers], dtype=bool
+    )
 
 
 def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
@@ -124,7 +157,13 @@ class ClassAverage(Classification):
     """
 
     def __init__(
-        self, name: str, rules: str, *, part: str, average: str, labels: Sequence[Label] | None = None
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        average: str,
+        labels: Sequence[Label] | None = None,
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.average = part, average
@@ -141,7 +180,10 @@ class ClassAverage(Classification):
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
         if self.average == "micro":
-            return part_of(self.part, *(counts.sum(axis=-1) for counts in (both, answered, support)))
+            return part_of(
+                self.part,
+                *(counts.sum(axis=-1) for counts in (both, answered, support)),
+            )
         by_class = part_of(self.part, both, answered, support)
         if self.average == "macro":
             return quotient(by_class.sum(axis=-1), np.asarray(by_class.shape[-1]))
@@ -165,11 +207,18 @@ class Coverage(Classification):
     is_valid_in_one_label = True
     citation = "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR 11"
 
-    def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Label | None], answers: Sequence[Label | None]
+    ) -> Floats:
         """(n, 2): whether it is answered, and 1. A label alone that stands in for an answer is none."""
-        answered = [answer is not None and getattr(answer, "is_answer", True) for answer in answers]
+        answered = [
+            answer is not None and getattr(answer, "is_answer", True)
+            for answer in answers
+        ]
         counts = present(gold)
-        return np.column_stack([np.array(answered, dtype=bool) & counts, counts]).astype(np.float64)
+        return np.column_stack(
+            [np.array(answered, dtype=bool) & counts, counts]
+        ).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:
         return quotient(sums[..., 0], sums[..., 1])
@@ -183,16 +232,23 @@ class LabelSets(MeanMetric):
 
     columns = ("exact", "hamming", "jaccard", "precision", "recall", "f1")
     statistic = "label-sets"
-    citation = "Tsoumakas and Katakis 2007, Multi-Label Classification: An Overview, IJDWM 3"
+    citation = (
+        "Tsoumakas and Katakis 2007, Multi-Label Classification: An Overview, IJDWM 3"
+    )
 
-    def __init__(self, name: str, rules: str, *, labels: Sequence[Label], column: str) -> None:
+    def __init__(
+        self, name: str, rules: str, *, labels: Sequence[Label], column: str
+    ) -> None:
         super().__init__(name, rules, column=column)
         self.labels = labels
         self.fixed = {"labels": ",".join(map(str, labels)), "zero": 0}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         wanted, answered = (indicators(side, self.labels) for side in (gold, answers))
-        both, differing = (wanted * answered).sum(axis=1), (wanted != answered).sum(axis=1)
+        both, differing = (
+            (wanted * answered).sum(axis=1),
+            (wanted != answered).sum(axis=1),
+        )
         given, support, counts = answered.sum(axis=1), wanted.sum(axis=1), present(gold)
         columns = [
             differing == 0,
@@ -202,7 +258,9 @@ class LabelSets(MeanMetric):
             ratio(both, support),
             f1_of_counts(both, given, support),
         ]
-        return np.column_stack([np.column_stack(columns) * counts[:, None], counts]).astype(np.float64)
+        return np.column_stack(
+            [np.column_stack(columns) * counts[:, None], counts]
+        ).astype(np.float64)
 
 
 class HammingLoss(LabelSets):
@@ -212,17 +270,26 @@ class HammingLoss(LabelSets):
 class OneClass(Classification):
     """Precision, recall or F1 of one class; 0/0 is 0."""
 
-    def __init__(self, name: str, rules: str, *, part: str, label: Label, labels: Sequence[Label]) -> None:
+    def __init__(
+        self, name: str, rules: str, *, part: str, label: Label, labels: Sequence[Label]
+    ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.place = part, list(labels).index(label)
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, _ = class_counts(rows)
-        return denominator_of(self.part, answered[:, self.place], support[:, self.place])
+        return denominator_of(
+            self.part, answered[:, self.place], support[:, self.place]
+        )
 
     def aggregate(self, sums: Floats) -> Floats:
         support, answered, both, _ = class_counts(sums)
-        return part_of(self.part, both[..., self.place], answered[..., self.place], support[..., self.place])
+        return part_of(
+            self.part,
+            both[..., self.place],
+            answered[..., self.place],
+            support[..., self.place],
+        )
 
 
 class EachClass(OneClass):
@@ -230,14 +297,22 @@ class EachClass(OneClass):
 
     is_valid_in_one_label = True
 
-    def __init__(self, name: str, rules: str, *, part: str, labels: Sequence[Label]) -> None:
+    def __init__(
+        self, name: str, rules: str, *, part: str, labels: Sequence[Label]
+    ) -> None:
         super().__init__(name, rules, part=part, label=labels[0], labels=labels)
 
     def of_label(self, label: str) -> Metric | None:
         own = {str(one): one for one in self.labels or ()}
         if label not in own:
             return None
-        return OneClass(self.name, self.rules, part=self.part, label=own[label], labels=[*own.values()])
+        return OneClass(
+            self.name,
+            self.rules,
+            part=self.part,
+            label=own[label],
+            labels=[*own.values()],
+        )
 
 
 class FalsePositiveRate(OneClass):
@@ -245,8 +320,12 @@ class FalsePositiveRate(OneClass):
 
     higher_is_better = False
 
-    def __init__(self, name: str, rules: str, *, label: Label, labels: Sequence[Label]) -> None:
-        super().__init__(name, rules, part="false-positives", label=label, labels=labels)
+    def __init__(
+        self, name: str, rules: str, *, label: Label, labels: Sequence[Label]
+    ) -> None:
+        super().__init__(
+            name, rules, part="false-positives", label=label, labels=labels
+        )
 
     def denominators(self, rows: Floats) -> Floats:
         support, _, _, count = class_counts(rows)
@@ -301,7 +380,9 @@ class Matthews(Classification):
         shared = both.sum(axis=-1) * count - (support * answered).sum(axis=-1)
         of_gold = count**2 - (support**2).sum(axis=-1)
         of_answers = count**2 - (answered**2).sum(axis=-1) - other**2
-        return np.asarray(np.where(count > 0, ratio(shared, np.sqrt(of_gold * of_answers)), np.nan))
+        return np.asarray(
+            np.where(count > 0, ratio(shared, np.sqrt(of_gold * of_answers)), np.nan)
+        )
 
 
 class QuadraticKappa(Classification):
@@ -319,12 +400,17 @@ class QuadraticKappa(Classification):
     def denominators(self, rows: Floats) -> Floats:
         return np.asarray(rows.sum(axis=1))
 
-    def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Label | None], answers: Sequence[Label | None]
+    ) -> Floats:
         """(n, c * (c + 1)): a 1 in the cell of gold and answer, row by row, the last cell for no class."""
         wanted, answered, count = self.codes(gold, answers)
         rows = np.flatnonzero(wanted >= 0)
         stats = np.zeros((len(wanted), count * (count + 1)))
-        stats[rows, wanted[rows] * (count + 1) + np.where(answered >= 0, answered, count)[rows]] = 1
+        stats[
+            rows,
+            wanted[rows] * (count + 1) + np.where(answered >= 0, answered, count)[rows],
+        ] = 1
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -360,4 +446,8 @@ def denominator_of(part: str, answered: Floats, support: Floats) -> Floats:
 def part_of(part: str, both: Floats, answered: Floats, support: Floats) -> Floats:
     if part == "precision":
         return ratio(both, answered)
-    return ratio(both, support) if part == "recall" else f1_of_counts(both, answered, support)
+    return (
+        ratio(both, support)
+        if part == "recall"
+        else f1_of_counts(both, answered, support)
+    )

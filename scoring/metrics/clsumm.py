@@ -16,15 +16,27 @@ from numpy.typing import NDArray
 
 from scoring.metrics import base
 from scoring.metrics.rouge import Rouge
-from scoring.metrics.rouge155 import NOTHING, UNLIMITED, Counts, Measure, Reading, read_stop_words, rouge155
+from scoring.metrics.rouge155 import (
+    NOTHING,
+    UNLIMITED,
+    Counts,
+    Measure,
+    Reading,
+    read_stop_words,
+    rouge155,
+)
 from tasks.types.base import OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
 from tasks.types.problems import needed
 
-CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
-PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
+CITATION = (
+    "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
+)
+PILOT = (
+    "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
+)
 
 
 class GoldFileCounts(base.CountMetric):
@@ -46,7 +58,9 @@ class GoldFileCounts(base.CountMetric):
     def counts(self, gold: Any, answer: Any) -> tuple[int, int, int]:
         """True positives, false positives and false negatives of one pair."""
 
-    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
+    def instance_stats(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> base.Floats:
         pairs = list(zip(gold, answers, strict=True))
         rows = np.array([self.counts(*pair) for pair in pairs], float).reshape(-1, 3)
         return in_file_blocks(rows, gold, answers) if self.average == "macro" else rows
@@ -63,7 +77,9 @@ class Overlap(GoldFileCounts):
 
     pooled_statistic = "overlap"
 
-    def counts(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[int, int, int]:
+    def counts(
+        self, gold: CitedSpan | None, answer: CitedSpan | None
+    ) -> tuple[int, int, int]:
         wanted = gold.sentences if gold else ()
         listed = answer.sentences if answer else ()
         hits = sum(sid in listed for sid in wanted)
@@ -83,7 +99,9 @@ class CitanceOverlap(Overlap):
         self.per_unit, self.statistic = False, "overlap_by_citance"
         self.fixed = {"average": "citances"}
 
-    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
+    def instance_stats(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> base.Floats:
         counts = [self.counts(*pair) for pair in zip(gold, answers, strict=True)]
         rows = base.CountMetric.unit_stats(self, np.array(counts, float).reshape(-1, 3))
         rows[[citance is None for citance in gold]] = 0
@@ -97,7 +115,13 @@ class Facet(GoldFileCounts):
     """
 
     def __init__(
-        self, name: str, rules: str, *, part: str, average: str, is_conditional: bool = True
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        average: str,
+        is_conditional: bool = True,
     ) -> None:
         self.pooled_statistic = "facet" if is_conditional else "facet_unconditional"
         super().__init__(name, rules, part=part, average=average)
@@ -108,7 +132,9 @@ class Facet(GoldFileCounts):
         return facet_counts(gold, answer, is_conditional=self.is_conditional)
 
 
-def facet_counts(gold: str | None, answer: FacetAnswer, *, is_conditional: bool) -> tuple[int, int, int]:
+def facet_counts(
+    gold: str | None, answer: FacetAnswer, *, is_conditional: bool
+) -> tuple[int, int, int]:
     counts = answer.is_found or not is_conditional
     if gold is None:
         return (0, int(counts or answer.is_found is None), 0)
@@ -126,16 +152,25 @@ class WeightedFacet(base.Metric):
     def __init__(self, name: str, rules: str, *, is_conditional: bool = True) -> None:
         super().__init__(name, rules)
         self.is_conditional = is_conditional
-        self.statistic = "facet_by_facet" if is_conditional else "facet_by_facet_unconditional"
-        self.fixed = {"average": "weighted", "given": "1a" if is_conditional else "nothing"}
+        self.statistic = (
+            "facet_by_facet" if is_conditional else "facet_by_facet_unconditional"
+        )
+        self.fixed = {
+            "average": "weighted",
+            "given": "1a" if is_conditional else "nothing",
+        }
 
-    def instance_stats(self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]) -> base.Floats:
+    def instance_stats(
+        self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
+    ) -> base.Floats:
         """Three columns for each facet; a facet that is none of them has the last three."""
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
             facet = wanted or answer.facet or ""
             block = FACETS.index(facet) if facet in FACETS else len(FACETS)
-            blocks[row, block] = facet_counts(wanted, answer, is_conditional=self.is_conditional)
+            blocks[row, block] = facet_counts(
+                wanted, answer, is_conditional=self.is_conditional
+            )
         return blocks.reshape(len(gold), -1)
 
     def denominators(self, rows: base.Floats) -> base.Floats:
@@ -149,10 +184,14 @@ class WeightedFacet(base.Metric):
         return base.ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
 
 
-def in_file_blocks(rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]) -> base.Floats:
+def in_file_blocks(
+    rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]
+) -> base.Floats:
     """(n, files * (k + 1)) from (n, k): gold or answer of each row says by ``file`` which block it is in."""
     pairs = zip(gold, answers, strict=True)
-    numbers = [next(side.file for side in pair if hasattr(side, "file")) for pair in pairs]
+    numbers = [
+        next(side.file for side in pair if hasattr(side, "file")) for pair in pairs
+    ]
     files = np.array(numbers, dtype=np.intp)
     count, width = rows.shape
     blocks = np.zeros((count, files.max(initial=0) + 1, width + 1))
@@ -162,10 +201,14 @@ def in_file_blocks(rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any
     return blocks.reshape(count, -1)
 
 
-def over_files(sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]) -> base.Floats:
+def over_files(
+    sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]
+) -> base.Floats:
     """The sum over each unit's files of what ``value`` makes of a file's (…, width) sums."""
     blocks = sums.reshape(len(sums), -1, width + 1)
-    values = value(blocks[..., :width].reshape(-1, width)).reshape(len(sums), blocks.shape[1], -1)
+    values = value(blocks[..., :width].reshape(-1, width)).reshape(
+        len(sums), blocks.shape[1], -1
+    )
     return np.asarray((values * (blocks[..., width:] > 0)).sum(axis=1))
 
 
@@ -246,11 +289,15 @@ class PlainRouge(base.MeanMetric):
         rows = [self._row(g, a) for g, a in zip(gold, answers, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
-    def _row(self, gold: References | None, answer: Lines | None) -> tuple[float, float, float, int]:
+    def _row(
+        self, gold: References | None, answer: Lines | None
+    ) -> tuple[float, float, float, int]:
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
-        counts = rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+        counts = rouge155(
+            references, answer.lines, [self.measure], reading=self.reading
+        )[self.measure]
         recall, precision, f1 = counts.as_printed()
         return precision, recall, f1, 1
 
@@ -274,7 +321,9 @@ class OfficialRouge(base.Metric):
             stop_words = read_stop_words(Path(self.stop_words))
             return Reading(stop_words=stop_words, is_by_package=self.is_by_package)
         except OSError as fault:
-            raise OptionRefused(f"option stopwords={self.stop_words}: {fault.strerror or fault}") from None
+            raise OptionRefused(
+                f"option stopwords={self.stop_words}: {fault.strerror or fault}"
+            ) from None
 
     @property
     def parameters(self) -> base.Parameters:
@@ -284,9 +333,16 @@ class OfficialRouge(base.Metric):
     def requirements(self) -> Sequence[base.Requirement]:
         def look() -> tuple[str, str]:
             with needed("{}", OptionRefused):
-                return self.stop_words, self.reading.stop_words_digest if self.reading else ""
+                return (
+                    self.stop_words,
+                    self.reading.stop_words_digest if self.reading else "",
+                )
 
-        listed = [base.looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+        listed = (
+            [base.looked_for("stop words", Path(self.stop_words).name, look)]
+            if self.stop_words
+            else []
+        )
         return [*listed, *super().requirements()]
 
 
@@ -321,29 +377,44 @@ class SpanRougeS(OfficialRouge):
         }
 
     def instances(self, stats: base.Floats, has_gold: NDArray[np.bool_]) -> int:
-        return int(stats.reshape(len(stats), -1, 5 if self.per_unit else 4)[..., 3].sum())
+        return int(
+            stats.reshape(len(stats), -1, 5 if self.per_unit else 4)[..., 3].sum()
+        )
 
     def instance_stats(
         self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]
     ) -> base.Floats:
         """Precision, recall, F1 and whether the citance counts; in the block of its gold file."""
-        rows = np.array([self._row(*pair) for pair in zip(gold, answers, strict=True)], float).reshape(-1, 4)
+        rows = np.array(
+            [self._row(*pair) for pair in zip(gold, answers, strict=True)], float
+        ).reshape(-1, 4)
         return in_file_blocks(rows, gold, answers) if self.per_unit else rows
 
-    def _row(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[float, float, float, int]:
+    def _row(
+        self, gold: CitedSpan | None, answer: CitedSpan | None
+    ) -> tuple[float, float, float, int]:
         if gold is None or answer is None or self.reading is None:
             return 0.0, 0.0, 0.0, int(gold is not None and self.counts_missing)
-        model, peer = (_flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold))
+        model, peer = (
+            _flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold)
+        )
         counts = skip_counts(model, peer)
         # F1 is from the counts, not from the rounded precision and recall.
-        return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
+        return (
+            round(counts.precision, 5),
+            round(counts.recall, 5),
+            round(counts.f1, 5),
+            1,
+        )
 
     def denominators(self, rows: base.Floats) -> base.Floats:
         return rows[:, 3]
 
     def unit_stats(self, sums: base.Floats) -> base.Floats:
         return over_files(
-            sums, width=4, value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))])
+            sums,
+            width=4,
+            value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))]),
         )
 
     def aggregate(self, sums: base.Floats) -> base.Floats:
@@ -372,7 +443,10 @@ class PooledRouge(OfficialRouge):
     """
 
     citation = CITATION
-    measures = {"2": Measure("n", 2), "su_star": Measure("s", UNLIMITED, with_words=True)}
+    measures = {
+        "2": Measure("n", 2),
+        "su_star": Measure("s", UNLIMITED, with_words=True),
+    }
 
     def __init__(
         self,
@@ -387,17 +461,22 @@ class PooledRouge(OfficialRouge):
     ) -> None:
         super().__init__(name, rules, part=part, options=options)
         self.measure, self.kind, self.end = self.measures[measure], kind, end
-        self.engine = Rouge.engine if self.measure.kind == "n" and self.stop_words else ""
+        self.engine = (
+            Rouge.engine if self.measure.kind == "n" and self.stop_words else ""
+        )
         self.choose_engine(options)
         self.statistic = ".".join(filter(None, [f"rouge_{measure}", kind, end]))
         self.fixed = {
             "average": "pooled, mean of 1000 resamples",
             "references": kind or "all",
-            "annotator": end or (("last" if self.is_later else "first") if kind else "all"),
+            "annotator": end
+            or (("last" if self.is_later else "first") if kind else "all"),
             "tags": "removed" if self.is_later else "kept",
         }
 
-    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Any]) -> base.Floats:
+    def instance_stats(
+        self, gold: Sequence[References | None], answers: Sequence[Any]
+    ) -> base.Floats:
         rows = [self._counts(g, a) for g, a in zip(gold, answers, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -408,33 +487,49 @@ class PooledRouge(OfficialRouge):
         if self.kind is None:
             return self._against(references, answer)
         if self.end is None:
-            return self._against(references[-1:] if self.is_later else references[:1], answer)
+            return self._against(
+                references[-1:] if self.is_later else references[:1], answer
+            )
         by_reference = [self._against([reference], answer) for reference in references]
-        return (min if self.end == "least" else max)(by_reference, key=lambda counts: counts.f1)
+        return (min if self.end == "least" else max)(
+            by_reference, key=lambda counts: counts.f1
+        )
 
-    def _against(self, references: Sequence[Sequence[str | bytes]], answer: Any) -> Counts:
+    def _against(
+        self, references: Sequence[Sequence[str | bytes]], answer: Any
+    ) -> Counts:
         assert self.reading is not None
         if self.measure.kind == "n":
-            return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+            return rouge155(
+                references, answer.lines, [self.measure], reading=self.reading
+            )[self.measure]
         peer = _flat_words(self.reading, answer.lines)
         models = [_flat_words(self.reading, reference) for reference in references]
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]
         return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
     def denominators(self, rows: base.Floats) -> base.Floats:
-        return {"precision": rows[:, 1], "recall": rows[:, 0], "f1": rows[:, 0] + rows[:, 1]}[self.part]
+        return {
+            "precision": rows[:, 1],
+            "recall": rows[:, 0],
+            "f1": rows[:, 0] + rows[:, 1],
+        }[self.part]
 
     def aggregate(self, sums: base.Floats) -> base.Floats:
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
         model, peer, hits = (sums[..., column] for column in range(3))
-        return base.part_of_means(self.part, base.ratio(hits, peer), base.ratio(hits, model))
+        return base.part_of_means(
+            self.part, base.ratio(hits, peer), base.ratio(hits, model)
+        )
 
     def total(self, rows: base.Floats) -> float:
         """The program's average over topics. One topic alone is what it is."""
         if len(rows) < 2 or self.reading is None:
             return super().total(rows)
-        return round(float(self.aggregate(bootstrap_weights(len(rows)) @ rows).mean()), 5)
+        return round(
+            float(self.aggregate(bootstrap_weights(len(rows)) @ rows).mean()), 5
+        )
 
 
 def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
@@ -458,29 +553,47 @@ def bootstrap_weights(topics: int) -> base.Floats:
 Places = NDArray[np.intp]
 
 
-def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool = False) -> Counts:
+def skip_counts(
+    model: Sequence[str], peer: Sequence[str], *, with_words: bool = False
+) -> Counts:
     """What ROUGE-1.5.5 counts of two texts; ``with_words`` adds single words, all but each text's last."""
     shorter, longer = sorted((model, peer), key=len)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
     first, second = _places(shorter, numbers), _places(longer, numbers)
     hits = sum(
-        int(np.minimum(_followers(word, first, len(numbers)), _followers(word, second, len(numbers))).sum())
+        int(
+            np.minimum(
+                _followers(word, first, len(numbers)),
+                _followers(word, second, len(numbers)),
+            ).sum()
+        )
         for word in range(len(numbers))
     )
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
     # A text of n words has n(n-1)/2 skip-bigrams.
-    totals = [n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0) for n in (len(model), len(peer))]
+    totals = [
+        n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0)
+        for n in (len(model), len(peer))
+    ]
     return Counts(totals[0], totals[1], hits)
 
 
 def _places(words: Sequence[str], number_of: dict[str, int]) -> tuple[Places, Places]:
-    rows = [(place, number_of[word]) for place, word in enumerate(words) if word in number_of]
+    rows = [
+        (place, number_of[word])
+        for place, word in enumerate(words)
+        if word in number_of
+    ]
     places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T
     return places, numbers
 
 
-def _followers(word: int, text: tuple[Places, Places], size: int) -> NDArray[np.float64]:
+def _followers(
+    word: int, text: tuple[Places, Places], size: int
+) -> NDArray[np.float64]:
     places, numbers = text
     before = np.searchsorted(places[numbers == word], places)
-    return np.asarray(np.bincount(numbers, weights=before, minlength=size), dtype=np.float64)
+    return np.asarray(
+        np.bincount(numbers, weights=before, minlength=size), dtype=np.float64
+    )

@@ -22,7 +22,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, Parameters, Requirement, looked_for, quotient
+from scoring.metrics.base import (
+    Floats,
+    Metric,
+    Parameters,
+    Requirement,
+    looked_for,
+    quotient,
+)
 from tasks.types.base import OFFICIAL, Option, Options
 from tasks.types.citation_text import metrics as declared
 from tasks.types.citation_text.instances import CORWA, Instance, Prediction
@@ -139,7 +146,11 @@ def glued(sentences: Sequence[str]) -> list[str]:
     return [" ".join(pieces) for pieces in groups]
 
 
-SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "sentencizer": by_sentencizer, "punkt": by_punkt}
+SPLITTERS: dict[str, Splitter] = {
+    "rules": by_rules,
+    "sentencizer": by_sentencizer,
+    "punkt": by_punkt,
+}
 
 
 def splitter_name(option: str) -> str:
@@ -154,10 +165,18 @@ def splitter_name(option: str) -> str:
         return f"{option}-spacy-missing"
 
 
-def counted_sentences(text: str, splitter: str, *, marked_only: bool = False) -> list[str]:
+def counted_sentences(
+    text: str, splitter: str, *, marked_only: bool = False
+) -> list[str]:
     """The sentences of more than five tokens; with ``marked_only`` those of them with a one-digit mark."""
-    long = [sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT]
-    return [sentence for sentence in long if ONE_DIGIT_MARK.search(sentence)] if marked_only else long
+    long = [
+        sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT
+    ]
+    return (
+        [sentence for sentence in long if ONE_DIGIT_MARK.search(sentence)]
+        if marked_only
+        else long
+    )
 
 
 def tokens(sentence: str) -> int:
@@ -255,7 +274,9 @@ class Tagger:
         tags: list[str] = []
         for start in range(0, len(sentences), BATCH):
             batch = sentences[start : start + BATCH]
-            inputs = hstack([block.transform(batch) for block in self._vectorizers], format="csr")
+            inputs = hstack(
+                [block.transform(batch) for block in self._vectorizers], format="csr"
+            )
             scores: Floats = np.asarray(inputs @ self.weights.T) + self.intercepts
             places = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
             tags += [self.labels[int(place)] for place in places]
@@ -268,7 +289,8 @@ class Tagger:
         blocks = []
         for name, settings in BLOCKS.items():
             block = TfidfVectorizer(
-                vocabulary={term: place for place, term in enumerate(self.terms[name])}, **settings
+                vocabulary={term: place for place, term in enumerate(self.terms[name])},
+                **settings,
             )
             block.idf_ = self.idf[name]
             blocks.append(block)
@@ -297,8 +319,15 @@ class Tagger:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / MODEL).open("wb") as file:
             np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
-        manifest = {"format": FORMAT, "sha256": self.digest, "labels": list(self.labels), **description}
-        (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+        manifest = {
+            "format": FORMAT,
+            "sha256": self.digest,
+            "labels": list(self.labels),
+            **description,
+        }
+        (folder / MANIFEST).write_text(
+            json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+        )
 
     @classmethod
     def load(cls, folder: Path) -> "Tagger":
@@ -319,11 +348,15 @@ class Tagger:
                 f"there is no tagger in {folder}: {MANIFEST} or {MODEL} is missing"
             ) from missing
         except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as broken:
-            raise Unavailable(f"the tagger in {folder} cannot be read: {broken}") from broken
+            raise Unavailable(
+                f"the tagger in {folder} cannot be read: {broken}"
+            ) from broken
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise Unavailable(f"{folder / MANIFEST} does not say format {FORMAT}")
         if manifest.get("sha256") != tagger.digest:
-            raise Unavailable(f"the tagger in {folder} is not the one of its manifest: the digests differ")
+            raise Unavailable(
+                f"the tagger in {folder} is not the one of its manifest: the digests differ"
+            )
         return tagger
 
 
@@ -341,13 +374,17 @@ def _require_whole(tagger: Tagger) -> None:
         if len(set(words)) < len(words) or not words:
             faults.append(f"{len(words)} terms of {name}, expected different ones")
         if tagger.idf[name].shape != (len(words),):
-            faults.append(f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(words),)}")
+            faults.append(
+                f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(words),)}"
+            )
     if faults:
         raise ValueError("; ".join(faults))
 
 
 def _packed(texts: Sequence[str]) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
+    return np.frombuffer(
+        json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8
+    )
 
 
 def _unpacked(array: NDArray[Any]) -> tuple[str, ...]:
@@ -396,7 +433,9 @@ class Labelling:
     @property
     def treatment(self) -> str:
         """The official treatment is that of the original, whatever the option says."""
-        return declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
+        return (
+            declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
+        )
 
     @property
     def splitter(self) -> str:
@@ -437,23 +476,38 @@ class Labelling:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        return ("nltk", "scikit-learn") if self._option(declared.TAGGERS[self.scheme]) else ()
+        return (
+            ("nltk", "scikit-learn")
+            if self._option(declared.TAGGERS[self.scheme])
+            else ()
+        )
 
-    def labelled(self, texts: Sequence[Text | None], *, is_gold: bool) -> "list[Labelled | None]":
+    def labelled(
+        self, texts: Sequence[Text | None], *, is_gold: bool
+    ) -> "list[Labelled | None]":
         marked_only = is_gold and self.treatment == declared.ORIGINAL
         tagged: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):
             if text is None:
                 continue
-            if self._option(declared.LABELS) == declared.SUPPLIED and self.scheme in text.labels:
+            if (
+                self._option(declared.LABELS) == declared.SUPPLIED
+                and self.scheme in text.labels
+            ):
                 tagged[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
             elif self.tagger is None:
                 tagged[place] = Labelled((), Source.NOBODY)
             else:
-                to_tag[place] = counted_sentences(text.text, self.splitter, marked_only=marked_only)
+                to_tag[place] = counted_sentences(
+                    text.text, self.splitter, marked_only=marked_only
+                )
         if self.tagger is not None:
-            tags = iter(self.tagger.tag([sentence for text in to_tag.values() for sentence in text]))
+            tags = iter(
+                self.tagger.tag(
+                    [sentence for text in to_tag.values() for sentence in text]
+                )
+            )
             for place, sentences in to_tag.items():
                 tagged[place] = Labelled([next(tags) for _ in sentences], Source.TAGGED)
         return tagged
@@ -482,7 +536,9 @@ class Labelled:
 
 
 def count_matrix(
-    labels: Sequence[str], datasets: Sequence[str], sides: Sequence[tuple[Labelled | None, Labelled | None]]
+    labels: Sequence[str],
+    datasets: Sequence[str],
+    sides: Sequence[tuple[Labelled | None, Labelled | None]],
 ) -> Floats:
     """The (n, D·2·(L+1) + 6) matrix of n instances, each with its data set and what run and gold have there.
     None is a text that is not there, which is nobody's omission.
@@ -498,8 +554,12 @@ def count_matrix(
                 continue
             tail[row, side, text.source] = 1
             for label in text.labels:
-                counts[row, names.index(dataset), side, column.get(label, width - 1)] += 1
-    return np.hstack([counts.reshape(len(datasets), -1), tail.reshape(len(datasets), -1)])
+                counts[
+                    row, names.index(dataset), side, column.get(label, width - 1)
+                ] += 1
+    return np.hstack(
+        [counts.reshape(len(datasets), -1), tail.reshape(len(datasets), -1)]
+    )
 
 
 def label_counts(sums: Floats, labels: int) -> Floats:
@@ -510,7 +570,11 @@ def label_counts(sums: Floats, labels: int) -> Floats:
 def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
     """How many texts of each side were labelled by whom, from an (n, k) matrix."""
     tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
-    return {(side, source): int(tail[place, source]) for place, side in enumerate(SIDES) for source in Source}
+    return {
+        (side, source): int(tail[place, source])
+        for place, side in enumerate(SIDES)
+        for source in Source
+    }
 
 
 #: What the texts that each source labelled are called in the notes.
@@ -557,21 +621,37 @@ class Divergence(Metric):
         if not folder:
             return ()
         kind = f"{self.scheme} tagger"
-        return (looked_for(kind, folder, lambda: (folder, self.labelling.parameters["tagger"])),)
+        return (
+            looked_for(
+                kind, folder, lambda: (folder, self.labelling.parameters["tagger"])
+            ),
+        )
 
-    def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]
+    ) -> Floats:
         """(n, D·2·(L+1) + 6), see `count_matrix`; answers without gold are left out."""
-        paired = [answer if gold_answer else None for gold_answer, answer in zip(gold, answers, strict=True)]
+        paired = [
+            answer if gold_answer else None
+            for gold_answer, answer in zip(gold, answers, strict=True)
+        ]
         labelled = self.labelling.labelled
-        sides = zip(labelled(paired, is_gold=False), labelled(gold, is_gold=True), strict=True)
+        sides = zip(
+            labelled(paired, is_gold=False), labelled(gold, is_gold=True), strict=True
+        )
         first = next((gold_answer.dataset for gold_answer in gold if gold_answer), "")
-        datasets = [gold_answer.dataset if gold_answer else first for gold_answer in gold]
+        datasets = [
+            gold_answer.dataset if gold_answer else first for gold_answer in gold
+        ]
         return count_matrix(self.labelling.labels, datasets, list(sides))
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
         """How many texts of either side brought their labels along, were tagged, or have no labels."""
         counts = text_counts(stats).items()
-        return {_NOTES[by].format(side=side, scheme=self.scheme): count for (side, by), count in counts}
+        return {
+            _NOTES[by].format(side=side, scheme=self.scheme): count
+            for (side, by), count in counts
+        }
 
     def counts(self, sums: Floats) -> Floats:
         """(…, D, 2, L+1) counts of labels by data set and side."""
@@ -595,7 +675,9 @@ class SmoothedDivergence(Divergence):
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
-        smoothed = shares(np.where(counts.sum(axis=-1, keepdims=True) > 0, counts + 0.5, 0.0))
+        smoothed = shares(
+            np.where(counts.sum(axis=-1, keepdims=True) > 0, counts + 0.5, 0.0)
+        )
         return divergence(smoothed[..., RUN, :], smoothed[..., GOLD, :])
 
 
@@ -608,7 +690,11 @@ class SuppliedDivergence(Divergence):
     fixed = {"form": "supplied"}
 
     def __init__(self, name: str, rules: str, *, scheme: str, options: Options) -> None:
-        options = {**options, declared.LABELS.name: declared.SUPPLIED, declared.TAGGERS[scheme].name: ""}
+        options = {
+            **options,
+            declared.LABELS.name: declared.SUPPLIED,
+            declared.TAGGERS[scheme].name: "",
+        }
         super().__init__(name, rules, scheme=scheme, options=options)
         self.statistic = f"supplied_{scheme}"
 
@@ -631,7 +717,9 @@ class PublishedDivergence(Divergence):
         counts = self.counts(sums)
         values = published_divergence(counts[..., RUN, :], counts[..., GOLD, :])
         is_known = ~np.isnan(values)
-        return quotient(np.where(is_known, values, 0.0).sum(axis=-1), is_known.sum(axis=-1))
+        return quotient(
+            np.where(is_known, values, 0.0).sum(axis=-1), is_known.sum(axis=-1)
+        )
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         gold = self.counts(sums)[..., GOLD, :].sum(axis=-2)
@@ -645,7 +733,9 @@ def shares(counts: Floats) -> Floats:
 
 def divergence(p: Floats, q: Floats) -> Floats:
     """KL(P || Q) in nats over the last axis of (…, L) shares; NaN where either is undefined."""
-    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    p, q = np.broadcast_arrays(
+        np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(p == 0, 0.0, p * np.log(p / q)).sum(axis=-1))
 

@@ -12,13 +12,39 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.answers import ALCE
-from scoring.metrics.base import Floats, Metric, Parameters, Requirement, harmonic_mean, quotient
-from scoring.metrics.entailment import Case, Judge, Verdict, Watched, deciders, judge_of, judged, passage_text
+from scoring.metrics.base import (
+    Floats,
+    Metric,
+    Parameters,
+    Requirement,
+    harmonic_mean,
+    quotient,
+)
+from scoring.metrics.entailment import (
+    Case,
+    Judge,
+    Verdict,
+    Watched,
+    deciders,
+    judge_of,
+    judged,
+    passage_text,
+)
 from tasks.types.base import OFFICIAL, Options
 from tasks.types.citation_text.instances import Instance, Prediction
-from tasks.types.positional_citations.options import LABELS, MODEL, chosen_splitter, entailment_source
+from tasks.types.positional_citations.options import (
+    LABELS,
+    MODEL,
+    chosen_splitter,
+    entailment_source,
+)
 from tasks.types.positional_citations.questions import Part, Question, Response
-from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name, without_marks
+from tasks.types.positional_citations.sentences import (
+    SPLITTERS,
+    first_line,
+    splitter_name,
+    without_marks,
+)
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 #: The columns of the matrix. Recall and precision by claim have one weight.
@@ -45,7 +71,13 @@ class CitationMetric(Metric):
     scale = 100
 
     def __init__(
-        self, name: str, rules: str, *, part: str, options: Options, per_claim: bool = False
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        options: Options,
+        per_claim: bool = False,
     ) -> None:
         super().__init__(name, rules)
         self.options, self.part, self.per_claim = options, part, per_claim
@@ -58,9 +90,20 @@ class CitationMetric(Metric):
 
     @property
     def parameters(self) -> Parameters:
-        per = {} if self.part == RECALL else {"precision": "per-claim" if self.per_claim else "per-mark"}
-        splitter = splitter_name(chosen_splitter(self.options, is_official=self.is_official))
-        return {"entailment": self.judge.name, "splitter": splitter, **per, **self.fixed}
+        per = (
+            {}
+            if self.part == RECALL
+            else {"precision": "per-claim" if self.per_claim else "per-mark"}
+        )
+        splitter = splitter_name(
+            chosen_splitter(self.options, is_official=self.is_official)
+        )
+        return {
+            "entailment": self.judge.name,
+            "splitter": splitter,
+            **per,
+            **self.fixed,
+        }
 
     @property
     def needs_model(self) -> bool:
@@ -80,13 +123,24 @@ class CitationMetric(Metric):
             return None
         watched = Watched(self.judge)
         judged(self.cases(gold, answers), watched)
-        return {pair.key: answer for pair, answer in watched.answers.items() if answer is not None}
+        return {
+            pair.key: answer
+            for pair, answer in watched.answers.items()
+            if answer is not None
+        }
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        return {f"pending_pairs_{self.statistic}": int(stats[:, PLACES["pending_pairs"]].sum())}
+        return {
+            f"pending_pairs_{self.statistic}": int(
+                stats[:, PLACES["pending_pairs"]].sum()
+            )
+        }
 
     def denominators(self, rows: Floats) -> Floats:
-        recall, precision = rows[:, PLACES["recall_weight"]], rows[:, PLACES["precision_weight"]]
+        recall, precision = (
+            rows[:, PLACES["recall_weight"]],
+            rows[:, PLACES["precision_weight"]],
+        )
         if self.part == RECALL or self.per_claim:
             return recall
         return precision if self.part == PRECISION else recall + precision
@@ -102,12 +156,16 @@ class CitationMetric(Metric):
         else:
             precision = quotient(column["precision"], column["precision_weight"])
         precision = np.where(column["pending_pairs"] > 0, np.nan, precision)
-        return self.scale * (precision if self.part == PRECISION else harmonic_mean(precision, recall))
+        return self.scale * (
+            precision if self.part == PRECISION else harmonic_mean(precision, recall)
+        )
 
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
     """What is asked of the judge. In released programs mark 0 is the passage before the first: the last."""
-    return Case(hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks))
+    return Case(
+        hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks)
+    )
 
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
@@ -130,7 +188,9 @@ def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
     return np.array(ordered, float).reshape(-1, len(COLUMNS))
 
 
-def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, Any]:
+def described(
+    text: str, marks: Sequence[int], verdict: Verdict | None
+) -> dict[str, Any]:
     """A claim as a page can show it; one without marks, or with one of no passage, has no verdict."""
     return {
         "text": text,
@@ -159,7 +219,11 @@ class ShareEntailed(CitationMetric):
         """Of how many sentences a row's share is, so many of them asked; None where it does not count."""
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
-        return [case for pair in zip(gold, answers, strict=True) for case in self.asked(*pair)]
+        return [
+            case
+            for pair in zip(gold, answers, strict=True)
+            for case in self.asked(*pair)
+        ]
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
@@ -167,9 +231,14 @@ class ShareEntailed(CitationMetric):
         for pair in zip(gold, answers, strict=True):
             labels = [next(verdicts).entailed for _ in self.asked(*pair)]
             size, pending = self.size(pair[0], len(labels)), labels.count(None)
-            counted = {"recall": labels.count(True) / max(size or 0, 1), "recall_weight": 1.0}
+            counted = {
+                "recall": labels.count(True) / max(size or 0, 1),
+                "recall_weight": 1.0,
+            }
             rows.append(
-                {} if size is None else {**counted, "pending_claims": pending, "pending_pairs": pending}
+                {}
+                if size is None
+                else {**counted, "pending_claims": pending, "pending_pairs": pending}
             )
         return matrix(rows)
 
@@ -184,7 +253,9 @@ class ClaimRecall(ShareEntailed):
     citation = ALCE
 
     def asked(self, gold: Question | None, answer: Part | None) -> list[Case]:
-        if not isinstance(answer, Response) or not (premise := first_line(answer.plain).strip()):
+        if not isinstance(answer, Response) or not (
+            premise := first_line(answer.plain).strip()
+        ):
             return []
         return [Case(claim, (premise,)) for claim in answer.question.claims]
 
@@ -209,8 +280,13 @@ class Consistency(ShareEntailed):
         if gold is None or answer is None:
             return []
         premise = "\n".join(abstract.strip() for abstract in gold.cited)
-        sentences = (without_marks(sentence).strip() for sentence in SPLITTERS[SPLITTER](answer.text))
-        return [Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))]
+        sentences = (
+            without_marks(sentence).strip()
+            for sentence in SPLITTERS[SPLITTER](answer.text)
+        )
+        return [
+            Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))
+        ]
 
     def size(self, gold: Instance | None, sentences: int) -> int | None:
         return None if gold is None else sentences

@@ -61,7 +61,10 @@ class Case:
     @cached_property
     def first_places(self) -> Mapping[str, int]:
         """Each distinct passage with the place of its first mark; all marks of a passage are judged alike."""
-        return {passage: self.passages.index(passage) for passage in dict.fromkeys(self.passages)}
+        return {
+            passage: self.passages.index(passage)
+            for passage in dict.fromkeys(self.passages)
+        }
 
     def alone(self, passage: str) -> Pair:
         return Pair(passage, self.hypothesis)
@@ -69,7 +72,10 @@ class Case:
     def others(self, passage: str) -> Pair:
         """The passages of all marks but the first of this passage."""
         first = self.first_places[passage]
-        return Pair("\n".join((*self.passages[:first], *self.passages[first + 1 :])), self.hypothesis)
+        return Pair(
+            "\n".join((*self.passages[:first], *self.passages[first + 1 :])),
+            self.hypothesis,
+        )
 
 
 class Judge(Protocol):
@@ -99,8 +105,13 @@ class WordOverlap:
 
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
         texts = ((pair.premise, pair.hypothesis) for pair in pairs)
-        words = [[set(self._WORD.findall(text.lower())) for text in both] for both in texts]
-        return [bool(claim) and len(claim & there) / len(claim) >= 0.6 for there, claim in words]
+        words = [
+            [set(self._WORD.findall(text.lower())) for text in both] for both in texts
+        ]
+        return [
+            bool(claim) and len(claim & there) / len(claim) >= 0.6
+            for there, claim in words
+        ]
 
 
 class Watched:
@@ -150,10 +161,18 @@ def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
         answers.update(zip(new, judge.decide(new), strict=True))
 
     ask(case.joint for case in cases)
-    supported = [case for case in cases if case.has_several and answers[case.joint] is not False]
-    by_passage = [(case, passage) for case in supported for passage in case.first_places]
+    supported = [
+        case for case in cases if case.has_several and answers[case.joint] is not False
+    ]
+    by_passage = [
+        (case, passage) for case in supported for passage in case.first_places
+    ]
     ask(case.alone(passage) for case, passage in by_passage)
-    ask(case.others(passage) for case, passage in by_passage if answers[case.alone(passage)] is not True)
+    ask(
+        case.others(passage)
+        for case, passage in by_passage
+        if answers[case.alone(passage)] is not True
+    )
     return [_verdict(case, answers) for case in cases]
 
 
@@ -185,7 +204,9 @@ class _View:
     ``asked`` are the pairs that it may rest on, ``waiting`` the one without which nothing can be said.
     """
 
-    def __init__(self, case: Case, passage: str, answers: Mapping[Pair, bool | None]) -> None:
+    def __init__(
+        self, case: Case, passage: str, answers: Mapping[Pair, bool | None]
+    ) -> None:
         alone = case.alone(passage)
         self.earned = self.alone = answers[alone]
         self.others: bool | None = None
@@ -208,7 +229,10 @@ Key = tuple[str, str]
 KEPT = "kept"
 #: Of the digest of a run's labels, as signatures have it.
 DIGEST_LENGTH = 12
-_DIGESTS = {"premise_sha256": re.compile("[0-9a-f]{64}"), "premise_sha1": re.compile("[0-9a-f]{40}")}
+_DIGESTS = {
+    "premise_sha256": re.compile("[0-9a-f]{64}"),
+    "premise_sha1": re.compile("[0-9a-f]{40}"),
+}
 
 
 class EntailmentLabels:
@@ -231,7 +255,9 @@ class EntailmentLabels:
         labels = [self._entailed.get(pair.key) for pair in pairs]
         if self._has_sha1:
             for place in (place for place, label in enumerate(labels) if label is None):
-                older = hashlib.sha1(pairs[place].premise.encode(), usedforsecurity=False).hexdigest()
+                older = hashlib.sha1(
+                    pairs[place].premise.encode(), usedforsecurity=False
+                ).hexdigest()
                 labels[place] = self._entailed.get((older, pairs[place].key[1]))
         return labels
 
@@ -245,7 +271,8 @@ def stored_labels(path: Path) -> EntailmentLabels:
 def labels_digest(labels: Mapping[Key, bool]) -> str:
     """A short digest of these labels alone, whatever else their file holds; “none” where there are none."""
     lines = [
-        f"{premise} {hypothesis} {entailed:d}\n" for (premise, hypothesis), entailed in sorted(labels.items())
+        f"{premise} {hypothesis} {entailed:d}\n"
+        for (premise, hypothesis), entailed in sorted(labels.items())
     ]
     return sha256("".join(lines))[:DIGEST_LENGTH] if lines else "none"
 
@@ -294,15 +321,24 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
                 continue
             faults = [*_faults(record)]
             if not faults:
-                models.setdefault(str(record.get("model") or default), (file.shown, line))
+                models.setdefault(
+                    str(record.get("model") or default), (file.shown, line)
+                )
                 premise = next((record[key] for key in _DIGESTS if key in record), None)
                 hypothesis, value = _hypothesis(record), bool(_value(record))
                 key = (
                     premise or sha256(record["premise"]),
-                    record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
+                    record["hypothesis_sha256"]
+                    if hypothesis is None
+                    else sha256(hypothesis),
                 )
                 if labels.entailed.setdefault(key, value) != value:
-                    faults.append(("an earlier line decides this pair otherwise", "one label for each pair"))
+                    faults.append(
+                        (
+                            "an earlier line decides this pair otherwise",
+                            "one label for each pair",
+                        )
+                    )
                 labels.places.setdefault(key, (file.shown, line))
             problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
         if default and not models:
@@ -310,7 +346,11 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
     if len(models) > 1:
         (first, _), (second, (name, line)), *_ = models.items()
         message = f"labels of “{second}”, before of “{first}”"
-        problems.append(Problem(file=name, line=line, message=message, expected="a file for each model"))
+        problems.append(
+            Problem(
+                file=name, line=line, message=message, expected="a file for each model"
+            )
+        )
     refuse(problems)
     return LabelFile(next(iter(models), ""), labels.entailed, labels.places, is_kept)
 
@@ -318,7 +358,11 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
 @lru_cache(maxsize=4)
 def _read(path: Path, digest: str) -> EntailmentLabels:
     labels = read_entailment_labels(path)
-    name = labels.model if labels.is_kept else f"{labels.model}+labels-{digest}".lstrip("+")
+    name = (
+        labels.model
+        if labels.is_kept
+        else f"{labels.model}+labels-{digest}".lstrip("+")
+    )
     return EntailmentLabels(labels.entailed, labels.model, name)
 
 
@@ -333,12 +377,21 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         digest = record.get("hypothesis_sha256")
         if digest is None:
             yield "the hypothesis is missing", EXAMPLE
-        elif not isinstance(digest, str) or not _DIGESTS["premise_sha256"].fullmatch(digest):
-            yield "“hypothesis_sha256” is no such digest", "lower-case hexadecimal digits"
+        elif not isinstance(digest, str) or not _DIGESTS["premise_sha256"].fullmatch(
+            digest
+        ):
+            yield (
+                "“hypothesis_sha256” is no such digest",
+                "lower-case hexadecimal digits",
+            )
     value = _value(record)
     if value not in (0, 1):
         label = (
-            "missing" if value is None else json_kind(value) if not isinstance(value, int | float) else value
+            "missing"
+            if value is None
+            else json_kind(value)
+            if not isinstance(value, int | float)
+            else value
         )
         yield f"the label is {label}", "“entailed”: 1 or 0"
     if record.get("model") is not None and not isinstance(record["model"], str):
@@ -361,7 +414,11 @@ def stored_model(options: Mapping[str, str]) -> str | None:
 
 def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
     """The options with a file in place of the store, as the offline scorer takes them."""
-    labels = {declared.ENTAILMENT.name: f"{declared.LABELS}:{path}"} if stored_model(options) else {}
+    labels = (
+        {declared.ENTAILMENT.name: f"{declared.LABELS}:{path}"}
+        if stored_model(options)
+        else {}
+    )
     return {**options, **labels}
 
 
@@ -397,8 +454,16 @@ def deciders(options: Options) -> tuple[Requirement, ...]:
         return str(folder), model_name(name, folder)
 
     if source == declared.LABELS:
-        return (looked_for("entailment labels", name, lambda: (name, judge_of(options).name)),)
-    return (looked_for("entailment model", name, model),) if source == declared.MODEL else ()
+        return (
+            looked_for(
+                "entailment labels", name, lambda: (name, judge_of(options).name)
+            ),
+        )
+    return (
+        (looked_for("entailment model", name, model),)
+        if source == declared.MODEL
+        else ()
+    )
 
 
 class ModelJudge:
@@ -421,11 +486,19 @@ class ModelJudge:
         """Batch by batch the answers that are not known yet. Batches are of like lengths and always the same
         for the same pairs, since padding changes the last digits of what a model computes.
         """
-        new = sorted({*pairs} - self._known.keys(), key=lambda pair: (len(question(pair)), question(pair)))
+        new = sorted(
+            {*pairs} - self._known.keys(),
+            key=lambda pair: (len(question(pair)), question(pair)),
+        )
         for start in range(0, len(new), self._batch):
             batch = new[start : start + self._batch]
-            answers = _answers(self.folder, self._device, [question(pair) for pair in batch])
-            yield [(pair, answer == ENTAILED) for pair, answer in zip(batch, answers, strict=True)]
+            answers = _answers(
+                self.folder, self._device, [question(pair) for pair in batch]
+            )
+            yield [
+                (pair, answer == ENTAILED)
+                for pair, answer in zip(batch, answers, strict=True)
+            ]
 
 
 def question(pair: Pair) -> str:
@@ -445,10 +518,16 @@ def model_folder(model: str) -> Path:
     folder = Path(model)
     if folder.is_dir():
         return folder
-    with needed(f"transformers is not installed, which {model} needs: `make models` installs it"):
+    with needed(
+        f"transformers is not installed, which {model} needs: `make models` installs it"
+    ):
         from huggingface_hub import snapshot_download
     words = f"the model {model} is not on this machine: put it there, or decide on another machine: "
-    with needed(f"{words}`python -m scoring pairs`, `python -m scoring decide`", OSError, ValueError):
+    with needed(
+        f"{words}`python -m scoring pairs`, `python -m scoring decide`",
+        OSError,
+        ValueError,
+    ):
         return Path(snapshot_download(model, local_files_only=True))
 
 
@@ -456,7 +535,11 @@ def model_name(model: str, folder: Path) -> str:
     """What signatures call the model: its name and its revision, or the digest of its files. A downloaded
     model lies in a folder named for its revision. A folder somewhere else is named by its last part.
     """
-    revision = folder.name[:LENGTH] if folder.parent.name == "snapshots" else folder_digest(folder)
+    revision = (
+        folder.name[:LENGTH]
+        if folder.parent.name == "snapshots"
+        else folder_digest(folder)
+    )
     return f"{folder.name if folder == Path(model) else model}@{revision}"
 
 
@@ -465,7 +548,9 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
     import torch
 
     tokenizer, model = _loaded(folder, device)
-    inputs = tokenizer(list(questions), return_tensors="pt", padding=True).to(model.device)
+    inputs = tokenizer(list(questions), return_tensors="pt", padding=True).to(
+        model.device
+    )
     with torch.inference_mode():
         outputs = model.generate(
             input_ids=inputs["input_ids"],
@@ -480,7 +565,9 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
-    with needed("transformers and torch are not installed: `make models` installs them"):
+    with needed(
+        "transformers and torch are not installed: `make models` installs them"
+    ):
         import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
     chosen = chosen_device(device)

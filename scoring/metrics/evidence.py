@@ -14,7 +14,12 @@ FEVER = "Thorne et al. 2018, FEVER: a Large-scale Dataset for Fact Extraction an
 #: So many of the sentences given of a document can show that its evidence was found.
 MAX_SENTENCES = 3
 #: By measure of SciFact the place of its three columns.
-MEASURES = ("abstract_label_only", "abstract_rationalized", "sentence_selection", "sentence_label")
+MEASURES = (
+    "abstract_label_only",
+    "abstract_rationalized",
+    "sentence_selection",
+    "sentence_label",
+)
 
 
 class SciFact(Metric):
@@ -36,7 +41,10 @@ class SciFact(Metric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 12): of each measure right, given and wanted."""
         pairs = zip(gold, answers, strict=True)
-        rows = [[0.0] * 12 if own is None else _counted(own, answer or {}) for own, answer in pairs]
+        rows = [
+            [0.0] * 12 if own is None else _counted(own, answer or {})
+            for own, answer in pairs
+        ]
         return np.array(rows, dtype=np.float64).reshape(-1, 12)
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -50,14 +58,27 @@ def _counted(gold: Any, answer: Any) -> list[float]:
         wanted_label, sets = gold.get(document, ("", ()))
         is_right = label == wanted_label
         labels += is_right
-        rationalized += is_right and any(own <= set(sentences[:MAX_SENTENCES]) for own in sets)
+        rationalized += is_right and any(
+            own <= set(sentences[:MAX_SENTENCES]) for own in sets
+        )
         found = sum(len(own) for own in sets if own <= set(sentences))
         selected += found
         labelled += found if is_right else 0
     given = sum(len(sentences) for _, sentences in answer.values())
     wanted = sum(len(own) for _, sets in gold.values() for own in sets)
     documents = [float(len(answer)), float(len(gold))]
-    return [labels, *documents, rationalized, *documents, selected, given, wanted, labelled, given, wanted]
+    return [
+        labels,
+        *documents,
+        rationalized,
+        *documents,
+        selected,
+        given,
+        wanted,
+        labelled,
+        given,
+        wanted,
+    ]
 
 
 class Fever(MeanMetric):
@@ -86,7 +107,10 @@ class Fever(MeanMetric):
             given = [] if answer is None else list(answer.sentences)[: self.most]
             is_right = answer is not None and answer.label == own.label
             has_whole = any(wanted <= set(given) for wanted in own.sentences)
-            rows[row, :2] = is_right, is_right and (own.label == self.abstain or has_whole)
+            rows[row, :2] = (
+                is_right,
+                is_right and (own.label == self.abstain or has_whole),
+            )
             if own.label != self.abstain:
                 known = frozenset().union(*own.sentences)
                 hits = sum(sentence in known for sentence in given)
@@ -96,5 +120,7 @@ class Fever(MeanMetric):
     def aggregate(self, sums: Floats) -> Floats:
         if self.column in ("label", "score"):
             return super().aggregate(sums)
-        precision, recall = (quotient(sums[..., place], sums[..., 4]) for place in (2, 3))
+        precision, recall = (
+            quotient(sums[..., place], sums[..., 4]) for place in (2, 3)
+        )
         return part_of_means(self.column, precision, recall)

@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, Text, looked_for, texts_of
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Parameters,
+    Requirement,
+    Text,
+    looked_for,
+    texts_of,
+)
 from tasks.types.columns import present
 from tasks.types.problems import Unavailable, needed
 
@@ -27,7 +35,12 @@ Vectors = NDArray[np.float32]
 #: So many tokens, padding included, go through the model at once, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
 #: The layer that correlates best with human judgement where the package names one; elsewhere the last.
-BEST_LAYERS = {"distilbert-base-uncased": 5, "bert-base-uncased": 9, "roberta-base": 10, "roberta-large": 17}
+BEST_LAYERS = {
+    "distilbert-base-uncased": 5,
+    "bert-base-uncased": 9,
+    "roberta-base": 10,
+    "roberta-large": 17,
+}
 #: A tokeniser that does not know how many tokens its model can take gives an astronomic number.
 UNTOLD = 10**6
 #: What decides a vector; a model's other files do not.
@@ -94,7 +107,9 @@ def found_folder(label: str, model: str) -> Path:
 def weights_digest(folder: Path) -> str:
     """SHA-256 over a model's weights and settings: the same model has the same digest wherever it lies."""
     digest = hashlib.sha256()
-    names = sorted({path for pattern in (*WEIGHTS, *SETTINGS) for path in folder.glob(pattern)})
+    names = sorted(
+        {path for pattern in (*WEIGHTS, *SETTINGS) for path in folder.glob(pattern)}
+    )
     if not any(path.match(pattern) for path in names for pattern in WEIGHTS):
         raise Unavailable(f"{folder} holds no weights ({', '.join(WEIGHTS)})")
     for path in names:
@@ -130,8 +145,15 @@ class NamedModel:
 
 def layer_of(model: str, chosen: str) -> int:
     """The number of the layer whose vectors count. Raises Unavailable where the model does not have it."""
-    config = json.loads((found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8"))
-    layers = int(config.get("num_hidden_layers") or config.get("n_layers") or config.get("num_layers") or 0)
+    config = json.loads(
+        (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
+    )
+    layers = int(
+        config.get("num_hidden_layers")
+        or config.get("n_layers")
+        or config.get("num_layers")
+        or 0
+    )
     layer = int(chosen) if chosen else BEST_LAYERS.get(model, layers)
     if not 0 <= layer <= layers:
         raise Unavailable(f"BERTScore: {model} has {layers} layers, not {layer}")
@@ -150,17 +172,25 @@ class Encoder:
         # Standard error belongs to progress and problems, one JSON object a line.
         quiet: Any = logging.disable_progress_bar
         quiet()
-        with needed(f"BERTScore: the model {model} cannot be loaded: {{}}", OSError, ValueError):
+        with needed(
+            f"BERTScore: the model {model} cannot be loaded: {{}}", OSError, ValueError
+        ):
             config = AutoConfig.from_pretrained(folder)
             tokenizers: Any = AutoTokenizer
             self.tokenizer: Any = tokenizers.from_pretrained(folder)
             loaded: Any = AutoModel.from_pretrained(folder).eval()
         self.device = chosen_device()
-        self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
+        self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(
+            self.device
+        )
         self.layer = layer
         # Where the model keeps one module for each layer, those above the one that counts are dropped.
-        lists = (module for module in self.model.modules() if isinstance(module, ModuleList))
-        layers = [modules for modules in lists if len(modules) == config.num_hidden_layers]
+        lists = (
+            module for module in self.model.modules() if isinstance(module, ModuleList)
+        )
+        layers = [
+            modules for modules in lists if len(modules) == config.num_hidden_layers
+        ]
         self._is_cut = bool(layers)
         if layers:
             del layers[0][layer:]
@@ -174,7 +204,9 @@ class Encoder:
         if not texts:
             return []
         prepared = [self._start + text.strip() for text in texts]
-        numbers = self.tokenizer(prepared, truncation=True, max_length=self._longest)["input_ids"]
+        numbers = self.tokenizer(prepared, truncation=True, max_length=self._longest)[
+            "input_ids"
+        ]
         return list(map(list, numbers))
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
@@ -183,23 +215,33 @@ class Encoder:
 
         ids = dict(enumerate(self.ids(texts)))
         embedded: dict[int, Embedded] = {}
-        for batch, tokens, mask in padded(ids, GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS):
+        for batch, tokens, mask in padded(
+            ids, GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
+        ):
             with torch.inference_mode():
                 computed = self.model(
                     input_ids=tokens.to(self.device),
                     attention_mask=mask.to(self.device),
                     output_hidden_states=not self._is_cut,
                 )
-                layer = computed.last_hidden_state if self._is_cut else computed.hidden_states[self.layer]
+                layer = (
+                    computed.last_hidden_state
+                    if self._is_cut
+                    else computed.hidden_states[self.layer]
+                )
                 vectors = layer.float()
                 vectors /= vectors.norm(dim=-1, keepdim=True)
                 vectors = vectors.cpu()
             for row, place in enumerate(batch):
-                embedded[place] = Embedded(np.array(ids[place]), vectors[row, : len(ids[place])].numpy())
+                embedded[place] = Embedded(
+                    np.array(ids[place]), vectors[row, : len(ids[place])].numpy()
+                )
         return [embedded[place] for place in range(len(ids))]
 
 
-def padded(ids: Mapping[int, Sequence[int]], at_once: int) -> Iterator[tuple[list[int], Any, Any]]:
+def padded(
+    ids: Mapping[int, Sequence[int]], at_once: int
+) -> Iterator[tuple[list[int], Any, Any]]:
     """The places of texts of like length, the longest first, so many tokens together, and a mask of these."""
     import torch
 
@@ -235,7 +277,9 @@ def chosen_device(device: str = AUTO) -> str:
     if device == AUTO:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise Unavailable(f"the device {device} was asked for, and torch finds no GPU on this machine")
+        raise Unavailable(
+            f"the device {device} was asked for, and torch finds no GPU on this machine"
+        )
     return device
 
 
@@ -277,13 +321,17 @@ class Learned(MeanMetric):
     def requirements(self) -> Sequence[Requirement]:
         return (self.model.requirement("learned metric"),)
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+    ) -> Floats:
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.zeros(len(counts)), counts])
         scored_places = np.flatnonzero(counts)
         references, texts = texts_of(gold), texts_of(answers)
         if len(scored_places):
-            pairs = [(references[place], texts[place]) for place in scored_places.tolist()]
+            pairs = [
+                (references[place], texts[place]) for place in scored_places.tolist()
+            ]
             stats[scored_places, 0] = judged(self.model.folder, pairs)
         return stats
 
@@ -294,7 +342,9 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
 
     model, tokenizer, longest = _loaded(folder)
     scores = np.zeros(len(pairs))
-    order = sorted(range(len(pairs)), key=lambda place: (sum(map(len, pairs[place])), pairs[place]))
+    order = sorted(
+        range(len(pairs)), key=lambda place: (sum(map(len, pairs[place])), pairs[place])
+    )
     for start in range(0, len(order), AT_ONCE):
         places = order[start : start + AT_ONCE]
         encoded = tokenizer(
@@ -306,7 +356,9 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
             return_tensors="pt",
         )
         with torch.inference_mode():
-            scores[places] = model(**encoded.to(model.device)).logits[:, 0].double().cpu().numpy()
+            scores[places] = (
+                model(**encoded.to(model.device)).logits[:, 0].double().cpu().numpy()
+            )
     return scores
 
 
@@ -314,9 +366,13 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
 def _loaded(folder: Path) -> tuple[Any, Any, int]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True).eval()
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, local_files_only=True
+    ).eval()
     if model.config.num_labels != 1:
-        raise Unavailable(f"{OPTION}: {folder} gives {model.config.num_labels} numbers a pair and not one")
+        raise Unavailable(
+            f"{OPTION}: {folder} gives {model.config.num_labels} numbers a pair and not one"
+        )
     model.to(chosen_device())
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
     longest = getattr(model.config, "max_position_embeddings", MAX_TOKENS)

@@ -55,14 +55,27 @@ class Mauve(Metric):
     def requirements(self) -> Sequence[Requirement]:
         return (self.model.requirement("MAUVE model"),)
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+    ) -> Floats:
         """The cluster of the gold's text, that of the answer, and whether the row counts."""
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
-        sides = [features(self.model.folder, texts) for texts in (texts_of(gold), texts_of(answers))]
-        rows = [[row for row in np.flatnonzero(counts).tolist() if row in side] for side in sides]
-        vectors = [np.array([side[row] for row in kept]) for side, kept in zip(sides, rows, strict=True)]
-        for column, labels in enumerate(clusters(*vectors) if all(map(len, vectors)) else np.zeros(2)):
+        sides = [
+            features(self.model.folder, texts)
+            for texts in (texts_of(gold), texts_of(answers))
+        ]
+        rows = [
+            [row for row in np.flatnonzero(counts).tolist() if row in side]
+            for side in sides
+        ]
+        vectors = [
+            np.array([side[row] for row in kept])
+            for side, kept in zip(sides, rows, strict=True)
+        ]
+        for column, labels in enumerate(
+            clusters(*vectors) if all(map(len, vectors)) else np.zeros(2)
+        ):
             stats[rows[column], column] = labels
         return stats
 
@@ -74,7 +87,10 @@ class Mauve(Metric):
         counted = rows[rows[:, -1] > 0, :2].astype(np.intp) - EMPTY
         if len(counted) < 2:
             return math.nan
-        shares = [np.bincount(side, minlength=counted.max() + 1) / len(counted) for side in counted.T]
+        shares = [
+            np.bincount(side, minlength=counted.max() + 1) / len(counted)
+            for side in counted.T
+        ]
         return self.scale * area(*shares)
 
 
@@ -91,7 +107,11 @@ def area(first: Floats, second: Floats) -> float:
 
 def _divergences(shares: Floats, mixed: Floats) -> Floats:
     occurring = shares > 0
-    return np.asarray((shares[occurring] * np.log(shares[occurring] / mixed[:, occurring])).sum(axis=1))
+    return np.asarray(
+        (shares[occurring] * np.log(shares[occurring] / mixed[:, occurring])).sum(
+            axis=1
+        )
+    )
 
 
 #: What the package takes unless told otherwise.
@@ -119,8 +139,14 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     points: Vectors = (left[:, :dimensions] * sizes[:dimensions]).astype(np.float32)
     labels = np.arange(len(points))
     if len(points) > count:
-        starts = (_drawn(points, count, SEED + 3 + number * _STRIDE) for number in range(TRIES))
-        labels = min((_k_means(points, centres) for centres in starts), key=lambda distance: distance[1])[0]
+        starts = (
+            _drawn(points, count, SEED + 3 + number * _STRIDE)
+            for number in range(TRIES)
+        )
+        labels = min(
+            (_k_means(points, centres) for centres in starts),
+            key=lambda distance: distance[1],
+        )[0]
     return labels[len(second) :], labels[: len(second)]
 
 
@@ -141,7 +167,9 @@ def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
         order, occurring = np.argsort(labels, kind="stable"), np.flatnonzero(sizes)
         firsts = np.searchsorted(labels[order], occurring)
         centres = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
-        centres[occurring] = np.add.reduceat(points[order], firsts, axis=0) / sizes[occurring, None]
+        centres[occurring] = (
+            np.add.reduceat(points[order], firsts, axis=0) / sizes[occurring, None]
+        )
         is_whole = bool(sizes.all())
         if not is_whole:
             _split(centres, sizes, len(points))
@@ -194,7 +222,11 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     model, tokenizer, longest = _loaded(folder)
     places = [place for place, text in enumerate(texts) if text.strip()]
     read_texts = [texts[place] for place in places]
-    read = tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"] if read_texts else []
+    read = (
+        tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"]
+        if read_texts
+        else []
+    )
     ids = {place: ids for place, ids in zip(places, read, strict=True) if ids}
     vectors: dict[int, Floats] = {}
     for batch, tokens, mask in padded(ids, BATCH_TOKENS):

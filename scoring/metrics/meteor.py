@@ -41,7 +41,12 @@ class NltkMeteor(TextMean):
     @property
     def parameters(self) -> Parameters:
         version = reader(self.folder).get_version() if self.folder else "not given"
-        return {**super().parameters, "tokenizer": "treebank", "stemmer": "porter", "wordnet": version}
+        return {
+            **super().parameters,
+            "tokenizer": "treebank",
+            "stemmer": "porter",
+            "wordnet": version,
+        }
 
     def requirements(self) -> Sequence[Requirement]:
         folder = self.folder
@@ -61,12 +66,19 @@ class NltkMeteor(TextMean):
 
         words = NLTKWordTokenizer().tokenize
         synonyms = Synonyms(reader(self.folder))
-        pairs = ((words(reference), words(text)) for reference, text in zip(gold, answers, strict=True))
+        pairs = (
+            (words(reference), words(text))
+            for reference, text in zip(gold, answers, strict=True)
+        )
         scores = [single_meteor_score(*pair, wordnet=synonyms) for pair in pairs]
         return np.array(scores, dtype=np.float64).reshape(-1, 1)
 
 
-NEEDED = tuple(f"{kind}.{part}" for kind in ("data", "index") for part in ("noun", "verb", "adj", "adv"))
+NEEDED = tuple(
+    f"{kind}.{part}"
+    for kind in ("data", "index")
+    for part in ("noun", "verb", "adj", "adv")
+)
 #: How many lexicographer files there are; Debian leaves the list of their names out, and nothing asks for it.
 LEXICOGRAPHER_FILES = 45
 
@@ -74,7 +86,11 @@ LEXICOGRAPHER_FILES = 45
 def missing_files(folder: Path) -> str:
     """What is not there, and empty where all of it is."""
     absent = [name for name in NEEDED if not (folder / name).is_file()]
-    return f"{folder} has no {absent[0]}, which the database of WordNet has" if absent else ""
+    return (
+        f"{folder} has no {absent[0]}, which the database of WordNet has"
+        if absent
+        else ""
+    )
 
 
 @lru_cache(maxsize=2)
@@ -92,7 +108,9 @@ def reader(folder: Path) -> Any:
             self.path = path
 
         def open(self, encoding: str | None = None) -> Any:
-            return SeekableUnicodeStreamReader(io.BytesIO(self.path.read_bytes()), encoding)
+            return SeekableUnicodeStreamReader(
+                io.BytesIO(self.path.read_bytes()), encoding
+            )
 
         def join(self, name: str) -> "Place":
             return Place(self.path / name)
@@ -103,9 +121,13 @@ def reader(folder: Path) -> Any:
     class Reader(WordNetCorpusReader):
         def open(self, name: str) -> Any:
             if name == "lexnames":
-                return io.StringIO("".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES)))
+                return io.StringIO(
+                    "".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES))
+                )
             # In memory: NLTK never closes its files.
-            return SeekableUnicodeStreamReader(io.BytesIO((folder / name).read_bytes()), "utf-8")
+            return SeekableUnicodeStreamReader(
+                io.BytesIO((folder / name).read_bytes()), "utf-8"
+            )
 
         def map_wn(self, version: str = "wordnet") -> None:
             """Of the one version that is there; other languages are not asked for."""

@@ -31,16 +31,25 @@ class Moments(Metric):
     is_valid_in_one_label = False
     counts_by_last_column = True
 
-    def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[float | None], answers: Sequence[float | None]
+    ) -> Floats:
         """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
         counts = present(gold) & present(answers)
-        x, y = (np.nan_to_num(np.array(side, dtype=np.float64)) * counts for side in (gold, answers))
-        return np.column_stack([x, y, x * x, y * y, x * y, np.abs(x - y), counts]).astype(np.float64)
+        x, y = (
+            np.nan_to_num(np.array(side, dtype=np.float64)) * counts
+            for side in (gold, answers)
+        )
+        return np.column_stack(
+            [x, y, x * x, y * y, x * y, np.abs(x - y), counts]
+        ).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:
         count = sums[..., 6]
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(count > 0, self.of_means(sums / count[..., None]), np.nan))
+            return np.asarray(
+                np.where(count > 0, self.of_means(sums / count[..., None]), np.nan)
+            )
 
     @abstractmethod
     def of_means(self, means: Floats) -> Floats:
@@ -80,7 +89,9 @@ class Concordance(Moments):
 class Determination(Moments):
     """R²: the share of the gold's variance that the answers explain; undefined where the gold has none."""
 
-    citation = "Wright 1921, Correlation and Causation, Journal of Agricultural Research 20"
+    citation = (
+        "Wright 1921, Correlation and Causation, Journal of Agricultural Research 20"
+    )
     ends = (-math.inf, 1.0)
 
     def of_means(self, means: Floats) -> Floats:
@@ -105,10 +116,14 @@ class AbsoluteError(Moments):
 class SquaredError(AbsoluteError):
     """The root of the mean squared error."""
 
-    citation = "Gauss 1823, Theoria combinationis observationum erroribus minimis obnoxiae"
+    citation = (
+        "Gauss 1823, Theoria combinationis observationum erroribus minimis obnoxiae"
+    )
 
     def of_means(self, means: Floats) -> Floats:
-        return np.sqrt(np.maximum(means[..., 2] - 2 * means[..., 4] + means[..., 3], 0.0))
+        return np.sqrt(
+            np.maximum(means[..., 2] - 2 * means[..., 4] + means[..., 3], 0.0)
+        )
 
 
 class LevelKappa(QuadraticKappa):
@@ -127,6 +142,8 @@ class LevelKappa(QuadraticKappa):
         assert self.labels is not None
         middles = (self.levels[1:] + self.levels[:-1]) / 2
         return [
-            None if value is None else str(self.labels[int(np.searchsorted(middles, value, side="right"))])
+            None
+            if value is None
+            else str(self.labels[int(np.searchsorted(middles, value, side="right"))])
             for value in side
         ]

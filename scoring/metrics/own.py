@@ -62,7 +62,9 @@ def twice(call: Call) -> Floats:
         raise
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == own_measures.MEASURES]
+        lines = [
+            frame.lineno for frame in frames if frame.filename == own_measures.MEASURES
+        ]
         line = lines[-1] if lines else getattr(error, "lineno", None)
         raise _stopped(call, type(error).__name__, line) from error
     if not np.array_equal(first, second, equal_nan=True):
@@ -82,7 +84,9 @@ def _once(call: Call) -> Floats:
 
 
 def _stopped(call: Call, kind: str, line: int | None) -> own_measures.MeasureFailed:
-    return own_measures.failed(f"“{call.called}” ended in {kind} when {call.method} was computed", line=line)
+    return own_measures.failed(
+        f"“{call.called}” ended in {kind} when {call.method} was computed", line=line
+    )
 
 
 def _differs(call: Call) -> own_measures.MeasureFailed:
@@ -105,14 +109,20 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
 def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
     """What a confined process found, none of which is believed. Raises MeasureFailed."""
     match told:
-        case {"shape": [*shape]} if all(isinstance(size, int) and size >= 0 for size in shape):
+        case {"shape": [*shape]} if all(
+            isinstance(size, int) and size >= 0 for size in shape
+        ):
             try:
-                return np.frombuffer(file(VALUES).read_bytes(), dtype=np.float64).reshape(shape)
+                return np.frombuffer(
+                    file(VALUES).read_bytes(), dtype=np.float64
+                ).reshape(shape)
             except (OSError, ValueError) as fault:
                 raise own_measures.failed(f"“{call.called}” left no numbers") from fault
         case {"failed": "", "line": None}:
             raise _differs(call)
-        case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(r"\w{1,60}", kind):
+        case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(
+            r"\w{1,60}", kind
+        ):
             raise _stopped(call, kind, line)
     raise own_measures.failed(f"“{call.called}” ended without an answer")
 
@@ -132,7 +142,12 @@ class OwnMeasure(Metric):
     ) -> None:
         super().__init__(name, rules)
         self.statistic = f"own:{own_measures.digest_of(text)[:12]}:{called}"
-        self._of: dict[str, Any] = {"text": text, "called": called, "name": name, "rules": rules}
+        self._of: dict[str, Any] = {
+            "text": text,
+            "called": called,
+            "name": name,
+            "rules": rules,
+        }
         self._of["given"] = given
         for fact, value in facts.items():
             setattr(self, fact, value)
@@ -143,26 +158,40 @@ class OwnMeasure(Metric):
             wanted = f"a row for each of {len(gold)} instances"
             raise self._wrong("instance_stats", f"{_told(stats.shape)} numbers", wanted)
         if not np.isfinite(stats).all():
-            raise self._wrong("instance_stats", "what is no finite number", "finite numbers")
+            raise self._wrong(
+                "instance_stats", "what is no finite number", "finite numbers"
+            )
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
         return self._values("aggregate", sums.shape[:-1], sums)
 
-    def _values(self, method: str, shape: tuple[int, ...], *arguments: Floats) -> Floats:
+    def _values(
+        self, method: str, shape: tuple[int, ...], *arguments: Floats
+    ) -> Floats:
         values = self._ask(method, *arguments)
         if values.shape != shape:
             raise self._wrong(method, f"{_told(values.shape)} values", _told(shape))
         if np.isinf(values).any():
-            raise self._wrong(method, "an infinite value", "a finite one, or NaN where it is undefined")
+            raise self._wrong(
+                method,
+                "an infinite value",
+                "a finite one, or NaN where it is undefined",
+            )
         return values
 
     def _ask(self, method: str, *arguments: Any) -> Floats:
-        numbers: Floats = own_measures.Chosen.compute(Call(**self._of, method=method, arguments=arguments))
+        numbers: Floats = own_measures.Chosen.compute(
+            Call(**self._of, method=method, arguments=arguments)
+        )
         return numbers
 
-    def _wrong(self, method: str, what: str, expected: str) -> own_measures.MeasureFailed:
-        return own_measures.failed(f"{method} of “{self._of['called']}” gives {what}", expected)
+    def _wrong(
+        self, method: str, what: str, expected: str
+    ) -> own_measures.MeasureFailed:
+        return own_measures.failed(
+            f"{method} of “{self._of['called']}” gives {what}", expected
+        )
 
 
 class OwnWeightedMeasure(OwnMeasure, WeightedMetric):

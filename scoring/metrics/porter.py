@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 #: Everything but a vowel counts as a consonant, digits included; `y` depends on the letter before it.
-_SHAPES = bytes(ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c") for code in range(256))
+_SHAPES = bytes(
+    ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
+    for code in range(256)
+)
 #: No step changes a word that ends so.
 _UNTOUCHED = frozenset("abfhjkopqvwxz0123456789")
 
@@ -36,7 +39,10 @@ Rules = Mapping[str, tuple[tuple[str, str], ...]]
 def _by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
     by_ending: dict[str, tuple[tuple[str, str], ...]] = {}
     for suffix, replacement in rules:
-        by_ending[suffix[-2:]] = (*by_ending.get(suffix[-2:], ()), (suffix, replacement))
+        by_ending[suffix[-2:]] = (
+            *by_ending.get(suffix[-2:], ()),
+            (suffix, replacement),
+        )
     return by_ending
 
 
@@ -97,7 +103,9 @@ _SUFFIXES = (
     "ize",
 )
 _STEP_4 = _by_ending((suffix, "") for suffix in _SUFFIXES)
-_STEP_4_OF_155 = _by_ending((suffix, "") for suffix in _SUFFIXES if suffix not in ("ment", "ent"))
+_STEP_4_OF_155 = _by_ending(
+    (suffix, "") for suffix in _SUFFIXES if suffix not in ("ment", "ent")
+)
 
 
 def rouge_score_stem(word: str) -> str:
@@ -132,7 +140,11 @@ def _shape(word: str) -> bytes:
     shape = word.encode().translate(_SHAPES)
     place = shape.find(b"y")
     while place >= 0:
-        shape = shape[:place] + (b"v" if shape[:place].endswith(b"c") else b"c") + shape[place + 1 :]
+        shape = (
+            shape[:place]
+            + (b"v" if shape[:place].endswith(b"c") else b"c")
+            + shape[place + 1 :]
+        )
         place = shape.find(b"y", place)
     return shape
 
@@ -144,7 +156,11 @@ def _measure(word: str) -> int:
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
     """The condition *o of the paper; ``takes_short`` lets two letters, vowel and consonant, count."""
     shape = _shape(word)
-    return word[-1] not in "wxy" if shape.endswith(b"cvc") else takes_short and shape == b"vc"
+    return (
+        word[-1] not in "wxy"
+        if shape.endswith(b"cvc")
+        else takes_short and shape == b"vc"
+    )
 
 
 def _step_1a(word: str) -> str:
@@ -171,7 +187,11 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
     shape = _shape(word)
     if len(word) > 1 and word[-1] == word[-2] and shape.endswith(b"c"):
         return word if word[-1] in "lsz" else word[:-1]
-    return word + "e" if shape.count(b"vc") == 1 and _ends_cvc(word, takes_short=takes_short) else word
+    return (
+        word + "e"
+        if shape.count(b"vc") == 1 and _ends_cvc(word, takes_short=takes_short)
+        else word
+    )
 
 
 def _measured(word: str, rules: Rules) -> str:
@@ -206,7 +226,12 @@ def _step_4_of_155(word: str) -> str:
         if word.endswith(suffix):
             word = _without(word, suffix)
             break
-    for ending, suffix in (("ment", "ment"), ("ent", "ent"), ("sion", "ion"), ("tion", "ion")):
+    for ending, suffix in (
+        ("ment", "ment"),
+        ("ent", "ent"),
+        ("sion", "ion"),
+        ("tion", "ion"),
+    ):
         if word.endswith(ending) and (stem := _without(word, suffix)) != word:
             return stem
     return word
@@ -222,7 +247,9 @@ def _step_5(word: str, *, takes_short: bool = False) -> str:
     if word.endswith("e"):
         stem = word[:-1]
         measure = _measure(stem)
-        if measure > 1 or (measure == 1 and not _ends_cvc(stem, takes_short=takes_short)):
+        if measure > 1 or (
+            measure == 1 and not _ends_cvc(stem, takes_short=takes_short)
+        ):
             word = stem
     if word.endswith("ll") and _measure(word[:-1]) > 1:
         word = word[:-1]

@@ -12,11 +12,21 @@ import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.citation_resolution.collection import Resolutions
-from tasks.types.ranking.lists import NO_ROW, STEP, GradedLists, Lists, Numbers, blocks, ranks_of
+from tasks.types.ranking.lists import (
+    NO_ROW,
+    STEP,
+    GradedLists,
+    Lists,
+    Numbers,
+    blocks,
+    ranks_of,
+)
 from tasks.types.ranking.runs import DeclaredLists
 
 GAIN = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
-INCOMPLETE = "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
+INCOMPLETE = (
+    "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
+)
 PRECISION = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
 #: By the name of a metric its column and where it comes from.
 MEASURES = {
@@ -29,7 +39,10 @@ MEASURES = {
         "Kantor and Voorhees 2000, The TREC-5 Confusion Track, Information Retrieval 2",
     ),
     "ndcg": ("ndcg", GAIN),
-    "success": ("success", "Craswell and Hawking 2004, Overview of the TREC 2004 Web track"),
+    "success": (
+        "success",
+        "Craswell and Hawking 2004, Overview of the TREC 2004 Web track",
+    ),
     "map": ("average_precision", PRECISION),
 }
 GRADED_MEASURES = {
@@ -56,7 +69,13 @@ class Ranking(MeanMetric):
     columns = tuple(column for column, _ in MEASURES.values())
 
     def __init__(
-        self, name: str, rules: str, *, measure: str, cut: int = WHOLE, over_units: bool = False
+        self,
+        name: str,
+        rules: str,
+        *,
+        measure: str,
+        cut: int = WHOLE,
+        over_units: bool = False,
     ) -> None:
         column, self.citation = MEASURES[measure]
         super().__init__(name, rules, column=column, over_units=over_units)
@@ -95,8 +114,12 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         best = np.minimum(size, cut)
         last = int(np.concatenate([at, best]).max())
         # What a hit at each rank is worth, from rank 0, which is worth nothing.
-        discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
-        gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
+        discounts = np.array(
+            [0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))]
+        )
+        gain = np.bincount(
+            rows, weights=discounts[at.astype(np.int64)], minlength=count
+        )
         part[:, 2] = gain / np.cumsum(discounts)[best]
         part[:, 3] = right > 0
         part[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
@@ -104,7 +127,8 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
 
 
 def numbered(
-    gold: Sequence[Sequence[Hashable] | None], answers: Sequence[Sequence[Hashable] | None]
+    gold: Sequence[Sequence[Hashable] | None],
+    answers: Sequence[Sequence[Hashable] | None],
 ) -> tuple[Lists, Lists]:
     """Both as lists of numbers. Raises ValueError where an answer has a candidate twice."""
     if isinstance(gold, Lists) and isinstance(answers, Lists):
@@ -117,7 +141,8 @@ def numbered(
         return [numbers.setdefault(candidate, len(numbers)) for candidate in candidates]
 
     wanted = [
-        None if candidates is None else list(dict.fromkeys(row(candidates) or ())) for candidates in gold
+        None if candidates is None else list(dict.fromkeys(row(candidates) or ()))
+        for candidates in gold
     ]
     ranked = [row(answer) for answer in answers]
     for place, ranking in enumerate(ranked):
@@ -144,7 +169,10 @@ class GradedRanking(MeanMetric):
         self.needs_grades = measure != "rbp"
         self.higher_is_better = None if measure == "unjudged" else True
         self.statistic = f"graded@{cut}" if self.needs_grades else f"rbp@{cut}"
-        self.fixed = {"cut": cut, **({} if self.needs_grades else {"persistence": PATIENCE})}
+        self.fixed = {
+            "cut": cut,
+            **({} if self.needs_grades else {"persistence": PATIENCE}),
+        }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Gold and answers are lists of candidates in columns of numbers; gold may have grades."""
@@ -158,10 +186,14 @@ class GradedRanking(MeanMetric):
         rows = np.repeat(np.arange(count), judged.lengths)
         ranks = ranks_of(judged, answers)
         hits = (ranks > 0) & (ranks <= self.cut)
-        gains = np.bincount(rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=count)
+        gains = np.bincount(
+            rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=count
+        )
         best_first = np.lexsort((-grades, rows))
         places = np.arange(len(rows)) - np.searchsorted(rows, np.arange(count))[rows]
-        best_gains = np.where(places < self.cut, grades[best_first] / np.log2(places + 2), 0.0)
+        best_gains = np.where(
+            places < self.cut, grades[best_first] / np.log2(places + 2), 0.0
+        )
         ideal = np.bincount(rows, best_gains, minlength=count).astype(np.float64)
         relevant = hits & (grades > 0)
         chances = (1 - PATIENCE) * PATIENCE ** (ranks[relevant] - 1.0)
@@ -197,8 +229,12 @@ class RPrecision(MeanMetric):
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)
-        hits = np.bincount(rows[(ranks > 0) & (ranks <= sizes[rows])], minlength=len(wanted))
-        return np.column_stack([hits / np.maximum(sizes, 1), sizes > 0]).astype(np.float64)
+        hits = np.bincount(
+            rows[(ranks > 0) & (ranks <= sizes[rows])], minlength=len(wanted)
+        )
+        return np.column_stack([hits / np.maximum(sizes, 1), sizes > 0]).astype(
+            np.float64
+        )
 
 
 class Bpref(RPrecision):
@@ -212,16 +248,25 @@ class Bpref(RPrecision):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         assert isinstance(gold, Lists)
         judged, grades = graded(gold)
-        ranks = ranks_of(judged, answers) if isinstance(answers, Lists) else np.zeros(len(judged.values))
+        ranks = (
+            ranks_of(judged, answers)
+            if isinstance(answers, Lists)
+            else np.zeros(len(judged.values))
+        )
         stats = np.zeros((len(gold), 2))
-        for row, (start, end) in enumerate(zip(judged.offsets[:-1], judged.offsets[1:], strict=True)):
+        for row, (start, end) in enumerate(
+            zip(judged.offsets[:-1], judged.offsets[1:], strict=True)
+        ):
             own, worth = ranks[start:end], grades[start:end] > 0
             relevant, others = int(worth.sum()), int((~worth).sum())
             if not relevant:
                 continue
             wrong = np.sort(own[~worth & (own > 0)])
             above = np.minimum(np.searchsorted(wrong, own[worth & (own > 0)]), relevant)
-            stats[row] = (1 - above / max(1, min(relevant, others))).sum() / relevant, 1.0
+            stats[row] = (
+                (1 - above / max(1, min(relevant, others))).sum() / relevant,
+                1.0,
+            )
         return stats
 
 
@@ -245,15 +290,25 @@ class RankingF1(MeanMetric):
 
     def __init__(self, name: str, rules: str, *, cut: int, column: str = "f1") -> None:
         super().__init__(name, rules, column=column)
-        self.cut, self.statistic, self.fixed = cut, f"f1@{cut}", {"cut": cut, "f1": self.form}
+        self.cut, self.statistic, self.fixed = (
+            cut,
+            f"f1@{cut}",
+            {"cut": cut, "f1": self.form},
+        )
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Gold and answers are lists of candidates, best first in the answers."""
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
-        rows = np.repeat(np.arange(len(wanted)), sizes)[(ranks > 0) & (ranks <= self.cut)]
+        rows = np.repeat(np.arange(len(wanted)), sizes)[
+            (ranks > 0) & (ranks <= self.cut)
+        ]
         right = np.bincount(rows, minlength=len(wanted))
-        shares = (right / self.cut, right / np.maximum(sizes, 1), 2 * right / (self.cut + sizes))
+        shares = (
+            right / self.cut,
+            right / np.maximum(sizes, 1),
+            2 * right / (self.cut + sizes),
+        )
         return np.column_stack([*shares, sizes > 0]).astype(np.float64)
 
 
@@ -266,7 +321,11 @@ class F1OfMeans(RankingF1):
 
     def aggregate(self, sums: Floats) -> Floats:
         precision, recall, count = sums[..., 0], sums[..., 1], sums[..., -1]
-        return np.where(count > 0, ratio(2 * precision * recall, (precision + recall) * count), np.nan)
+        return np.where(
+            count > 0,
+            ratio(2 * precision * recall, (precision + recall) * count),
+            np.nan,
+        )
 
 
 class Perplexity(Metric):
@@ -294,9 +353,15 @@ class Perplexity(Metric):
         if not isinstance(answers, DeclaredLists):
             return stats
         logs = answers.declared.log_probabilities(gold, answers.candidates)
-        rows, is_possible = np.repeat(np.arange(len(gold)), gold.lengths), np.isfinite(logs)
+        rows, is_possible = (
+            np.repeat(np.arange(len(gold)), gold.lengths),
+            np.isfinite(logs),
+        )
         sizes = np.maximum(gold.lengths, 1)
-        stats[:, 0] = np.bincount(rows[is_possible], -logs[is_possible], minlength=len(gold)) / sizes
+        stats[:, 0] = (
+            np.bincount(rows[is_possible], -logs[is_possible], minlength=len(gold))
+            / sizes
+        )
         stats[:, 1] = np.bincount(rows[~is_possible], minlength=len(gold)) > 0
         stats[:, 2] = gold.lengths > 0
         return stats
@@ -356,7 +421,9 @@ class FirstPerCitation(Metric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         assert isinstance(gold, Lists), "gold is numbered"
         assert isinstance(answers, Lists), "answers are numbered"
-        return np.column_stack([best_ranks(gold, answers) == 1, gold.lengths]).astype(float)
+        return np.column_stack([best_ranks(gold, answers) == 1, gold.lengths]).astype(
+            float
+        )
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, 1]
@@ -377,10 +444,14 @@ class CocitedProbability(MeanMetric):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         assert isinstance(answers, Resolutions), "answers know what the graph says"
         is_known = ~np.isnan(answers.cocited)
-        return np.column_stack([np.where(is_known, answers.cocited, 0), is_known]).astype(float)
+        return np.column_stack(
+            [np.where(is_known, answers.cocited, 0), is_known]
+        ).astype(float)
 
 
-def best_ranks(gold: Lists, answers: Lists) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def best_ranks(
+    gold: Lists, answers: Lists
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row the best rank of its gold, from 1; 0 where none was ranked. Each row has gold."""
     ranks = ranks_of(gold, answers).astype(np.int64)
     unranked = np.iinfo(np.int64).max

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.answers import normalised
-from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, TextMean, harmonic_mean
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Parameters,
+    Requirement,
+    TextMean,
+    harmonic_mean,
+)
 from scoring.metrics.bertscore import BertScore
 from scoring.metrics.meteor import NltkMeteor
 from scoring.metrics.rouge import Rouge
@@ -28,7 +35,11 @@ class OfReferences(MeanMetric):
     def __init__(self, measure: TextMean, *, column: str, decisive: str = "") -> None:
         super().__init__(measure.name, measure.rules, column=column)
         self.measure, self.decisive = measure, decisive or column
-        self.columns, self.citation, self.packages = measure.columns, measure.citation, measure.packages
+        self.columns, self.citation, self.packages = (
+            measure.columns,
+            measure.citation,
+            measure.packages,
+        )
         self.statistic = f"references:{measure.statistic}"
 
     @property
@@ -52,7 +63,9 @@ class OfReferences(MeanMetric):
         decisive = self.columns.index(self.decisive)
         # The first of those that are equally good.
         rows = np.array(places)
-        order = np.lexsort((-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows))
+        order = np.lexsort(
+            (-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows)
+        )
         chosen = order[np.append(np.diff(rows[order]) > 0, [True])]
         stats[rows[chosen], :-1] = pairs[chosen]
         stats[rows[chosen], -1] = 1
@@ -62,7 +75,15 @@ class OfReferences(MeanMetric):
 class BestRouge(OfReferences):
     """ROUGE as rouge-score has it, of several references the one with the largest F1."""
 
-    def __init__(self, name: str, rules: str, *, kind: str, part: str = "f1", stemmed: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        kind: str,
+        part: str = "f1",
+        stemmed: bool = False,
+    ) -> None:
         rouge = Rouge(name, rules, kind=kind, part=part, is_stemmed=stemmed)
         super().__init__(rouge, column=rouge.column, decisive=f"{kind}_f1")
         self.statistic += f":{kind}"
@@ -71,8 +92,12 @@ class BestRouge(OfReferences):
 class BestMeteor(OfReferences):
     """METEOR as NLTK has it, of several references the best; undefined without the database of WordNet."""
 
-    def __init__(self, name: str, rules: str, *, wordnet: str = "/usr/share/wordnet") -> None:
-        super().__init__(NltkMeteor(name, rules, options={"wordnet": wordnet}), column="meteor")
+    def __init__(
+        self, name: str, rules: str, *, wordnet: str = "/usr/share/wordnet"
+    ) -> None:
+        super().__init__(
+            NltkMeteor(name, rules, options={"wordnet": wordnet}), column="meteor"
+        )
         self.statistic = "references:meteor"
 
 
@@ -80,10 +105,24 @@ class BestBertScore(OfReferences):
     """BERTScore, of several references the one with the largest F1."""
 
     def __init__(
-        self, name: str, rules: str, *, part: str = "f1", model: str = "", layer: int | None = None
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str = "f1",
+        model: str = "",
+        layer: int | None = None,
     ) -> None:
-        options = {"bertscore": "yes", "bertscore_model": model, "bertscore_layer": str(layer or "")}
-        super().__init__(BertScore(name, rules, part=part, options=options), column=part, decisive="f1")
+        options = {
+            "bertscore": "yes",
+            "bertscore_model": model,
+            "bertscore_layer": str(layer or ""),
+        }
+        super().__init__(
+            BertScore(name, rules, part=part, options=options),
+            column=part,
+            decisive="f1",
+        )
 
 
 def counts_of_references(
@@ -91,11 +130,15 @@ def counts_of_references(
 ) -> Floats:
     """sacreBLEU's counts of each instance against all of its references, and a 1; zeros without gold."""
     counts = present(gold).astype(np.float64)
-    stats = np.column_stack([np.zeros((len(gold), metric.counts_of([]).shape[1])), counts])
+    stats = np.column_stack(
+        [np.zeros((len(gold), metric.counts_of([]).shape[1])), counts]
+    )
     if rows := np.flatnonzero(counts).tolist():
         streams = list(zip_longest(*(gold[row] for row in rows)))
         # sacreBLEU has its counts by this method alone; its version is pinned.
-        stats[rows, :-1] = counter._extract_corpus_statistics([answers[row] or "" for row in rows], streams)  # noqa: SLF001
+        stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
+            [answers[row] or "" for row in rows], streams
+        )
     return stats
 
 
@@ -176,4 +219,6 @@ class Length(MeanMetric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         counts = present(gold).astype(np.float64)
-        return np.column_stack([[len((answer or "").split()) for answer in answers] * counts, counts])
+        return np.column_stack(
+            [[len((answer or "").split()) for answer in answers] * counts, counts]
+        )

@@ -27,21 +27,29 @@ RESAMPLES = 1000
 
 
 def rouge(
-    references: Sequence[str], predictions: Sequence[str], kinds: Sequence[str] = PLAIN, *, is_stemmed: bool
+    references: Sequence[str],
+    predictions: Sequence[str],
+    kinds: Sequence[str] = PLAIN,
+    *,
+    is_stemmed: bool,
 ) -> dict[str, Floats]:
     """For each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls and F1 of pairs, from 0 to 1.
     An empty text, and one without a letter or digit, has 0. References are kept as numbers for the next call
     with the same ones.
     """
     if len(references) != len(predictions):
-        raise ValueError(f"{len(references)} references and {len(predictions)} predictions")
+        raise ValueError(
+            f"{len(references)} references and {len(predictions)} predictions"
+        )
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
     # By kind the hits of each pair, and by how much a text has fewer units than tokens.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
-        unigrams, bigrams = (np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2))
+        unigrams, bigrams = (
+            np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2)
+        )
         for block in blocks(gold, peer):
             unigrams[block.pairs] = unigram_hits(block)
             bigrams[block.pairs] = bigram_hits(block)
@@ -55,7 +63,9 @@ def rouge(
         hits, less = counted[kind]
         precision = hits / np.maximum(peer.lengths - less, 1)
         recall = hits / np.maximum(gold.lengths - less, 1)
-        scores[kind] = np.column_stack([precision, recall, harmonic_mean(precision, recall)])
+        scores[kind] = np.column_stack(
+            [precision, recall, harmonic_mean(precision, recall)]
+        )
     return scores
 
 
@@ -66,7 +76,9 @@ class Rouge(TextMean):
     """
 
     scale = 100
-    citation = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
+    citation = (
+        "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
+    )
     packages = ("rapidfuzz",)
     engine = "rouge-score"
 
@@ -83,7 +95,9 @@ class Rouge(TextMean):
         super().__init__(name, rules, column=f"{kind}_{part}")
         self.choose_engine(options)
         self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
-        self.columns = tuple(f"{measure}_{part}" for measure in self.kinds for part in PARTS)
+        self.columns = tuple(
+            f"{measure}_{part}" for measure in self.kinds for part in PARTS
+        )
         self.is_stemmed = is_stemmed
         family = "rouge" if kind in PLAIN else "rouge_lsum"
         self.statistic = f"{family}_stemmed" if is_stemmed else family
@@ -115,9 +129,17 @@ class RougeMid(Rouge):
         values = rows[rows[:, -1] > 0, self.columns.index(self.column)]
         if not len(values):
             return math.nan
-        draw, place = np.random.RandomState(0), PLAIN.index(self.column.partition("_")[0])
-        samples = (draw.choice(len(values), len(values)) for _ in range(RESAMPLES * (place + 1)))
-        means = [values[sample].mean() for sample in islice(samples, RESAMPLES * place, None)]
+        draw, place = (
+            np.random.RandomState(0),
+            PLAIN.index(self.column.partition("_")[0]),
+        )
+        samples = (
+            draw.choice(len(values), len(values))
+            for _ in range(RESAMPLES * (place + 1))
+        )
+        means = [
+            values[sample].mean() for sample in islice(samples, RESAMPLES * place, None)
+        ]
         return self.scale * float(np.median(means))
 
 
@@ -133,12 +155,17 @@ def package_rouge(
     from rouge_score.rouge_scorer import RougeScorer
 
     names = {
-        kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}" for kind in kinds
+        kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}"
+        for kind in kinds
     }
-    scorer = RougeScorer(list(names.values()), use_stemmer=is_stemmed, tokenizer=tokenizer)
+    scorer = RougeScorer(
+        list(names.values()), use_stemmer=is_stemmed, tokenizer=tokenizer
+    )
     scored = [scorer.score(*pair) for pair in zip(references, predictions, strict=True)]
     return {
-        kind: np.array([tuple(scores[name]) for scores in scored], dtype=np.float64).reshape(-1, 3)
+        kind: np.array(
+            [tuple(scores[name]) for scores in scored], dtype=np.float64
+        ).reshape(-1, 3)
         for kind, name in names.items()
     }
 
@@ -216,7 +243,9 @@ class Encoded:
         return np.diff(self.starts)
 
     def stemmed(self) -> "Encoded":
-        return Encoded(vocabulary.stems()[self.words], self.starts, self.lines, self.line_starts)
+        return Encoded(
+            vocabulary.stems()[self.words], self.starts, self.lines, self.line_starts
+        )
 
 
 def encoded(texts: Sequence[str]) -> Encoded:
@@ -234,7 +263,9 @@ def encoded(texts: Sequence[str]) -> Encoded:
     ends = np.flatnonzero(~is_word)
     starts = np.concatenate([[0], before[ends[numbers[ends] == 0]], before[-1:]])
     line_starts = np.unique(np.concatenate([[0], before[ends], before[-1:]]))
-    return Encoded(numbers[is_word], starts, np.searchsorted(line_starts, starts), line_starts)
+    return Encoded(
+        numbers[is_word], starts, np.searchsorted(line_starts, starts), line_starts
+    )
 
 
 def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
@@ -259,7 +290,12 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
         words = arrays["words"].tobytes().split()
         vocabulary.learn(words, arrays["stems"].tobytes().split())
         here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
-        return Encoded(here[arrays["numbers"]], arrays["starts"], arrays["lines"], arrays["line_starts"])
+        return Encoded(
+            here[arrays["numbers"]],
+            arrays["starts"],
+            arrays["lines"],
+            arrays["line_starts"],
+        )
     gold = encoded(texts)
     # Numbers of its own, the words that they stand for, and these words' stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
@@ -305,13 +341,21 @@ class Block:
 
     @property
     def is_token(self) -> NDArray[np.bool_]:
-        return np.arange(self.tokens.shape[1]) < (self.references + self.predictions)[:, None]
+        return (
+            np.arange(self.tokens.shape[1])
+            < (self.references + self.predictions)[:, None]
+        )
 
 
-def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = None) -> Iterator[Block]:
+def blocks(
+    references: Encoded, predictions: Encoded, among: Numbers | None = None
+) -> Iterator[Block]:
     """The pairs, or those among them, longest first, in blocks of like length; where both are empty, none."""
     words = np.concatenate([references.words, predictions.words])
-    firsts, seconds = references.starts[:-1], predictions.starts[:-1] + len(references.words)
+    firsts, seconds = (
+        references.starts[:-1],
+        predictions.starts[:-1] + len(references.words),
+    )
     totals = references.lengths + predictions.lengths
     chosen = np.arange(len(totals)) if among is None else among
     order = chosen[np.argsort(-totals[chosen])]
@@ -321,20 +365,33 @@ def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = No
         start += len(pairs)
         sizes = references.lengths[pairs]
         columns = np.arange(width)
-        places = np.where(columns < sizes[:, None], firsts[pairs, None], (seconds[pairs] - sizes)[:, None])
-        yield Block(pairs, words.take(places + columns, mode="clip"), sizes, predictions.lengths[pairs])
+        places = np.where(
+            columns < sizes[:, None],
+            firsts[pairs, None],
+            (seconds[pairs] - sizes)[:, None],
+        )
+        yield Block(
+            pairs,
+            words.take(places + columns, mode="clip"),
+            sizes,
+            predictions.lengths[pairs],
+        )
 
 
 def unigram_hits(block: Block) -> Numbers:
     """How many tokens both sides of each row have, each as often as the side that has it less has it."""
-    return _common(np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING))
+    return _common(
+        np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING)
+    )
 
 
 def bigram_hits(block: Block) -> Numbers:
     """The same of pairs of neighbours."""
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
     # The last token of the reference and the first of the prediction are no neighbours.
-    is_bigram = block.is_token[:, 1:] & (np.arange(1, block.tokens.shape[1]) != block.references[:, None])
+    is_bigram = block.is_token[:, 1:] & (
+        np.arange(1, block.tokens.shape[1]) != block.references[:, None]
+    )
     keys = (((first << WORD_BITS) | second) << 1) | block.is_prediction[:, 1:]
     return _common(np.where(is_bigram, keys, PADDING))
 
@@ -368,7 +425,11 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
-    return np.asarray(process.cpdist(_strings(references), _strings(predictions), scorer=LCSseq.similarity))
+    return np.asarray(
+        process.cpdist(
+            _strings(references), _strings(predictions), scorer=LCSseq.similarity
+        )
+    )
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
@@ -424,7 +485,11 @@ class _Lines:
         row = np.repeat(np.arange(len(pairs)), counts)
         line = np.repeat(firsts, counts) + _ranges(counts)
         starts = texts.line_starts[line]
-        column = starts - texts.starts[pairs][row] + np.broadcast_to(offsets, len(pairs))[row]
+        column = (
+            starts
+            - texts.starts[pairs][row]
+            + np.broadcast_to(offsets, len(pairs))[row]
+        )
         return cls(row, texts.line_starts[line + 1] - starts, column, counts)
 
 
@@ -438,7 +503,9 @@ class _Sentences:
         # ``run`` and ``number``: of each place of the block its token's run, in all and in its row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
-        keys = (((self.block.tokens << 1) | self.block.is_prediction) << bits) | np.arange(width)
+        keys = (
+            ((self.block.tokens << 1) | self.block.is_prediction) << bits
+        ) | np.arange(width)
         ordered = np.sort(np.where(self.block.is_token, keys, PADDING), axis=1)
         is_token = ordered.ravel() != PADDING
         places = (ordered & ((1 << bits) - 1)) + np.arange(rows)[:, None] * width
@@ -448,26 +515,37 @@ class _Sentences:
         first_runs = np.searchsorted(starts, np.arange(rows) * width)
         self.sizes = np.bincount(self.run_row)
         self.run = np.zeros(rows * width, dtype=np.int64)
-        self.run[places.ravel()[is_token]] = np.repeat(np.arange(len(starts)), sizes)[is_token]
+        self.run[places.ravel()[is_token]] = np.repeat(np.arange(len(starts)), sizes)[
+            is_token
+        ]
         # Numbers begin anew in each row.
         self.number = self.run - np.repeat(first_runs, width)
 
     def hits(self) -> Numbers:
         marked = np.concatenate([self._marked(*width) for width in WIDTHS])
-        counts = np.minimum(np.bincount(self.run[marked], minlength=len(self.run_row)), self.of_prediction)
-        return np.bincount(self.run_row, weights=counts, minlength=len(self.block.pairs)).astype(np.int64)
+        counts = np.minimum(
+            np.bincount(self.run[marked], minlength=len(self.run_row)),
+            self.of_prediction,
+        )
+        return np.bincount(
+            self.run_row, weights=counts, minlength=len(self.block.pairs)
+        ).astype(np.int64)
 
     def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
         """The places of the marked tokens of the sentences of ``above`` + 1 to ``most`` tokens."""
         length = self.reference.length
         counts = self.prediction.counts
-        chosen = np.flatnonzero((length > above) & (length <= most) & (counts[self.reference.row] > 0))
+        chosen = np.flatnonzero(
+            (length > above) & (length <= most) & (counts[self.reference.row] > 0)
+        )
         if not len(chosen):
             return chosen
         row, length = self.reference.row[chosen], length[chosen]
         sentence = np.repeat(np.arange(len(chosen)), length)
         place = _ranges(length)
-        token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[sentence] + place
+        token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[
+            sentence
+        ] + place
         bit = _bits(place, kind)
         # For each sentence and each token of its row the bits of its places there.
         sizes = self.sizes[row]
@@ -480,20 +558,34 @@ class _Sentences:
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
-        begin = self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
+        begin = (
+            self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
+        )
         for start in range(0, len(reference), MAX_WALKS):
             part = slice(start, start + MAX_WALKS)
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths)
             chosen_now, begins = reference[part][order], begin[prediction[part]][order]
-            met = _walk(tables, bases[chosen_now], begins, lengths[order], self.number, whole[chosen_now])
+            met = _walk(
+                tables,
+                bases[chosen_now],
+                begins,
+                lengths[order],
+                self.number,
+                whole[chosen_now],
+            )
             np.bitwise_or.at(unions, chosen_now, met)
         places: Numbers = token[(unions[sentence] & bit) != 0]
         return places
 
 
 def _walk(
-    tables: Words, bases: Numbers, begins: Numbers, lengths: Numbers, numbers: Numbers, whole: Words
+    tables: Words,
+    bases: Numbers,
+    begins: Numbers,
+    lengths: Numbers,
+    numbers: Numbers,
+    whole: Words,
 ) -> Words:
     """The reference tokens that each walk marks; ``whole`` has a bit for every token of the sentence."""
     active = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
@@ -506,7 +598,9 @@ def _walk(
         columns.append(~state[:count] | equal)
         equals.append(equal)
     open_bits, marked = whole.copy(), np.zeros_like(whole)
-    for count, column, equal in zip(active[::-1].tolist(), reversed(columns), reversed(equals), strict=True):
+    for count, column, equal in zip(
+        active[::-1].tolist(), reversed(columns), reversed(equals), strict=True
+    ):
         down = _filled(column & open_bits[:count])
         hit = (down ^ (down >> 1)) & equal
         marked[:count] |= hit

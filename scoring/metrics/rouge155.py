@@ -17,7 +17,13 @@ import numpy as np
 
 from scoring.metrics.base import harmonic_mean
 from scoring.metrics.porter import rouge155_stem
-from scoring.metrics.rouge import WORD_BITS, Numbers, encoded_words, package_rouge, union_hits
+from scoring.metrics.rouge import (
+    WORD_BITS,
+    Numbers,
+    encoded_words,
+    package_rouge,
+    union_hits,
+)
 
 #: No limit to the distance of a skip-bigram's words (`-2 -1`).
 UNLIMITED = -1
@@ -58,7 +64,11 @@ class Counts(NamedTuple):
     def as_printed(self) -> tuple[float, float, float]:
         """Recall, precision and F1 as the program prints them: to 5 decimals, and F1 from the rounded two."""
         recall, precision = float(f"{self.recall:.5f}"), float(f"{self.precision:.5f}")
-        return recall, precision, float(f"{float(harmonic_mean(precision, recall)):.5f}")
+        return (
+            recall,
+            precision,
+            float(f"{float(harmonic_mean(precision, recall)):.5f}"),
+        )
 
 
 NOTHING = Counts(0, 0, 0)
@@ -81,34 +91,51 @@ def rouge155(
     for model in models:
         if reading.is_by_package:
             of_model = reading.sentences(model)
-            by_model.append({measure: package_counts(of_model, of_peer, measure) for measure in measures})
+            by_model.append(
+                {
+                    measure: package_counts(of_model, of_peer, measure)
+                    for measure in measures
+                }
+            )
             continue
         encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
         wanted, peer_words = _renumbered(encoded[0].words, encoded[1].words)
         by_model.append({})
         for measure in measures:
             if measure.kind == "l":
-                count = Counts(len(wanted), len(peer_words), int(union_hits(*encoded)[0]))
+                count = Counts(
+                    len(wanted), len(peer_words), int(union_hits(*encoded)[0])
+                )
             elif measure.kind == "n":
                 count = _clipped(*_ngrams(wanted, peer_words, measure.size))
             else:
-                count = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure))
+                count = _clipped(
+                    _skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure)
+                )
             by_model[-1][measure] = count
     combined = {}
     for measure in measures:
         counts = [of_model[measure] for of_model in by_model]
         if references == ALL and counts:
-            combined[measure] = Counts(*(sum(part) for part in zip(*counts, strict=True)))
+            combined[measure] = Counts(
+                *(sum(part) for part in zip(*counts, strict=True))
+            )
         else:
-            combined[measure] = max(counts, key=lambda count: count.recall, default=NOTHING)
+            combined[measure] = max(
+                counts, key=lambda count: count.recall, default=NOTHING
+            )
     return combined
 
 
-def package_counts(model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure) -> Counts:
+def package_counts(
+    model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure
+) -> Counts:
     """What rouge-score counts of the words that are read: n-grams, common subsequences, no skip-bigrams."""
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
-    scores = package_rouge(texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=AS_READ)
+    scores = package_rouge(
+        texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=AS_READ
+    )
     fewer = max(measure.size - 1, 0)
     wanted, answered = (max(sum(map(len, text)) - fewer, 0) for text in (model, peer))
     return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
@@ -125,7 +152,10 @@ def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers
     for end in range(1, size):
         longer = zip(grams, (wanted, peer), strict=True)
         grams = _renumbered(
-            *((numbers[: len(words) - end] << WORD_BITS) | words[end:] for numbers, words in longer)
+            *(
+                (numbers[: len(words) - end] << WORD_BITS) | words[end:]
+                for numbers, words in longer
+            )
         )
     return grams
 
@@ -133,15 +163,26 @@ def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers
 def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     """A number for each skip-bigram; single words keep their own, which are smaller."""
     furthest = len(words) - 1 if measure.size < 0 else measure.size + 1
-    pairs = [((words[:-far] + 1) << WORD_BITS) | words[far:] for far in range(1, furthest + 1)]
-    return np.concatenate([words[:0], *([words[:-1]] if measure.with_words else []), *pairs])
+    pairs = [
+        ((words[:-far] + 1) << WORD_BITS) | words[far:]
+        for far in range(1, furthest + 1)
+    ]
+    return np.concatenate(
+        [words[:0], *([words[:-1]] if measure.with_words else []), *pairs]
+    )
 
 
 def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
     units, counts = np.unique(wanted, return_counts=True)
     other_units, other_counts = np.unique(peer, return_counts=True)
-    _, places, other_places = np.intersect1d(units, other_units, assume_unique=True, return_indices=True)
-    return Counts(len(wanted), len(peer), int(np.minimum(counts[places], other_counts[other_places]).sum()))
+    _, places, other_places = np.intersect1d(
+        units, other_units, assume_unique=True, return_indices=True
+    )
+    return Counts(
+        len(wanted),
+        len(peer),
+        int(np.minimum(counts[places], other_counts[other_places]).sum()),
+    )
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
@@ -171,11 +212,16 @@ class Reading:
 
     @cached_property
     def stop_words_digest(self) -> str:
-        return hashlib.sha256("\n".join(sorted(self.stop_words)).encode()).hexdigest()[:12]
+        return hashlib.sha256("\n".join(sorted(self.stop_words)).encode()).hexdigest()[
+            :12
+        ]
 
     def sentences(self, lines: Sequence[str | bytes]) -> list[list[str]]:
         """The words of each line, within the limits: of words between white space, or of bytes."""
-        encoded = [line if isinstance(line, bytes) else line.encode("utf-8", "replace") for line in lines]
+        encoded = [
+            line if isinstance(line, bytes) else line.encode("utf-8", "replace")
+            for line in lines
+        ]
         most = self.most_words if self.most_words is not None else self.most_bytes
         if most is None:
             return [self._words(line) for line in encoded]
@@ -194,11 +240,19 @@ class Reading:
 
     def _words(self, line: bytes) -> list[str]:
         spaced = _NO_WORD.sub(b" ", line.lower().replace(b"-", b" - ")).decode("ascii")
-        words = [word for word in spaced.split() if word not in self.stop_words and word[0] != "-"]
+        words = [
+            word
+            for word in spaced.split()
+            if word not in self.stop_words and word[0] != "-"
+        ]
         return [self._stem(word) for word in words] if self.is_stemmed else words
 
     def _stem(self, word: str) -> str:
-        return word if len(word) <= SHORT else self.exceptions.get(word) or rouge155_stem(word)
+        return (
+            word
+            if len(word) <= SHORT
+            else self.exceptions.get(word) or rouge155_stem(word)
+        )
 
 
 def read_stop_words(path: Path) -> frozenset[str]:

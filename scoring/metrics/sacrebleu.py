@@ -39,7 +39,11 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
     ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
     for start, stop in blocks(ends, BLOCK):
-        _count(symbols[ends[start] : ends[stop]], lengths[start:stop], counts[start:stop, :, 2])
+        _count(
+            symbols[ends[start] : ends[stop]],
+            lengths[start:stop],
+            counts[start:stop, :, 2],
+        )
     return counts
 
 
@@ -55,7 +59,10 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         if pairs == 1:
             # Of so many different symbols that no key can hold them.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
-            grams = ([_grams(text, order) for text in texts] for order in range(1, orders + 1))
+            grams = (
+                [_grams(text, order) for text in texts]
+                for order in range(1, orders + 1)
+            )
             common[0] = [(answer & gold).total() for answer, gold in grams]
             return
         half = pairs // 2
@@ -99,7 +106,9 @@ def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> 
         at = (ends - left)[lengths >= left]
         keys[at] = keys[at] >> (orders - left) * bits << (orders - left) * bits
     texts = np.arange(len(lengths), dtype=np.int64)
-    return np.sort(keys << 1 | np.repeat(texts >> 1 << orders * bits + 1 | texts & 1, lengths))
+    return np.sort(
+        keys << 1 | np.repeat(texts >> 1 << orders * bits + 1 | texts & 1, lengths)
+    )
 
 
 def _grams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:
@@ -124,14 +133,20 @@ class Counted(Metric):
 
     @property
     def parameters(self) -> Parameters:
-        signature = f"nrefs:1,case:mixed,eff:{self.settings},version:{version('sacrebleu')}"
+        signature = (
+            f"nrefs:1,case:mixed,eff:{self.settings},version:{version('sacrebleu')}"
+        )
         return {"average": "corpus", "sacrebleu": signature}
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+    ) -> Floats:
         """sacreBLEU's counts and a 1; zeros for an answer without gold."""
         counts = present(gold).astype(np.float64)
         pairs = zip(texts_of(answers), texts_of(gold), strict=True)
-        return np.column_stack([self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts])
+        return np.column_stack(
+            [self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts]
+        )
 
     @abstractmethod
     def counts_of(self, texts: Sequence[str]) -> Floats:
@@ -142,7 +157,9 @@ class Counted(Metric):
         return np.asarray(rows[:, :-1].sum(axis=1))
 
     def aggregate(self, sums: Floats) -> Floats:
-        return np.asarray(np.where(sums[..., -1] > 0, self.corpus_value(sums[..., :-1]), np.nan))
+        return np.asarray(
+            np.where(sums[..., -1] > 0, self.corpus_value(sums[..., :-1]), np.nan)
+        )
 
     @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
@@ -161,14 +178,18 @@ class Bleu(Counted):
 
     def counts_of(self, texts: Sequence[str]) -> Floats:
         numbers_of = Tokens13a().__getitem__
-        numbered = [[*chain.from_iterable(map(numbers_of, words_of(text)))] for text in texts]
+        numbered = [
+            [*chain.from_iterable(map(numbers_of, words_of(text)))] for text in texts
+        ]
         counts = gram_counts(*one_line(numbered), ORDER)
         return np.column_stack([counts[:, 0, :2], counts[..., 2], counts[..., 0]])
 
     def corpus_value(self, counts: Floats) -> Floats:
         answered, wanted = counts[..., 0], counts[..., 1]
         correct, total = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
-        smoothed = ratio(np.full_like(total, 100.0), 2.0 ** np.cumsum(correct == 0, axis=-1) * total)
+        smoothed = ratio(
+            np.full_like(total, 100.0), 2.0 ** np.cumsum(correct == 0, axis=-1) * total
+        )
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
         # Where the answers have no n-grams of an order at all, the program takes the logarithm of 0.
@@ -200,7 +221,9 @@ class Chrf(Counted):
             words = CHRF()._remove_punctuation  # noqa: SLF001
             numbers = defaultdict[str, int](count().__next__)
             numbered = [[numbers[word] for word in words(text)] for text in texts]
-            counts = np.concatenate([counts, gram_counts(*one_line(numbered), self.words)], axis=1)
+            counts = np.concatenate(
+                [counts, gram_counts(*one_line(numbered), self.words)], axis=1
+            )
         # Where the gold has no n-gram of an order, sacreBLEU counts none of the answer's.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), 3 * counts.shape[1])
@@ -211,7 +234,9 @@ class Chrf(Counted):
         orders = occurs.sum(axis=-1)
         precision = ratio((ratio(matches, answered) * occurs).sum(axis=-1), orders)
         recall = ratio((ratio(matches, wanted) * occurs).sum(axis=-1), orders)
-        return 100 * ratio((1 + BETA_SQUARED) * precision * recall, BETA_SQUARED * precision + recall)
+        return 100 * ratio(
+            (1 + BETA_SQUARED) * precision * recall, BETA_SQUARED * precision + recall
+        )
 
 
 #: The rules of 13a in their order, as sacreBLEU has them: none of them sees over white space.
@@ -251,12 +276,16 @@ class Tokens13a(dict[str, tuple[int, ...]]):
 def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
     """All numbers one after the other, and how many each text of each pair has."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    return np.fromiter(chain.from_iterable(texts), np.int64, int(lengths.sum())), lengths.reshape(-1, 2)
+    return np.fromiter(
+        chain.from_iterable(texts), np.int64, int(lengths.sum())
+    ), lengths.reshape(-1, 2)
 
 
 def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
     """The same of the characters that are not white space, numbered in the order of their code points."""
     written = ["".join(text.split()) for text in texts]
     lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)
-    points = np.frombuffer("".join(written).encode("utf-32-le", "surrogatepass"), np.uint32)
+    points = np.frombuffer(
+        "".join(written).encode("utf-32-le", "surrogatepass"), np.uint32
+    )
     return (np.cumsum(np.bincount(points) > 0) - 1)[points], lengths

@@ -14,9 +14,7 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric
 from scoring.metrics.classification import part_of
 
-SEMEVAL = (
-    "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"
-)
+SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 Span = tuple[int, int, str]
@@ -35,7 +33,10 @@ class PooledSpans(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         pairs = zip(gold, answers, strict=True)
-        rows = [(0.0,) * 3 if own is None else self.counted(own, answer or ()) for own, answer in pairs]
+        rows = [
+            (0.0,) * 3 if own is None else self.counted(own, answer or ())
+            for own, answer in pairs
+        ]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -70,7 +71,9 @@ class SemEval(PooledSpans):
 
     def _is_right(self, own: Span, span: Span) -> bool:
         has_bounds, has_label = own[:2] == span[:2], own[2] == span[2]
-        return (has_bounds or self.scheme == "type") and (has_label or self.scheme in ("exact", "partial"))
+        return (has_bounds or self.scheme == "type") and (
+            has_label or self.scheme in ("exact", "partial")
+        )
 
 
 def _distance(one: Span, other: Span) -> int:
@@ -97,13 +100,18 @@ class Units(PooledSpans):
 
 
 def _characters(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
-    return ((place, label) for start, end, label in spans for place in range(start, end))
+    return (
+        (place, label) for start, end, label in spans for place in range(start, end)
+    )
 
 
 def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
     return (
-        (begin, label) for start, end, label in spans for begin, to in tokens if begin < end and start < to
+        (begin, label)
+        for start, end, label in spans
+        for begin, to in tokens
+        if begin < end and start < to
     )
 
 
@@ -112,12 +120,19 @@ class OverlapAt(PooledSpans):
     the largest shares first.
     """
 
-    citation = "Everingham et al. 2010, The PASCAL Visual Object Classes Challenge, IJCV 88"
+    citation = (
+        "Everingham et al. 2010, The PASCAL Visual Object Classes Challenge, IJCV 88"
+    )
 
-    def __init__(self, name: str, rules: str, *, part: str, threshold: float = 0.5) -> None:
+    def __init__(
+        self, name: str, rules: str, *, part: str, threshold: float = 0.5
+    ) -> None:
         super().__init__(name, rules, part=part)
         self.threshold = threshold
-        self.statistic, self.fixed = f"spans:iou:{threshold:g}", {"threshold": threshold}
+        self.statistic, self.fixed = (
+            f"spans:iou:{threshold:g}",
+            {"threshold": threshold},
+        )
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
         shares = sorted(

@@ -16,7 +16,9 @@ from scoring.metrics.calibration import confidences_of, forecasts_of, stated_con
 from scoring.metrics.classification import left_out
 from tasks.types.columns import present
 
-FAWCETT = "Fawcett 2006, An introduction to ROC analysis, Pattern Recognition Letters 27"
+FAWCETT = (
+    "Fawcett 2006, An introduction to ROC analysis, Pattern Recognition Letters 27"
+)
 
 
 class Scored(WeightedMetric):
@@ -28,7 +30,9 @@ class Scored(WeightedMetric):
     citation = FAWCETT
     is_valid_in_one_label = False
 
-    def __init__(self, name: str, rules: str, *, label: str, labels: Sequence[str]) -> None:
+    def __init__(
+        self, name: str, rules: str, *, label: str, labels: Sequence[str]
+    ) -> None:
         super().__init__(name, rules)
         self.label, self.labels = label, tuple(labels)
         self.statistic = f"scores:{label}"
@@ -41,10 +45,16 @@ class Scored(WeightedMetric):
         is_stated &= ~left_out(answers)
         is_own = np.array([answer == self.label for answer in answers], dtype=bool)
         scores = np.where(is_own, stated, 1 - stated)
-        scores = np.where(forecasts.is_given, forecasts.given[:, self.labels.index(self.label)], scores)
+        scores = np.where(
+            forecasts.is_given,
+            forecasts.given[:, self.labels.index(self.label)],
+            scores,
+        )
         counts = forecasts.has_gold & (forecasts.is_given | is_stated)
         is_positive = forecasts.wanted == self.labels.index(self.label)
-        return np.column_stack([scores * counts, is_positive & counts, counts]).astype(np.float64)
+        return np.column_stack([scores * counts, is_positive & counts, counts]).astype(
+            np.float64
+        )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
         """Descending by score, the (…, g) positives and negatives of each threshold, summed up to it."""
@@ -69,8 +79,12 @@ class Auroc(Scored):
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps = np.diff(wrong, prepend=0.0)
-        before = np.concatenate([np.zeros((*right.shape[:-1], 1)), right[..., :-1]], axis=-1)
-        return quotient((steps * (before + right) / 2).sum(axis=-1), right[..., -1] * wrong[..., -1])
+        before = np.concatenate(
+            [np.zeros((*right.shape[:-1], 1)), right[..., :-1]], axis=-1
+        )
+        return quotient(
+            (steps * (before + right) / 2).sum(axis=-1), right[..., -1] * wrong[..., -1]
+        )
 
 
 class AveragePrecision(Scored):
@@ -78,7 +92,9 @@ class AveragePrecision(Scored):
     without positives.
     """
 
-    citation = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+    citation = (
+        "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+    )
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps, precision = np.diff(right, prepend=0.0), ratio(right, right + wrong)
@@ -99,14 +115,22 @@ class Auprc(AveragePrecision):
         return np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
 
 
-def one_by_one(value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats) -> Floats:
+def one_by_one(
+    value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats
+) -> Floats:
     """(…) values, each from all rows and one of the (…, n) weights."""
-    return np.asarray(np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")(rows, weights))
+    return np.asarray(
+        np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")(
+            rows, weights
+        )
+    )
 
 
 def drawn_rows(rows: Floats, weights: Floats) -> Floats:
     """Rows that count, each as often as its weight says, which is a whole number."""
-    return rows[np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))]
+    return rows[
+        np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))
+    ]
 
 
 class EqualSizeCalibrationError(WeightedMetric):
@@ -120,23 +144,33 @@ class EqualSizeCalibrationError(WeightedMetric):
     higher_is_better = False
     has_interval = False
     is_valid_in_one_label = False
-    citation = (
-        "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"
-    )
+    citation = "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"
 
     def __init__(
-        self, name: str, rules: str, *, labels: Sequence[str], bins: int = 10, pooled: bool = False
+        self,
+        name: str,
+        rules: str,
+        *,
+        labels: Sequence[str],
+        bins: int = 10,
+        pooled: bool = False,
     ) -> None:
         super().__init__(name, rules)
         self.labels, self.bins, self.pooled = tuple(labels), bins, pooled
         self.statistic = "confidences"
-        self.fixed = {"bins": bins, "groups": "equal-size", "ties": "pooled" if pooled else "order"}
+        self.fixed = {
+            "bins": bins,
+            "groups": "equal-size",
+            "ties": "pooled" if pooled else "order",
+        }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): the confidence, whether the label is right, whether the instance counts."""
         confidence, is_right, counts = confidences_of(gold, answers, self.labels)
         counts &= ~left_out(answers)
-        return np.column_stack([confidence * counts, is_right & counts, counts]).astype(np.float64)
+        return np.column_stack([confidence * counts, is_right & counts, counts]).astype(
+            np.float64
+        )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
         return one_by_one(self._one, rows, weights)
@@ -147,10 +181,16 @@ class EqualSizeCalibrationError(WeightedMetric):
             return math.nan
         drawn = drawn[np.argsort(drawn[:, 0], kind="stable")]
         if self.pooled:
-            _, groups, sizes = np.unique(drawn[:, 0], return_inverse=True, return_counts=True)
+            _, groups, sizes = np.unique(
+                drawn[:, 0], return_inverse=True, return_counts=True
+            )
             drawn[:, 1] = (np.bincount(groups, drawn[:, 1]) / sizes)[groups]
         parts = np.array_split(drawn, self.bins)
-        gaps = [len(part) * abs(part[:, 1].mean() - part[:, 0].mean()) for part in parts if len(part)]
+        gaps = [
+            len(part) * abs(part[:, 1].mean() - part[:, 0].mean())
+            for part in parts
+            if len(part)
+        ]
         return float(sum(gaps)) / len(drawn)
 
 
@@ -164,10 +204,14 @@ class RankCorrelation(WeightedMetric):
     statistic = "numbers"
     citation = "Spearman 1904, The Proof and Measurement of Association between Two Things, AJP 15"
 
-    def instance_stats(self, gold: Sequence[float | None], answers: Sequence[float | None]) -> Floats:
+    def instance_stats(
+        self, gold: Sequence[float | None], answers: Sequence[float | None]
+    ) -> Floats:
         """(n, 3): gold, answer, whether both are there."""
         counts = present(gold) & present(answers)
-        x, y = (np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers))
+        x, y = (
+            np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
+        )
         return np.column_stack([x * counts, y * counts, counts]).astype(np.float64)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
@@ -175,7 +219,10 @@ class RankCorrelation(WeightedMetric):
         x, y = (_mid_ranks(rows[:, side], own) for side in (0, 1))
         whole = own.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            x, y = (ranks - (ranks * own).sum(axis=-1, keepdims=True) / whole for ranks in (x, y))
+            x, y = (
+                ranks - (ranks * own).sum(axis=-1, keepdims=True) / whole
+                for ranks in (x, y)
+            )
             spread = (x * x * own).sum(axis=-1) * (y * y * own).sum(axis=-1)
             return np.asarray((x * y * own).sum(axis=-1) / np.sqrt(spread))
 
@@ -187,7 +234,9 @@ def _mid_ranks(values: Floats, weights: Floats) -> Floats:
     sizes = np.add.reduceat(weights[..., order], starts, axis=-1)
     before = np.cumsum(sizes, axis=-1) - sizes
     groups = np.empty(len(values), dtype=np.intp)
-    groups[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+    groups[order] = np.repeat(
+        np.arange(len(starts)), np.diff(np.append(starts, len(values)))
+    )
     return np.asarray((2 * before + sizes)[..., groups])
 
 

@@ -32,23 +32,41 @@ class BackgroundJob(models.Model):
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="background")
     kind = models.CharField(max_length=10, choices=Kind)
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="background_jobs")
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    season = models.ForeignKey(
+        Season, on_delete=models.CASCADE, related_name="background_jobs"
+    )
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
     submission = models.ForeignKey(
         Submission, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
     given: models.JSONField[dict[str, Any]] = models.JSONField(
         default=dict, blank=True, help_text="What is asked for."
     )
-    digest = models.CharField(max_length=64, help_text="SHA-256 of what is asked for, and by whom.")
-    filename = models.CharField(max_length=200, blank=True, help_text="What its sender called the file.")
-    file = models.CharField(
-        max_length=200, blank=True, help_text="What was sent, or what came out, in the statistics storage."
+    digest = models.CharField(
+        max_length=64, help_text="SHA-256 of what is asked for, and by whom."
     )
-    doing = models.CharField(max_length=200, blank=True, help_text="The step that is under way.")
-    problems: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list, blank=True)
-    more = models.PositiveIntegerField(default=0, help_text="Problems beyond those listed.")
-    result: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    filename = models.CharField(
+        max_length=200, blank=True, help_text="What its sender called the file."
+    )
+    file = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="What was sent, or what came out, in the statistics storage.",
+    )
+    doing = models.CharField(
+        max_length=200, blank=True, help_text="The step that is under way."
+    )
+    problems: models.JSONField[list[dict[str, Any]]] = models.JSONField(
+        default=list, blank=True
+    )
+    more = models.PositiveIntegerField(
+        default=0, help_text="Problems beyond those listed."
+    )
+    result: models.JSONField[dict[str, Any]] = models.JSONField(
+        default=dict, blank=True
+    )
     asked_by = models.ForeignKey(
         User,
         on_delete=models.SET_NULL,
@@ -75,7 +93,11 @@ class BackgroundJob(models.Model):
 
     @property
     def state(self) -> BackgroundJob.State:
-        return self.State.QUEUED if self.job.state == Job.State.WAITING else self.State(self.job.state)
+        return (
+            self.State.QUEUED
+            if self.job.state == Job.State.WAITING
+            else self.State(self.job.state)
+        )
 
     @property
     def is_moving(self) -> bool:
@@ -94,7 +116,9 @@ class Rescore(models.Model):
     """Jobs are queued some at a time, so that new runs need not wait; it ends when every run has its job."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")
-    asked_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    asked_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     asked_at = models.DateTimeField(default=timezone.now)
     stopped_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -103,7 +127,9 @@ class Rescore(models.Model):
         ordering: ClassVar[list[str]] = ["-asked_at", "-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["phase"], condition=Q(ended_at=None), name="rescore_once_at_a_time"
+                fields=["phase"],
+                condition=Q(ended_at=None),
+                name="rescore_once_at_a_time",
             )
         ]
 

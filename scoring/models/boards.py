@@ -22,21 +22,32 @@ from tasks.models import Gold, Job, Phase, Submission
 class ClassLeader(models.Model):
     """``p`` is the largest against the others after Holm; ``among`` stands for the runs compared."""
 
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="class_leaders")
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="class_leaders"
+    )
     rules = models.CharField(max_length=60)
-    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="class_leaders")
+    gold = models.ForeignKey(
+        Gold, on_delete=models.CASCADE, related_name="class_leaders"
+    )
     dimension = models.CharField(max_length=60)
     label = models.CharField("class", max_length=200)
     metric = models.CharField(max_length=80)
-    best = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="leads", null=True)
+    best = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="leads", null=True
+    )
     p = models.FloatField(null=True)
-    systems = models.PositiveIntegerField(help_text="How many have a value in the class.")
+    systems = models.PositiveIntegerField(
+        help_text="How many have a value in the class."
+    )
     among = models.CharField(max_length=64)
     found_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [
-            models.Index(fields=["phase", "rules", "dimension", "metric"], name="class_leader_of_table")
+            models.Index(
+                fields=["phase", "rules", "dimension", "metric"],
+                name="class_leader_of_table",
+            )
         ]
         constraints = [
             models.UniqueConstraint(
@@ -52,11 +63,17 @@ class ClassLeader(models.Model):
 class Comparison(models.Model):
     """``first`` is the older; the difference is first minus second, and p stands uncorrected."""
 
-    first = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_first")
-    second = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_second")
+    first = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_first"
+    )
+    second = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_second"
+    )
     metric = models.CharField(max_length=80)
     difference = models.FloatField(null=True)
-    error = models.FloatField(null=True, help_text="The jackknife's standard error of the difference.")
+    error = models.FloatField(
+        null=True, help_text="The jackknife's standard error of the difference."
+    )
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     p = models.FloatField(null=True)
@@ -68,8 +85,12 @@ class Comparison(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["first", "second", "metric"], name="comparison_once_a_metric"),
-            models.CheckConstraint(condition=Q(second__gt=F("first")), name="comparison_older_first"),
+            models.UniqueConstraint(
+                fields=["first", "second", "metric"], name="comparison_once_a_metric"
+            ),
+            models.CheckConstraint(
+                condition=Q(second__gt=F("first")), name="comparison_older_first"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -83,12 +104,20 @@ class BoardOrder(models.Model):
     rules = models.CharField(max_length=60)
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="board")
     version = models.PositiveBigIntegerField(default=0)
-    revision = models.PositiveIntegerField(default=0, help_text="Another where a comparison was made anew.")
-    classes_at = models.DateTimeField(null=True, help_text="When something was last found of its classes.")
+    revision = models.PositiveIntegerField(
+        default=0, help_text="Another where a comparison was made anew."
+    )
+    classes_at = models.DateTimeField(
+        null=True, help_text="When something was last found of its classes."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["phase", "rules"]
-        constraints = [models.UniqueConstraint(fields=["phase", "rules"], name="board_order_once_a_board")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "rules"], name="board_order_once_a_board"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"the order of {self.phase_id} under {self.rules}"
@@ -99,9 +128,13 @@ class ResultConfirmation(models.Model):
         CONFIRMED = "confirmed", _("confirmed")
         CONTESTED = "contested", _("contested")
 
-    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="confirmation")
+    submission = models.OneToOneField(
+        Submission, on_delete=models.CASCADE, related_name="confirmation"
+    )
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="+")
-    numbers = models.CharField(max_length=64, help_text="A digest of the scores that it was said of.")
+    numbers = models.CharField(
+        max_length=64, help_text="A digest of the scores that it was said of."
+    )
     state = models.CharField(max_length=10, choices=State)
     message = models.TextField(blank=True, default="", help_text="Why it is contested.")
     by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -110,7 +143,8 @@ class ResultConfirmation(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
-                condition=~models.Q(state="contested", message=""), name="result_is_contested_with_a_message"
+                condition=~models.Q(state="contested", message=""),
+                name="result_is_contested_with_a_message",
             )
         ]
 
@@ -121,7 +155,9 @@ class ResultConfirmation(models.Model):
 class FrozenBoard(models.Model):
     """Kept soon after the instant, so that withdrawing or choosing a run changes nothing of what is shown."""
 
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="frozen_boards")
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="frozen_boards"
+    )
     rules = models.CharField(max_length=60)
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="+")
     frozen_from = models.DateTimeField()
@@ -131,7 +167,8 @@ class FrozenBoard(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["phase", "rules", "frozen_from"], name="frozen_board_once_an_instant"
+                fields=["phase", "rules", "frozen_from"],
+                name="frozen_board_once_an_instant",
             )
         ]
 
@@ -142,7 +179,9 @@ class FrozenBoard(models.Model):
 class MonthlyRanks(models.Model):
     """The order by the private part of a split, shown from its month on to everybody together."""
 
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="monthly_ranks")
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="monthly_ranks"
+    )
     rules = models.CharField(max_length=60)
     month = models.DateField()
     runs: models.JSONField[list[list[Any]]] = models.JSONField(
@@ -151,7 +190,9 @@ class MonthlyRanks(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["phase", "rules", "month"], name="ranks_once_a_month")
+            models.UniqueConstraint(
+                fields=["phase", "rules", "month"], name="ranks_once_a_month"
+            )
         ]
 
     def __str__(self) -> str:
@@ -182,10 +223,14 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
             return same_one
         if same["occasion"] == Snapshot.Occasion.CITED:
             since = timezone.now() - dt.timedelta(hours=1)
-            cited = self.filter(phase=same["phase"], occasion=same["occasion"], created_at__gt=since)
+            cited = self.filter(
+                phase=same["phase"], occasion=same["occasion"], created_at__gt=since
+            )
             if cited.count() >= MAX_CITED_AN_HOUR:
                 raise CitedTooOften
-        kept, _ = self.get_or_create(**same, defaults={**facts, "packed": zlib.compress(packed, 6)})
+        kept, _ = self.get_or_create(
+            **same, defaults={**facts, "packed": zlib.compress(packed, 6)}
+        )
         return kept
 
 
@@ -200,14 +245,22 @@ class Snapshot(models.Model):
     phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="snapshots")
     audience = models.CharField(max_length=12, help_text="As whom the board was read.")
     occasion = models.CharField(max_length=8, choices=Occasion)
-    digest = models.CharField(max_length=64, help_text="SHA-256 of the JSON; its beginning is the address.")
+    digest = models.CharField(
+        max_length=64, help_text="SHA-256 of the JSON; its beginning is the address."
+    )
     packed = models.BinaryField(help_text="The JSON, compressed by zlib.")
     has_scores = models.BooleanField(help_text="False where ranks alone were shown.")
-    has_names = models.BooleanField(help_text="False where it did not say whose the systems are.")
+    has_names = models.BooleanField(
+        help_text="False where it did not say whose the systems are."
+    )
     rules = models.CharField(max_length=60)
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="snapshots")
-    version = models.PositiveBigIntegerField(help_text="The phase's, when the board was kept.")
-    frozen_at = models.DateTimeField(null=True, help_text="The instant at which a frozen board stood so.")
+    version = models.PositiveBigIntegerField(
+        help_text="The phase's, when the board was kept."
+    )
+    frozen_at = models.DateTimeField(
+        null=True, help_text="The instant at which a frozen board stood so."
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SnapshotQuerySet.as_manager()
@@ -219,7 +272,8 @@ class Snapshot(models.Model):
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["phase", "audience", "occasion", "digest"], name="snapshot_once_an_occasion"
+                fields=["phase", "audience", "occasion", "digest"],
+                name="snapshot_once_an_occasion",
             )
         ]
 
@@ -241,16 +295,24 @@ class Snapshot(models.Model):
 
 
 class ManualMeasure(models.Model):
-    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="manual_measures")
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="manual_measures"
+    )
     name = models.CharField(max_length=60)
     higher_is_better = models.BooleanField(default=True)
-    source = models.CharField(max_length=400, help_text="Who measured it, how, and where that is written.")
+    source = models.CharField(
+        max_length=400, help_text="Who measured it, how, and where that is written."
+    )
     entered_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         db_table = "scoring_outsidemeasure"
         ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["phase", "name"], name="outside_measure_once_a_phase")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "name"], name="outside_measure_once_a_phase"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -266,15 +328,21 @@ class ManualMeasure(models.Model):
 
 
 class ManualScore(models.Model):
-    measure = models.ForeignKey(ManualMeasure, on_delete=models.CASCADE, related_name="scores")
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="manual_scores")
+    measure = models.ForeignKey(
+        ManualMeasure, on_delete=models.CASCADE, related_name="scores"
+    )
+    submission = models.ForeignKey(
+        Submission, on_delete=models.CASCADE, related_name="manual_scores"
+    )
     value = models.FloatField()
 
     class Meta:
         db_table = "scoring_outsidescore"
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["measure", "submission"], name="outside_score_once_a_run")
+            models.UniqueConstraint(
+                fields=["measure", "submission"], name="outside_score_once_a_run"
+            )
         ]
 
     def __str__(self) -> str:

@@ -30,16 +30,22 @@ class SharedManager(models.Manager[Row]):
         numbers = self._known(wanted)
         missing = sorted(wanted.keys() - numbers.keys())
         if missing:
-            self.bulk_create([wanted[digest] for digest in missing], ignore_conflicts=True)
+            self.bulk_create(
+                [wanted[digest] for digest in missing], ignore_conflicts=True
+            )
             numbers = self._known(wanted)
         return [numbers[row.digest] for row in rows]
 
     def _known(self, digests: dict[str, Row]) -> dict[str, int]:
-        return dict(self.filter(digest__in=list(digests)).order_by().values_list("digest", "pk"))
+        return dict(
+            self.filter(digest__in=list(digests)).order_by().values_list("digest", "pk")
+        )
 
 
 class SharedRow(models.Model):
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of all else.")
+    digest = models.CharField(
+        max_length=64, unique=True, help_text="SHA-256 of all else."
+    )
 
     objects: ClassVar[SharedManager[Self]] = SharedManager()
 
@@ -47,15 +53,25 @@ class SharedRow(models.Model):
         abstract = True
 
     def set_digest(self) -> str:
-        fields = [field for field in self._meta.concrete_fields if field.name not in {"id", "digest"}]
+        fields = [
+            field
+            for field in self._meta.concrete_fields
+            if field.name not in {"id", "digest"}
+        ]
         content = [getattr(self, field.attname) for field in fields]
         self.digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return self.digest
 
 
 class Withheld(models.TextChoices):
-    LADDER = "ladder", _("not better than the team's best by more than a standard error")
-    RANKING_ONLY = "ranking-only", _("while runs are taken only the ranking metric is told, by the Ladder")
+    LADDER = (
+        "ladder",
+        _("not better than the team's best by more than a standard error"),
+    )
+    RANKING_ONLY = (
+        "ranking-only",
+        _("while runs are taken only the ranking metric is told, by the Ladder"),
+    )
     FEW_ANSWERS = "few-answers", _("the run answers too few instances")
 
 
@@ -65,7 +81,8 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
         if instant is None:
             return self
         return self.filter(
-            models.Q(replaced_at=None, created_at__lte=instant) | models.Q(replaced_at__lte=instant)
+            models.Q(replaced_at=None, created_at__lte=instant)
+            | models.Q(replaced_at__lte=instant)
         )
 
 
@@ -77,24 +94,36 @@ class Evaluation(models.Model):
     rules = models.CharField(max_length=60)
     options: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     options_digest = models.CharField(max_length=64)
-    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="evaluations", db_index=False)
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="evaluations", null=True)
+    phase = models.ForeignKey(
+        Phase, on_delete=models.PROTECT, related_name="evaluations", db_index=False
+    )
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, related_name="evaluations", null=True
+    )
     rank_value = models.FloatField(
-        null=True, help_text="The ranking metric, turned so that higher is better; null ranks last."
+        null=True,
+        help_text="The ranking metric, turned so that higher is better; null ranks last.",
     )
     submitted_at = models.DateTimeField()
     release = late_text(
-        100, help_text="What of it is told, as its phase said when it was scored; empty where all is."
+        100,
+        help_text="What of it is told, as its phase said when it was scored; empty where all is.",
     )
     withheld = late_text(
-        12, choices=Withheld, help_text="Why its classes, single instances and comparisons are not told."
+        12,
+        choices=Withheld,
+        help_text="Why its classes, single instances and comparisons are not told.",
     )
     untold: models.JSONField[dict[str, dict[str, Any]]] = late_json(
-        dict, "Of the other part of the split, or under the Ladder of the whole, what organisers see."
+        dict,
+        "Of the other part of the split, or under the Ladder of the whole, what organisers see.",
     )
-    probe = late_text(60, help_text="Why it looks like a probe: which way, and its numbers.")
+    probe = late_text(
+        60, help_text="Why it looks like a probe: which way, and its numbers."
+    )
     statistics = models.CharField(
-        max_length=200, help_text="The matrix per instance that every number follows from, in its storage."
+        max_length=200,
+        help_text="The matrix per instance that every number follows from, in its storage.",
     )
     run_sha256 = models.CharField(
         max_length=64,
@@ -108,7 +137,8 @@ class Evaluation(models.Model):
     )
     notes: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
     missing = models.PositiveIntegerField(
-        null=True, help_text="Instances without an answer, as the signatures of its scores say."
+        null=True,
+        help_text="Instances without an answer, as the signatures of its scores say.",
     )
     labels_digest = models.CharField(
         max_length=12,
@@ -123,7 +153,9 @@ class Evaluation(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     replaced_at = models.DateTimeField(
-        null=True, blank=True, help_text="When other numbers took the place of those it had."
+        null=True,
+        blank=True,
+        help_text="When other numbers took the place of those it had.",
     )
 
     objects = EvaluationQuerySet.as_manager()
@@ -131,15 +163,26 @@ class Evaluation(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["phase", "rules", "team", "-rank_value", "submitted_at"], name="evaluation_best_run"
+                fields=["phase", "rules", "team", "-rank_value", "submitted_at"],
+                name="evaluation_best_run",
             ),
-            models.Index(fields=["phase", "rules", "team", "-submitted_at"], name="evaluation_last_run"),
-            models.Index(fields=["phase"], condition=~models.Q(release=""), name="evaluation_released"),
-            models.Index(fields=["phase"], condition=~models.Q(probe=""), name="evaluation_probe"),
+            models.Index(
+                fields=["phase", "rules", "team", "-submitted_at"],
+                name="evaluation_last_run",
+            ),
+            models.Index(
+                fields=["phase"],
+                condition=~models.Q(release=""),
+                name="evaluation_released",
+            ),
+            models.Index(
+                fields=["phase"], condition=~models.Q(probe=""), name="evaluation_probe"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["submission", "gold", "rules", "options_digest"], name="evaluation_once_a_scoring"
+                fields=["submission", "gold", "rules", "options_digest"],
+                name="evaluation_once_a_scoring",
             )
         ]
 
@@ -149,21 +192,31 @@ class Evaluation(models.Model):
     @property
     def part(self) -> str:
         """Of the split, such as `public-30-7`; empty where the numbers are of all of it."""
-        return next((word for word in self.release.split() if word.startswith(PARTS)), "")
+        return next(
+            (word for word in self.release.split() if word.startswith(PARTS)), ""
+        )
 
     @property
     def own_parts(self) -> dict[str, int | str]:
-        missing: dict[str, int | str] = {} if self.missing is None else {"missing": self.missing}
-        return missing | ({ENTAILMENT_LABELS: self.labels_digest} if self.labels_digest else {})
+        missing: dict[str, int | str] = (
+            {} if self.missing is None else {"missing": self.missing}
+        )
+        return missing | (
+            {ENTAILMENT_LABELS: self.labels_digest} if self.labels_digest else {}
+        )
 
 
 class Signature(SharedRow):
     """In ``text`` what one run has of its own is left open, as in `shared_form`."""
 
     metric = models.CharField(max_length=80)
-    column = models.CharField(max_length=400, help_text="What may share a column of the board.")
+    column = models.CharField(
+        max_length=400, help_text="What may share a column of the board."
+    )
     scale = models.FloatField(default=1)
-    position = models.PositiveSmallIntegerField(help_text="The metric's place in the scorer's list.")
+    position = models.PositiveSmallIntegerField(
+        help_text="The metric's place in the scorer's list."
+    )
     text = models.CharField(max_length=800)
 
     def __str__(self) -> str:
@@ -171,9 +224,9 @@ class Signature(SharedRow):
 
 
 #: Scores by which runs rank under the ranking rules.
-OF_RANKING = models.Q(evaluation__phase__task__rank_by="", shared__position=0) | models.Q(
-    shared__metric=models.F("evaluation__phase__task__rank_by")
-)
+OF_RANKING = models.Q(
+    evaluation__phase__task__rank_by="", shared__position=0
+) | models.Q(shared__metric=models.F("evaluation__phase__task__rank_by"))
 
 
 class ScoreManager(models.Manager["Score"]):
@@ -185,21 +238,31 @@ class Score(models.Model):
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="scores", db_index=False
     )
-    shared = models.ForeignKey(Signature, on_delete=models.PROTECT, related_name="scores", db_index=False)
-    value = models.FloatField(null=True, help_text="Null where it is undefined or infinite.")
+    shared = models.ForeignKey(
+        Signature, on_delete=models.PROTECT, related_name="scores", db_index=False
+    )
+    value = models.FloatField(
+        null=True, help_text="Null where it is undefined or infinite."
+    )
     is_infinite = models.BooleanField(default=False)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveIntegerField()
     withheld = late_text(
-        12, choices=Withheld, help_text="Why it has no value and no interval, where these are not told."
+        12,
+        choices=Withheld,
+        help_text="Why it has no value and no interval, where these are not told.",
     )
 
     objects = ScoreManager()
 
     class Meta:
         ordering = ["shared__position"]
-        constraints = [models.UniqueConstraint(fields=["evaluation", "shared"], name="score_once_a_metric")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["evaluation", "shared"], name="score_once_a_metric"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value}"
@@ -250,7 +313,12 @@ class ClassNumber(NamedTuple):
 
 #: In place of a number of a class of which nothing may be known.
 OF_SMALL_CLASS = ClassNumber(
-    None, is_infinite=False, low=None, high=None, n=0, withheld=_("the class has too few instances")
+    None,
+    is_infinite=False,
+    low=None,
+    high=None,
+    n=0,
+    withheld=_("the class has too few instances"),
 )
 
 
@@ -271,13 +339,17 @@ class Breakdown(models.Model):
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="breakdowns", db_index=False
     )
-    classes = models.ForeignKey(BreakdownClasses, on_delete=models.PROTECT, related_name="+", db_index=False)
+    classes = models.ForeignKey(
+        BreakdownClasses, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     numbers = models.BinaryField()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["evaluation", "classes"], name="breakdown_once_a_dimension")
+            models.UniqueConstraint(
+                fields=["evaluation", "classes"], name="breakdown_once_a_dimension"
+            )
         ]
 
     def __str__(self) -> str:
@@ -286,8 +358,12 @@ class Breakdown(models.Model):
     @classmethod
     def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
         """With classes that have no primary key yet. A class may lack a metric that others have."""
-        metrics = list(dict.fromkeys(metric for one in classes_told.values() for metric in one))
-        classes = BreakdownClasses(dimension=dimension, labels=list(classes_told), metrics=metrics)
+        metrics = list(
+            dict.fromkeys(metric for one in classes_told.values() for metric in one)
+        )
+        classes = BreakdownClasses(
+            dimension=dimension, labels=list(classes_told), metrics=metrics
+        )
         supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT)
         numbers = np.full((3, *supports.shape), np.nan, NUMBER)
         for place, metrics_here in enumerate(classes_told.values()):
@@ -296,7 +372,9 @@ class Breakdown(models.Model):
                 supports[row, place] = number["n"]
                 value = np.nan if number["value"] is None else number["value"]
                 numbers[VALUE, row, place] = np.inf if number.get("infinite") else value
-        return cls(evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers))
+        return cls(
+            evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers)
+        )
 
     def set_ends(self, ends: Ends) -> bool:
         """Give the numbers their intervals; False where none is known. A number without a value has none."""
@@ -321,18 +399,26 @@ class Breakdown(models.Model):
 
     def metrics_with_numbers(self) -> list[str]:
         defined = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
-        return [metric for metric, is_known in zip(self.classes.metrics, defined, strict=True) if is_known]
+        return [
+            metric
+            for metric, is_known in zip(self.classes.metrics, defined, strict=True)
+            if is_known
+        ]
 
     def sizes(self) -> dict[str, int]:
         """By class the support of the metric that counts fewest instances; none where none counts any."""
         # Supports stand first, so that the rest need not be unpacked.
         shape = len(self.classes.metrics), len(self.classes.labels)
         size = shape[0] * shape[1] * SUPPORT.itemsize
-        supports = np.frombuffer(zlib.decompressobj().decompress(self.numbers, size), SUPPORT).reshape(shape)
+        supports = np.frombuffer(
+            zlib.decompressobj().decompress(self.numbers, size), SUPPORT
+        ).reshape(shape)
         unknown = np.iinfo(SUPPORT).max
         smallest = np.where(supports > 0, supports, unknown).min(axis=0).tolist()
         return {
-            label: size for label, size in zip(self.classes.labels, smallest, strict=True) if size < unknown
+            label: size
+            for label, size in zip(self.classes.labels, smallest, strict=True)
+            if size < unknown
         }
 
     def of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
@@ -370,23 +456,36 @@ def class_numbers(
 
 
 def save_breakdowns(rows: Sequence[Breakdown]) -> None:
-    for row, key in zip(rows, BreakdownClasses.objects.ids_of([row.classes for row in rows]), strict=True):
+    for row, key in zip(
+        rows,
+        BreakdownClasses.objects.ids_of([row.classes for row in rows]),
+        strict=True,
+    ):
         row.classes_id = key
     Breakdown.objects.bulk_create(rows)
 
 
 def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
     written = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
-    return zlib.compress(supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9)
+    return zlib.compress(
+        supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9
+    )
 
 
-def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
-    for place, (n, value, low, high) in enumerate(zip(supports.tolist(), *numbers.tolist(), strict=True)):
+def _numbers(
+    supports: NDArray[np.int32], numbers: NDArray[np.float64]
+) -> Iterator[tuple[int, ClassNumber]]:
+    for place, (n, value, low, high) in enumerate(
+        zip(supports.tolist(), *numbers.tolist(), strict=True)
+    ):
         if n == FEW_ANSWERS:
             yield place, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
         elif n >= 0:
             finite = value if isfinite(value) else None
-            yield place, ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n)
+            yield (
+                place,
+                ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n),
+            )
 
 
 def _or_none(value: float) -> float | None:

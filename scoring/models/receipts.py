@@ -10,16 +10,26 @@ from scoring.offline.merkle import leaf_hash
 class SigningKey(models.Model):
     """Its secret is made of ``nonce`` and the secret key, and kept nowhere; or the environment has it."""
 
-    public = models.CharField(max_length=64, unique=True, help_text="Ed25519, as hexadecimal digits.")
+    public = models.CharField(
+        max_length=64, unique=True, help_text="Ed25519, as hexadecimal digits."
+    )
     nonce = models.CharField(
-        max_length=64, blank=True, help_text="Empty for a key that the environment gives."
+        max_length=64,
+        blank=True,
+        help_text="Empty for a key that the environment gives.",
     )
     since = models.DateTimeField(default=timezone.now)
     retired_at = models.DateTimeField(null=True)
     signed_by = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, related_name="+", help_text="The key before this one."
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="The key before this one.",
     )
-    endorsement = models.CharField(max_length=128, blank=True, help_text="The signature of that key.")
+    endorsement = models.CharField(
+        max_length=128, blank=True, help_text="The signature of that key."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["id"]
@@ -31,9 +41,15 @@ class SigningKey(models.Model):
 class LogEntry(models.Model):
     """It tells nothing by itself, and stays whatever is deleted."""
 
-    index = models.BigIntegerField(null=True, unique=True, help_text="Null until it has its place.")
-    content = models.TextField(help_text="The commitments, byte by byte what is signed.")
-    key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, null=True, related_name="+")
+    index = models.BigIntegerField(
+        null=True, unique=True, help_text="Null until it has its place."
+    )
+    content = models.TextField(
+        help_text="The commitments, byte by byte what is signed."
+    )
+    key = models.ForeignKey(
+        SigningKey, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     signature = models.CharField(max_length=128, blank=True)
 
     class Meta:
@@ -70,7 +86,9 @@ class LogHead(models.Model):
     size = models.BigIntegerField(default=0)
     root = models.CharField(max_length=64, blank=True)
     at = models.CharField(max_length=40, blank=True, help_text="As it is signed.")
-    key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, null=True, related_name="+")
+    key = models.ForeignKey(
+        SigningKey, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     signature = models.CharField(max_length=128, blank=True)
 
     def __str__(self) -> str:
@@ -80,9 +98,15 @@ class LogHead(models.Model):
 class Receipt(models.Model):
     """What opens an entry. It goes with its run, and then nothing says any more what the entry is of."""
 
-    entry = models.OneToOneField(LogEntry, on_delete=models.PROTECT, related_name="receipt")
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="receipts")
-    openings = models.BinaryField(help_text="By field nonce and text, as JSON, compressed by zlib.")
+    entry = models.OneToOneField(
+        LogEntry, on_delete=models.PROTECT, related_name="receipt"
+    )
+    evaluation = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="receipts"
+    )
+    openings = models.BinaryField(
+        help_text="By field nonce and text, as JSON, compressed by zlib."
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

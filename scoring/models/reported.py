@@ -24,11 +24,15 @@ class Paper(models.Model):
     doi = models.CharField("DOI", max_length=400, blank=True)
     arxiv = models.CharField("arXiv", max_length=400, blank=True)
     figures_from = models.CharField(
-        max_length=400, blank=True, help_text="The version of the text that the figures were taken from."
+        max_length=400,
+        blank=True,
+        help_text="The version of the text that the figures were taken from.",
     )
     loaded_at = models.DateTimeField(default=timezone.now)
     digest = models.CharField(
-        max_length=64, blank=True, help_text="Of all that was loaded: the same again changes nothing."
+        max_length=64,
+        blank=True,
+        help_text="Of all that was loaded: the same again changes nothing.",
     )
 
     class Meta:
@@ -62,14 +66,20 @@ class ReportedTable(models.Model):
     dataset = models.CharField(max_length=400, blank=True)
     row_key: models.JSONField[list[str]] = models.JSONField()
     measures: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    deviation = models.CharField(max_length=400, blank=True, help_text="What the brackets mean.")
+    deviation = models.CharField(
+        max_length=400, blank=True, help_text="What the brackets mean."
+    )
     marks: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     notes: models.JSONField[list[str]] = models.JSONField(default=list)
     conclusions: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
 
     class Meta:
         ordering = ["position"]
-        constraints = [models.UniqueConstraint(fields=["paper", "name"], name="reported_table_once_a_paper")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["paper", "name"], name="reported_table_once_a_paper"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.paper.short}, {self.name}"
@@ -85,15 +95,21 @@ class ReportedTable(models.Model):
 class Reported(models.Model):
     """One printed figure. ``key`` tells the rows of a table apart, ``line`` the printed lines."""
 
-    table = models.ForeignKey(ReportedTable, on_delete=models.CASCADE, related_name="figures")
+    table = models.ForeignKey(
+        ReportedTable, on_delete=models.CASCADE, related_name="figures"
+    )
     key = models.CharField(max_length=800)
-    position = models.PositiveIntegerField(help_text="Of the row, as the file has them.")
+    position = models.PositiveIntegerField(
+        help_text="Of the row, as the file has them."
+    )
     line = models.PositiveIntegerField("printed line")
     system = models.CharField(max_length=400, blank=True)
     system_id = models.CharField(max_length=400, blank=True)
     features: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
     metric = models.CharField(max_length=400)
-    value = models.FloatField(null=True, help_text="Null where no exact number is printed.")
+    value = models.FloatField(
+        null=True, help_text="Null where no exact number is printed."
+    )
     printed = models.CharField(max_length=400)
     scale = models.CharField(max_length=30)
     higher_is_better = models.BooleanField(null=True)
@@ -101,7 +117,9 @@ class Reported(models.Model):
     printed_deviation = models.CharField(max_length=400, blank=True)
     mark = models.CharField(max_length=400, blank=True)
     less_than = models.FloatField(null=True)
-    suspect = models.CharField(max_length=400, blank=True, help_text="Why this figure is doubted.")
+    suspect = models.CharField(
+        max_length=400, blank=True, help_text="Why this figure is doubted."
+    )
     is_inconsistent = models.BooleanField(
         default=False, help_text="The figures of the row contradict each other."
     )
@@ -115,7 +133,9 @@ class Reported(models.Model):
     class Meta:
         ordering = ["position", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["table", "key", "metric"], name="reported_once_a_row_and_metric")
+            models.UniqueConstraint(
+                fields=["table", "key", "metric"], name="reported_once_a_row_and_metric"
+            )
         ]
 
     def __str__(self) -> str:
@@ -128,4 +148,6 @@ class Reported(models.Model):
 
     @property
     def doubt_of_row(self) -> str:
-        return self.contradiction or (gettext(CONTRADICTORY) if self.is_inconsistent else "")
+        return self.contradiction or (
+            gettext(CONTRADICTORY) if self.is_inconsistent else ""
+        )

@@ -20,46 +20,72 @@ from tasks.types import TaskType
 KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": float}
 
 
-def add_declared(commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any) -> None:
+def add_declared(
+    commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any
+) -> None:
     """``names`` are the functions, kinds of values and choices that the file names."""
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    numbers = {name: whole_number(**bounds) for name, bounds in tables.pop("numbers", {}).items()}
+    numbers = {
+        name: whole_number(**bounds)
+        for name, bounds in tables.pop("numbers", {}).items()
+    }
     every, shared = tables.pop("every", {}), tables.pop("shared", {})
     named = {**KINDS, **numbers, **names}
 
     def add(commands: Any, tables: Mapping[str, Any]) -> None:
         for name, table in tables.items():
-            command = commands.add_parser(name, help=table.pop("help"), allow_abbrev=False)
+            command = commands.add_parser(
+                name, help=table.pop("help"), allow_abbrev=False
+            )
             if table.pop("is_group", False):
                 add(command.add_subparsers(required=True, metavar="COMMAND"), table)
                 continue
-            command.set_defaults(command=named[table.pop("does", name.replace("-", "_"))], **defaults)
+            command.set_defaults(
+                command=named[table.pop("does", name.replace("-", "_"))], **defaults
+            )
             one_of = table.pop("one_of", ())
-            group = command.add_mutually_exclusive_group(required=True) if one_of else command
+            group = (
+                command.add_mutually_exclusive_group(required=True)
+                if one_of
+                else command
+            )
             for flag, argument in {**every, **table}.items():
-                settings = _settings(flag, shared[argument] if isinstance(argument, str) else argument, named)
+                settings = _settings(
+                    flag,
+                    shared[argument] if isinstance(argument, str) else argument,
+                    named,
+                )
                 (group if flag in one_of else command).add_argument(flag, **settings)
 
     add(commands, tables)
 
 
-def _settings(flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(
+    flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
     """An option's first choice is its default, and help may list what a name stands for."""
     settings = dict(declared)
     if "type" in settings:
         settings["type"] = named[settings["type"]]
     if choices := settings.get("choices"):
-        settings["choices"] = choices = named[choices] if isinstance(choices, str) else choices
+        settings["choices"] = choices = (
+            named[choices] if isinstance(choices, str) else choices
+        )
         if flag.startswith("-") and "required" not in settings:
             settings.setdefault("default", choices[0])
     if "help" in settings:
-        settings["help"] = re.sub(r"\{([A-Z]+)\}", lambda name: ", ".join(named[name[1]]), settings["help"])
+        settings["help"] = re.sub(
+            r"\{([A-Z]+)\}", lambda name: ", ".join(named[name[1]]), settings["help"]
+        )
     return settings
 
 
 def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
     def number(text: str) -> int:
-        if not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text) or not least <= int(text) <= most:
+        if (
+            not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text)
+            or not least <= int(text) <= most
+        ):
             raise argparse.ArgumentTypeError(f"“{text}”{refusal}")
         return int(text)
 
@@ -78,7 +104,11 @@ def settings_of(args: Given, kind: Any) -> dict[str, Any]:
 
 def say(args: Given, facts: Any, *lines: str) -> int:
     if args.json:
-        lines = (facts if isinstance(facts, str) else json.dumps(facts, ensure_ascii=False, default=str),)
+        lines = (
+            facts
+            if isinstance(facts, str)
+            else json.dumps(facts, ensure_ascii=False, default=str),
+        )
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 
@@ -99,6 +129,9 @@ def markdown_table(
     yield f"| {' | '.join(heads)} |"
     yield f"| --- |{(' ---: |' if in_numbers else ' --- |') * (len(heads) - 1)}"
     for row in rows:
-        cells = (f"{cell:,}" if type(cell) is int else str(cell).replace("|", "\\|") for cell in row)
+        cells = (
+            f"{cell:,}" if type(cell) is int else str(cell).replace("|", "\\|")
+            for cell in row
+        )
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 DIFFERS, NOTHING = 1, 3
 #: The two texts of a new folder, and by form what it says besides.
-NEW: dict[str, Any] = tomllib.loads(Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8"))
+NEW: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8")
+)
 FORMS: dict[str, dict[str, Any]] = NEW["forms"]
 
 
@@ -32,7 +34,11 @@ def export_pairs(args: argparse.Namespace) -> int:
     from scoring.offline.entailment_exchange import pair_line, pending_pairs
 
     metrics, runs = _read(args)
-    pending = {pair: None for run in runs for pair in pending_pairs(metrics, run, is_next_only=args.next)}
+    pending = {
+        pair: None
+        for run in runs
+        for pair in pending_pairs(metrics, run, is_next_only=args.next)
+    }
     lines = [pair_line(pair) for pair in pending]
     for line in [lines] if args.json else lines:
         print(json.dumps(line, ensure_ascii=False))
@@ -55,16 +61,29 @@ def decide_pairs(args: argparse.Namespace) -> int:
                 # Pairs that were decided before count as done.
                 at(len(pairs) - total + done)
             else:
-                print(json.dumps({"step": "deciding", "done": done / total}), file=sys.stderr, flush=True)
+                print(
+                    json.dumps({"step": "deciding", "done": done / total}),
+                    file=sys.stderr,
+                    flush=True,
+                )
 
         now, before = decide(pairs, judge, args.labels, progress)
     facts = {"decided": now, "before": before, "model": judge.name}
-    return say(args, facts, f"{now} pairs decided by {judge.name}; {before} were decided before")
+    return say(
+        args,
+        facts,
+        f"{now} pairs decided by {judge.name}; {before} were decided before",
+    )
 
 
 def show_agreement(args: argparse.Namespace) -> int:
     from scoring.offline.evaluate import details_of
-    from scoring.stats.people_and_labels import agreement, automatic_labels, items_of, read_judgements
+    from scoring.stats.people_and_labels import (
+        agreement,
+        automatic_labels,
+        items_of,
+        read_judgements,
+    )
 
     metrics, runs = _read(args)
     if len(runs) != 1:
@@ -74,7 +93,10 @@ def show_agreement(args: argparse.Namespace) -> int:
     found = agreement(judgements, automatic_labels(details))
     lines = []
     for name, facts in found.items():
-        lines += [name, *(f"  {key:<12} {json.dumps(value)}" for key, value in facts.items())]
+        lines += [
+            name,
+            *(f"  {key:<12} {json.dumps(value)}" for key, value in facts.items()),
+        ]
     return say(args, found, *lines)
 
 
@@ -83,24 +105,38 @@ def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]
     from scoring.metrics.entailed import CitationMetric
 
     chosen = task_type(args.type)
-    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
-    metrics = [metric for metric in metrics_of(chosen, rules, options) if isinstance(metric, CitationMetric)]
+    rules, options = (
+        chosen.checked_rules(args.rules),
+        args.options_of(chosen, args.option),
+    )
+    metrics = [
+        metric
+        for metric in metrics_of(chosen, rules, options)
+        if isinstance(metric, CitationMetric)
+    ]
     if not metrics:
         raise OptionRefused(f"no metric of {chosen.slug} asks what entails what")
     split = read_split(chosen, args.gold, options)
     read = [read_run(chosen, open_input(run), split.index, options) for run in args.run]
     if problems := fatal([problem for _, of_run in read for problem in of_run]):
         raise InputRefused(problems)
-    return metrics, [chosen.pairs_of(split, answers, rules, options) for answers, _ in read]
+    return metrics, [
+        chosen.pairs_of(split, answers, rules, options) for answers, _ in read
+    ]
 
 
 def show_power(args: argparse.Namespace) -> int:
     from scoring.offline.compare import power, read_runs
 
     if len(args.run) < 2:
-        raise OptionRefused("differences are between runs: give two or more, such as baselines, with --run")
+        raise OptionRefused(
+            "differences are between runs: give two or more, such as baselines, with --run"
+        )
     chosen = task_type(args.type)
-    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    rules, options = (
+        chosen.checked_rules(args.rules),
+        args.options_of(chosen, args.option),
+    )
     read = read_runs(chosen, args.gold, args.run, rules=rules, options=options)
     result = power(read, unit=chosen.unit_of(options))
     lines = [
@@ -108,7 +144,10 @@ def show_power(args: argparse.Namespace) -> int:
         "the smallest difference that is found with a chance of 80 %, at 1, 2 and 4 times the units:",
     ]
     for name, metric in result["metrics"].items():
-        differences = ("none" if value is None else f"{value:.6f}" for value in metric["detectable"].values())
+        differences = (
+            "none" if value is None else f"{value:.6f}"
+            for value in metric["detectable"].values()
+        )
         lines.append(f"{name:<40} {'  '.join(f'{words:>9}' for words in differences)}")
     return say(args, as_json(result), *lines)
 
@@ -121,7 +160,9 @@ def verify_archive(args: argparse.Namespace) -> int:
         keys = keys_in(args.key.read_text(encoding="utf-8")) if args.key else ()
     except ValueError as fault:
         expected = "64 hexadecimal digits on a line"
-        raise OptionRefused(f"{args.key} holds no public key; expected {expected}") from fault
+        raise OptionRefused(
+            f"{args.key} holds no public key; expected {expected}"
+        ) from fault
     with bar("verifying", 1.0) as at:
         verified = verify(args.archive, at, keys)
     *details, last = verified.summary()
@@ -135,9 +176,13 @@ def new_folder(args: argparse.Namespace) -> int:
 
     folder: Path = args.folder
     if args.form not in FORMS:
-        raise OptionRefused(f"there is no form “{args.form}”; there are {', '.join(FORMS)}")
+        raise OptionRefused(
+            f"there is no form “{args.form}”; there are {', '.join(FORMS)}"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OptionRefused(f"{folder} is there already; name a folder that is not, or an empty one")
+        raise OptionRefused(
+            f"{folder} is there already; name a folder that is not, or an empty one"
+        )
     slug = folder.resolve().name.lower().replace("_", "-")
     slug = slug if SLUG.fullmatch(slug) else "my-task"
     if args.gold:
@@ -163,7 +208,11 @@ def written(form: str, slug: str) -> dict[str, str]:
 
     template = FORMS[form]
     title = slug.replace("-", " ").capitalize()
-    answer, baseline, further = template["answer"], template["baseline"], template.get("files", {})
+    answer, baseline, further = (
+        template["answer"],
+        template["baseline"],
+        template.get("files", {}),
+    )
     toml = NEW["task"].format(
         slug=slug,
         title=title,
@@ -183,24 +232,34 @@ def written(form: str, slug: str) -> dict[str, str]:
         **{f"sample/gold/{name}": lines for name, lines in further.items()},
         "sample/run.jsonl": template["run"],
     }
-    return {**files, "sample/scores.json": written_scores(read_declaration(files), files)}
+    return {
+        **files,
+        "sample/scores.json": written_scores(read_declaration(files), files),
+    }
 
 
 def check_folder(args: argparse.Namespace) -> int:
     """What is wrong is told as InputRefused."""
     chosen = task_type(str(args.folder))
-    return _say(args, chosen, f"{args.folder} is sound; its sample has the scores that it says")
+    return _say(
+        args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
+    )
 
 
 def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
     if (declared := chosen.declared) is None:
-        raise OptionRefused(f"{args.folder} is a built-in type; name a folder with a task.toml")
+        raise OptionRefused(
+            f"{args.folder} is a built-in type; name a folder with a task.toml"
+        )
     facts = {
         "slug": declared.name,
         "task_type": chosen.slug,
         "form": declared.form,
         "digest": declared.digest,
-        "rules": {name: [metric.name for metric in metrics] for name, metrics in chosen.rules.items()},
+        "rules": {
+            name: [metric.name for metric in metrics]
+            for name, metrics in chosen.rules.items()
+        },
         "dimensions": list(chosen.dimensions),
         "baselines": [baseline.name for baseline in declared.baselines],
     }

@@ -34,11 +34,16 @@ def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Pai
     assert metric.is_exchangeable, metric.name
     resampled = [run.resampled for run in (a, b)]
     names = np.union1d(*(np.array(of_run, dtype=str) for of_run, _ in resampled))
-    both = [unit_rows(metric, run.matrices[metric.statistic], run.units, run.clusters) for run in (a, b)]
+    both = [
+        unit_rows(metric, run.matrices[metric.statistic], run.units, run.clusters)
+        for run in (a, b)
+    ]
     if isinstance(metric, WeightedMetric):
         # Rows of the same instances in the same order, each with its unit's number among the names of both.
         for rows, (of_run, _) in zip(both, resampled, strict=True):
-            rows[:, 0] = np.searchsorted(names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)])
+            rows[:, 0] = np.searchsorted(
+                names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
+            )
         return significance.Paired(metric, both[0], both[1])
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
     spread = np.zeros((2, len(names), max(rows.shape[1] for rows in both)))
@@ -71,7 +76,10 @@ def read_runs(
     metrics = metrics_of(task_type, rules, options)
     inputs = [open_input(run) for run in runs]
     named = zip(inputs, map(str, runs), strict=True)
-    answers = [read_run(task_type, files, split.index, options, name=name) for files, name in named]
+    answers = [
+        read_run(task_type, files, split.index, options, name=name)
+        for files, name in named
+    ]
     if problems := fatal([problem for _, of_run in answers for problem in of_run]):
         raise InputRefused(problems)
     measurements = []
@@ -98,7 +106,12 @@ def compare(read: RunsRead, *, trials: int, seed: int) -> dict[str, Any]:
 
 
 def compare_runs(
-    metrics: Sequence[Metric], a: Measurements, b: Measurements, *, trials: int, seed: int
+    metrics: Sequence[Metric],
+    a: Measurements,
+    b: Measurements,
+    *,
+    trials: int,
+    seed: int,
 ) -> dict[str, dict[str, Any]]:
     """By metric what `compare --json` prints, without those whose rows cannot be exchanged. ``p_holm`` is
     corrected for asking about all these metrics at once.
@@ -109,10 +122,17 @@ def compare_runs(
     adjusted = significance.holm([difference.test.p for difference in compared])
     return {
         metric.name: {
-            **{part: finite(getattr(difference, part)) for part in ("a", "b", "difference", "error")},
+            **{
+                part: finite(getattr(difference, part))
+                for part in ("a", "b", "difference", "error")
+            },
             "low": difference.low,
             "high": difference.high,
-            **({"no_interval": str(difference.no_interval)} if difference.no_interval else {}),
+            **(
+                {"no_interval": str(difference.no_interval)}
+                if difference.no_interval
+                else {}
+            ),
             "p": finite(difference.test.p),
             "test": difference.test.kind,
             "trials": difference.test.trials,
@@ -132,10 +152,23 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
         pairs = itertools.combinations(read.measurements, 2)
         error = significance.typical_error([paired(metric, a, b) for a, b in pairs])
         low, high = metric.value_range
-        at = partial(significance.detectable_difference, error, units, largest=high - low)
-        detectable = {str(more): finite(at(at_units=more * units)) for more in (TIMES if units else ())}
-        metrics[metric.name] = {"error": finite(error), "detectable": detectable, "scale": metric.scale or 1}
-    facts = {"unit": unit, "units": units, "smallest_p": significance.smallest_p(units, TRIALS)}
+        at = partial(
+            significance.detectable_difference, error, units, largest=high - low
+        )
+        detectable = {
+            str(more): finite(at(at_units=more * units))
+            for more in (TIMES if units else ())
+        }
+        metrics[metric.name] = {
+            "error": finite(error),
+            "detectable": detectable,
+            "scale": metric.scale or 1,
+        }
+    facts = {
+        "unit": unit,
+        "units": units,
+        "smallest_p": significance.smallest_p(units, TRIALS),
+    }
     return {**read.described, **facts, "metrics": metrics}
 
 
@@ -159,20 +192,34 @@ def tests_again(
         for begin in range(0, len(places), AT_A_TIME):
             chosen = places[begin : begin + AT_A_TIME]
             runs = ((tests[place]["first"], tests[place]["second"]) for place in chosen)
-            pairs = [paired(metric, measured(first), measured(second)) for first, second in runs]
+            pairs = [
+                paired(metric, measured(first), measured(second))
+                for first, second in runs
+            ]
             compared = significance.differences(pairs, trials=trials, seed=seed)
             for place, found in zip(chosen, compared, strict=True):
-                numbers = (found.difference, found.error, found.low, found.high, found.test.p, found.units)
+                numbers = (
+                    found.difference,
+                    found.error,
+                    found.low,
+                    found.high,
+                    found.test.p,
+                    found.units,
+                )
                 again[place] = dict(zip(FOUND, map(finite, numbers), strict=True))
     return again
 
 
-def ranks_again(values: Mapping[int, float | None], tests: Tests) -> dict[int, significance.Standing]:
+def ranks_again(
+    values: Mapping[int, float | None], tests: Tests
+) -> dict[int, significance.Standing]:
     """By run; higher ``values`` are better. Runs that were not compared count as not different."""
     place = {run: number for number, run in enumerate(values)}
     p = np.ones((len(values), len(values)))
     for test in tests:
         first, second = place[test["first"]], place[test["second"]]
-        p[first, second] = p[second, first] = math.nan if test["p"] is None else test["p"]
+        p[first, second] = p[second, first] = (
+            math.nan if test["p"] is None else test["p"]
+        )
     merits = [math.nan if value is None else value for value in values.values()]
     return dict(zip(values, significance.standings_of(merits, p), strict=True))

@@ -26,11 +26,18 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
         return False
     key, begin = _decoded(public_key), _decoded(signature[:32])
     scalar = int.from_bytes(signature[32:], "little")
-    if key is None or begin is None or scalar >= ORDER or _is_same(_times(8, key), _NEUTRAL):
+    if (
+        key is None
+        or begin is None
+        or scalar >= ORDER
+        or _is_same(_times(8, key), _NEUTRAL)
+    ):
         return False
     digest = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
-    return _is_same(_times(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])), begin)
+    return _is_same(
+        _times(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])), begin
+    )
 
 
 def _decoded(text: bytes) -> Point | None:
@@ -60,7 +67,9 @@ def _sum(one: Point, other: Point) -> Point:
     return e * f % P, g * h % P, f * g % P, e * h % P
 
 
-def _times(scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL) -> Point:
+def _times(
+    scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
+) -> Point:
     """The sum of both points, each so many times."""
     summands = (_NEUTRAL, point, other, _sum(point, other))
     total = _NEUTRAL
@@ -72,7 +81,11 @@ def _times(scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEU
 
 
 def _is_same(one: Point, other: Point) -> bool:
-    return (one[0] * other[2] - other[0] * one[2]) % P == 0 == (one[1] * other[2] - other[1] * one[2]) % P
+    return (
+        (one[0] * other[2] - other[0] * one[2]) % P
+        == 0
+        == (one[1] * other[2] - other[1] * one[2]) % P
+    )
 
 
 _base = _decoded((4 * pow(5, -1, P) % P).to_bytes(32, "little"))

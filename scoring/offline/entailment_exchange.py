@@ -23,23 +23,43 @@ def pending_pairs(
     """The distinct pairs that the metrics may still have to ask, or those that they have to ask next."""
     pending: dict[entailment.Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
-        for verdict in entailment.judged(metric.cases(pairs.gold, pairs.answers), metric.judge):
+        for verdict in entailment.judged(
+            metric.cases(pairs.gold, pairs.answers), metric.judge
+        ):
             pending |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
     return list(pending)
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
     """Write what is pending, marking what must be decided in any case. Raises Pending where there is any."""
-    asking = {metric.statistic: metric for metric in metrics if isinstance(metric, CitationMetric)}
-    watched = {name: entailment.Watched(metric.judge) for name, metric in asking.items()}
-    cases = ((metric.cases(pairs.gold, pairs.answers), watched[name]) for name, metric in asking.items())
-    verdicts = [verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)]
-    if not (pending := dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)):
+    asking = {
+        metric.statistic: metric
+        for metric in metrics
+        if isinstance(metric, CitationMetric)
+    }
+    watched = {
+        name: entailment.Watched(metric.judge) for name, metric in asking.items()
+    }
+    cases = (
+        (metric.cases(pairs.gold, pairs.answers), watched[name])
+        for name, metric in asking.items()
+    )
+    verdicts = [
+        verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)
+    ]
+    if not (
+        pending := dict.fromkeys(
+            pair for verdict in verdicts for pair in verdict.pending
+        )
+    ):
         return
     first = {pair for verdict in verdicts for pair in verdict.next}
     with path.open("w", encoding="utf-8") as file:
         _keep(file, [{**pair_line(pair), "next": pair in first} for pair in pending])
-    raise Pending(len(pending), len({pair for judge in watched.values() for pair in judge.answers}))
+    raise Pending(
+        len(pending),
+        len({pair for judge in watched.values() for pair in judge.answers}),
+    )
 
 
 def pair_line(pair: entailment.Pair) -> dict[str, str]:
@@ -52,7 +72,9 @@ def read_pairs(path: Path) -> list[entailment.Pair]:
     pairs: dict[entailment.Pair, None] = {}
     for file in open_input(path):
         for line, record, raw in json_lines(file, problems):
-            if all(isinstance(record.get(part), str) for part in ("premise", "hypothesis")):
+            if all(
+                isinstance(record.get(part), str) for part in ("premise", "hypothesis")
+            ):
                 pairs[entailment.Pair(record["premise"], record["hypothesis"])] = None
             else:
                 problems.append(file.problem("not a pair", EXAMPLE, line=line, raw=raw))
@@ -76,7 +98,13 @@ def decide(
     done = 0
     with path.open("a", encoding="utf-8") as file:
         for batch in judge.decided(new):
-            _keep(file, [entailment.label_line(pair, entailed=yes, model=judge.name) for pair, yes in batch])
+            _keep(
+                file,
+                [
+                    entailment.label_line(pair, entailed=yes, model=judge.name)
+                    for pair, yes in batch
+                ],
+            )
             done += len(batch)
             progress(done, len(new))
     return done, len(distinct) - len(new)
@@ -94,7 +122,9 @@ def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
         return None
     labels = entailment.stored_labels(path)
     if len(labels) and labels.model != model:
-        raise OptionRefused(f"{path} holds labels of {labels.model}, not of {model}; give each model a file")
+        raise OptionRefused(
+            f"{path} holds labels of {labels.model}, not of {model}; give each model a file"
+        )
     return labels
 
 

@@ -2,7 +2,15 @@
 
 import json
 import math
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +29,13 @@ from scoring.stats.breakdown import breakdown, number
 from scoring.stats.interval_methods import RESAMPLED, VERSION, WILSON_JACKKNIFE
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
-from scoring.stats.signature import ENTAILMENT_LABELS, INTERVAL_VERSION, NO_INTERVAL, column_key, signature
+from scoring.stats.signature import (
+    ENTAILMENT_LABELS,
+    INTERVAL_VERSION,
+    NO_INTERVAL,
+    column_key,
+    signature,
+)
 from tasks.types import Options, Pairs, TaskType
 from tasks.types.base import UNIT, ShownInstance
 from tasks.types.columns import Classes, present, renumbered
@@ -86,7 +100,11 @@ class Measurements:
     @property
     def resampled(self) -> tuple[Sequence[str], NDArray[np.intp]]:
         """The names of what is resampled, and each row's number among them."""
-        return (self.unit_names, self.units) if self.clusters is None else (self.cluster_names, self.clusters)
+        return (
+            (self.unit_names, self.units)
+            if self.clusters is None
+            else (self.cluster_names, self.clusters)
+        )
 
     def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
         """These rows of one matrix, such as those of a class, and the units that they belong to."""
@@ -157,14 +175,18 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
             higher_is_better=metric.higher_is_better,
             column=column,
             signature=signature(
-                column, {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})}, metric.packages
+                column,
+                {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})},
+                metric.packages,
             ),
         )
     notes = {name: int(count) for name, count in pairs.notes.items()}
     for metric in () if is_empty else metrics:
         notes |= metric.notes(own.matrices[metric.statistic])
     breakdowns = {
-        dimension: breakdown(metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold)
+        dimension: breakdown(
+            metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold
+        )
         for dimension, labels in pairs.features.items()
     }
     return Scores(**vars(own), metrics=values, breakdowns=breakdowns, notes=notes)
@@ -180,11 +202,15 @@ def _intervals(
     for metric in metrics:
         rows = sums[metric.statistic]
         if metric.per_unit or isinstance(metric, WeightedMetric):
-            rows = unit_rows(metric, own.matrices[metric.statistic], own.units, own.clusters)
+            rows = unit_rows(
+                metric, own.matrices[metric.statistic], own.units, own.clusters
+            )
         measured.append((metric, rows))
     if resampling.method == WILSON_JACKKNIFE:
         return jackknife.intervals_or_reasons(measured)
-    resampler = Resampler(len(names), resamples=resampling.resamples, seed=resampling.seed)
+    resampler = Resampler(
+        len(names), resamples=resampling.resamples, seed=resampling.seed
+    )
     return resampler.intervals(measured, method=resampling.method)
 
 
@@ -196,11 +222,15 @@ def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str,
     }
     if not used:
         return {}
-    digest = labels_digest({key: entailed for labels in used.values() for key, entailed in labels.items()})
+    digest = labels_digest(
+        {key: entailed for labels in used.values() for key, entailed in labels.items()}
+    )
     return {name: {ENTAILMENT_LABELS: digest} for name in used}
 
 
-def measured(metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None) -> Measurements:
+def measured(
+    metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None
+) -> Measurements:
     """Of these rows alone, where they are a part of the split."""
     return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
 
@@ -212,9 +242,15 @@ def _numbered_rows(
         statistics = {name: stats[rows] for name, stats in statistics.items()}
         pairs = narrowed(pairs, rows)
     names, units = numbered(pairs.units)
-    cluster_names, clusters = ([], None) if pairs.clusters is None else numbered(pairs.clusters)
+    cluster_names, clusters = (
+        ([], None) if pairs.clusters is None else numbered(pairs.clusters)
+    )
     own = Measurements(
-        matrices=statistics, units=units, unit_names=names, clusters=clusters, cluster_names=cluster_names
+        matrices=statistics,
+        units=units,
+        unit_names=names,
+        clusters=clusters,
+        cluster_names=cluster_names,
     )
     return own, pairs
 
@@ -228,7 +264,9 @@ def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
 
 
 def matrices(
-    metrics: Sequence[Metric], pairs: Pairs, progress: Callable[[float], None] = lambda share: None
+    metrics: Sequence[Metric],
+    pairs: Pairs,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Floats]:
     """One matrix for each statistic that the metrics name, computed once; ``progress`` is told the share of
     the metrics that are done. Raises NotFinite.
@@ -238,7 +276,9 @@ def matrices(
         progress(place / len(metrics))
         if metric.statistic not in statistics:
             stats = metric.instance_stats(pairs.gold, pairs.answers)
-            assert len(stats) == len(pairs.gold), f"{metric.name} gives {len(stats)} rows"
+            assert len(stats) == len(pairs.gold), (
+                f"{metric.name} gives {len(stats)} rows"
+            )
             refuse_not_finite(stats, f"the rows of {metric.name}")
             statistics[metric.statistic] = stats
     return statistics
@@ -261,35 +301,65 @@ def save_statistics(
     details: "Details | None" = None,
     instances: Iterable[ShownInstance] = (),
 ) -> None:
-    columns = {name: column for name, column in pairs.features.items() if isinstance(column, Classes)}
+    columns = {
+        name: column
+        for name, column in pairs.features.items()
+        if isinstance(column, Classes)
+    }
     texts = {
         "unit_names": scores.unit_names,
-        "features": {name: list(column) for name, column in pairs.features.items() if name not in columns},
+        "features": {
+            name: list(column)
+            for name, column in pairs.features.items()
+            if name not in columns
+        },
         "labels": {name: column.labels for name, column in columns.items()},
         "cluster_names": scores.cluster_names,
     }
-    arrays: dict[str, NDArray[Any]] = {f"statistic:{key}": rows for key, rows in scores.matrices.items()}
-    arrays |= {f"classes:{name}": column.codes.astype(np.int32) for name, column in columns.items()}
+    arrays: dict[str, NDArray[Any]] = {
+        f"statistic:{key}": rows for key, rows in scores.matrices.items()
+    }
+    arrays |= {
+        f"classes:{name}": column.codes.astype(np.int32)
+        for name, column in columns.items()
+    }
     arrays |= packed(details or {}, scores.unit_names)
     if scores.clusters is not None:
         arrays["clusters"] = scores.clusters
     arrays |= packed_instances(instances)
-    arrays["answered"] = present(pairs.answers) if pairs.answered is None else np.array(pairs.answered, bool)
+    arrays["answered"] = (
+        present(pairs.answers)
+        if pairs.answered is None
+        else np.array(pairs.answered, bool)
+    )
     if pairs.names is not None:
         arrays["names"] = _as_bytes(list(pairs.names))
     with path.open("wb") as file:
         np.savez_compressed(file, units=scores.units, texts=_as_bytes(texts), **arrays)  # type: ignore[arg-type]
 
 
-def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = None) -> Statistics:
+def load_statistics(
+    source: Path | IO[bytes], only: Collection[str] | None = None
+) -> Statistics:
     """With ``only`` the matrices of these names alone, since the others may be large."""
     with np.load(source, allow_pickle=False) as kept:
         texts = json.loads(kept["texts"].tobytes())
-        names = (name.partition(":")[2] for name in kept.files if name.startswith("statistic:"))
+        names = (
+            name.partition(":")[2]
+            for name in kept.files
+            if name.startswith("statistic:")
+        )
         labels = texts.get("labels", {}).items()
-        lists = {name: [tuple(row) for row in rows] for name, rows in texts["features"].items()}
+        lists = {
+            name: [tuple(row) for row in rows]
+            for name, rows in texts["features"].items()
+        }
         return Statistics(
-            matrices={name: kept[f"statistic:{name}"] for name in names if only is None or name in only},
+            matrices={
+                name: kept[f"statistic:{name}"]
+                for name in names
+                if only is None or name in only
+            },
             units=kept["units"],
             answered=kept["answered"]
             if "answered" in kept.files
@@ -297,7 +367,8 @@ def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = Non
             unit_names=texts["unit_names"],
             clusters=kept["clusters"] if "clusters" in kept.files else None,
             cluster_names=texts.get("cluster_names", ()),
-            features=lists | {name: Classes(known, kept[f"classes:{name}"]) for name, known in labels},
+            features=lists
+            | {name: Classes(known, kept[f"classes:{name}"]) for name, known in labels},
         )
 
 
@@ -308,7 +379,9 @@ def load_names(source: Path | IO[bytes]) -> list[str] | None:
 
 
 def _as_bytes(content: object) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(content, ensure_ascii=False).encode(), dtype=np.uint8)
+    return np.frombuffer(
+        json.dumps(content, ensure_ascii=False).encode(), dtype=np.uint8
+    )
 
 
 Details = Mapping[str, Mapping[str, Any]]
@@ -318,7 +391,9 @@ _NAMES = '{"unit_names": '
 _DECODER = json.JSONDecoder()
 
 
-def details_of(metrics: Sequence[Metric], answers: Sequence[Any]) -> dict[str, dict[str, Any]]:
+def details_of(
+    metrics: Sequence[Metric], answers: Sequence[Any]
+) -> dict[str, dict[str, Any]]:
     """By unit what the metrics tell, each statistic once."""
     by_unit: dict[str, dict[str, Any]] = {}
     for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
@@ -331,7 +406,10 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
     """As arrays: the units' texts one behind the other, and where each ends. Nothing without details."""
     if not details:
         return {}
-    dumped = {name: json.dumps(facts, ensure_ascii=False).encode() for name, facts in details.items()}
+    dumped = {
+        name: json.dumps(facts, ensure_ascii=False).encode()
+        for name, facts in details.items()
+    }
     return _joined([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
 
 
@@ -357,7 +435,9 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
         return [name for name, _, _ in _described(kept)]
 
 
-def load_details(source: Path | IO[bytes], units: Container[str]) -> dict[str, dict[str, Any]]:
+def load_details(
+    source: Path | IO[bytes], units: Container[str]
+) -> dict[str, dict[str, Any]]:
     """What is told of these units."""
     with np.load(source, allow_pickle=False) as kept:
         return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
@@ -368,12 +448,16 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
         return []
     ends = kept[_ENDS].tolist()
     # The names come first among the texts; behind them are the classes of every row, which are not decoded.
-    names: list[str] = _DECODER.raw_decode(kept["texts"].tobytes().decode(), len(_NAMES))[0]
+    names: list[str] = _DECODER.raw_decode(
+        kept["texts"].tobytes().decode(), len(_NAMES)
+    )[0]
     places = zip(names, [0, *ends[:-1]], ends, strict=True)
     return [(name, begin, end) for name, begin, end in places if begin < end]
 
 
-def _read(kept: NpzFile, parts: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read(
+    kept: NpzFile, parts: Sequence[tuple[str, int, int]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is told of these units, in their order. Nothing behind the last of them is unpacked."""
     if not parts:
         return
@@ -403,8 +487,12 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        shown: dict[str, Any] = {name: short(getattr(instance, name)) for name in ("given", "gold", "answer")}
-        judged = tuple((outcome, short(sentence)) for outcome, sentence in instance.judged)
+        shown: dict[str, Any] = {
+            name: short(getattr(instance, name)) for name in ("given", "gold", "answer")
+        }
+        judged = tuple(
+            (outcome, short(sentence)) for outcome, sentence in instance.judged
+        )
         cut = replace(instance, judged=judged, **shown)
         text = json.dumps(asdict(cut), ensure_ascii=False).encode("utf-8", "replace")
         size += len(text)
@@ -423,6 +511,10 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
     instances = {}
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
         values = json.loads(text[begin:end])
-        judged, beside = (tuple(map(tuple, values.pop(name, ()))) for name in ("judged", "beside"))
-        instances[values["name"]] = ShownInstance(**values, judged=judged, beside=beside)
+        judged, beside = (
+            tuple(map(tuple, values.pop(name, ()))) for name in ("judged", "beside")
+        )
+        instances[values["name"]] = ShownInstance(
+            **values, judged=judged, beside=beside
+        )
     return instances

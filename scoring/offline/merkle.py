@@ -64,13 +64,17 @@ def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
     return _hashes(parts if is_whole else [(begin, end), *parts], nodes)
 
 
-def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
+def is_included(
+    leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes
+) -> bool:
     """Whether the path leads from a leaf hash at this index to the root (section 2.1.3.2)."""
     found = _climbed(leaf, index, size, path) if 0 <= index < size else None
     return found is not None and found[1] == root
 
 
-def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes) -> bool:
+def is_consistent(
+    first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes
+) -> bool:
     """Whether the tree of ``second`` leaves begins with that of ``first`` (section 2.1.4.2).
 
     Of a tree without leaves nothing has to be shown.
@@ -80,11 +84,18 @@ def is_consistent(first: int, second: int, path: Sequence[bytes], before: bytes,
     if not 0 < first < second or not path:
         return False
     begin, *steps = [before, *path] if first & first - 1 == 0 else path
-    level = (first & -first).bit_length() - 1  # of the last complete subtree of the older tree
-    return _climbed(begin, first - 1 >> level, (second - 1 >> level) + 1, steps) == (before, after)
+    level = (
+        first & -first
+    ).bit_length() - 1  # of the last complete subtree of the older tree
+    return _climbed(begin, first - 1 >> level, (second - 1 >> level) + 1, steps) == (
+        before,
+        after,
+    )
 
 
-def _climbed(value: bytes, place: int, size: int, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+def _climbed(
+    value: bytes, place: int, size: int, path: Sequence[bytes]
+) -> tuple[bytes, bytes] | None:
     """Where the path leads from a hash at this place: with what stands to its left alone, and with all that
     stands beside it. None where it is longer or shorter than the way to the root.
     """

@@ -54,17 +54,29 @@ class Part:
 def read_part(text: str) -> Part:
     """Raises OptionRefused."""
     if (written := _WRITTEN.fullmatch(text)) is None:
-        raise OptionRefused(f"--part {text}: expected public or private, a share and a seed: public-30-7")
+        raise OptionRefused(
+            f"--part {text}: expected public or private, a share and a seed: public-30-7"
+        )
     return Part(written[1], int(written[2]), int(written[3]))
 
 
 def rows_of_part(
-    task_type: TaskType, part: Part, pairs: Pairs, split: Split, answers: Any, rules: str, options: Options
+    task_type: TaskType,
+    part: Part,
+    pairs: Pairs,
+    split: Split,
+    answers: Any,
+    rules: str,
+    options: Options,
 ) -> tuple[Rows, Rows]:
     """The rows of ``pairs`` in the part and in the other one."""
     # Under the rules of some programs a topic counts only where the run has it; under the corrected, always.
     is_default = rules == task_type.default_rules
-    whole = pairs if is_default else task_type.pairs_of(split, answers, task_type.default_rules, options)
+    whole = (
+        pairs
+        if is_default
+        else task_type.pairs_of(split, answers, task_type.default_rules, options)
+    )
     return part.rows(task_type, pairs, whole), part.other.rows(task_type, pairs, whole)
 
 
@@ -75,7 +87,9 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
         gold=[pairs.gold[row] for row in rows.tolist()],
         answers=[pairs.answers[row] for row in rows.tolist()],
         units=_taken(pairs.units, rows),
-        features={name: _taken(column, rows) for name, column in pairs.features.items()},
+        features={
+            name: _taken(column, rows) for name, column in pairs.features.items()
+        },
         names=None if pairs.names is None else _taken(pairs.names, rows),
         clusters=None if pairs.clusters is None else _taken(pairs.clusters, rows),
         answered=None if pairs.answered is None else _taken(pairs.answered, rows),
@@ -95,11 +109,19 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
 
     ordered = sorted(classes, key=place)
     # From the middle of a step, so that the numbers of units are right when rounded.
-    steps = itertools.pairwise([(50 + place * share) // 100 for place in range(len(ordered) + 1)])
-    return {unit for unit, (before, after) in zip(ordered, steps, strict=True) if after > before}
+    steps = itertools.pairwise(
+        [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
+    )
+    return {
+        unit
+        for unit, (before, after) in zip(ordered, steps, strict=True)
+        if after > before
+    }
 
 
-def _classes_by_unit(task_type: TaskType, whole: Pairs) -> Mapping[str, tuple[str, ...]]:
+def _classes_by_unit(
+    task_type: TaskType, whole: Pairs
+) -> Mapping[str, tuple[str, ...]]:
     rows = np.flatnonzero(present(whole.gold)).tolist()
     names = _names(whole)
     classes: dict[str, tuple[str, ...]] = {}
@@ -122,4 +144,8 @@ def _names(pairs: Pairs) -> list[str]:
 
 
 def _taken(column: Any, rows: Rows) -> Any:
-    return column.take(rows) if isinstance(column, Classes) else [column[row] for row in rows.tolist()]
+    return (
+        column.take(rows)
+        if isinstance(column, Classes)
+        else [column[row] for row in rows.tolist()]
+    )

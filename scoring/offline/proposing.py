@@ -93,7 +93,9 @@ def folder_of(form: str, slug: str, gold: Path) -> dict[str, str]:
     """The files of the task that is proposed for gold, by name. Raises InputRefused."""
     files = open_input(gold)
     found = look(form, slug, slug.replace("-", " ").capitalize(), files)
-    return previewed({CARD: card(found), TOML: declaration(found.task)}, found, files)[1]
+    return previewed({CARD: card(found), TOML: declaration(found.task)}, found, files)[
+        1
+    ]
 
 
 def previewed(
@@ -104,7 +106,10 @@ def previewed(
     split = task_type.gold_of(files, {})
     instances: Sequence[Instance] = split.content.instances
     itself = [_line(found.task, instance) for instance in instances]
-    runs: dict[str, Iterable[Any]] = {ITSELF: itself, DAMAGED: damaged(found.task, itself)}
+    runs: dict[str, Iterable[Any]] = {
+        ITSELF: itself,
+        DAMAGED: damaged(found.task, itself),
+    }
     for baseline in task_type.declared.baselines if task_type.declared else ():
         runs[baseline.name] = baseline.answers(files)
     board = []
@@ -128,10 +133,16 @@ def previewed(
         )
         values = {metric: value.as_dict() for metric, value in scores.metrics.items()}
         for facts in values.values():
-            endless = [key for key, one in facts.items() if isinstance(one, float) and not math.isfinite(one)]
+            endless = [
+                key
+                for key, one in facts.items()
+                if isinstance(one, float) and not math.isfinite(one)
+            ]
             facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
-    return board, _with_sample(task_type, task_files, found, instances, split.content.pool)
+    return board, _with_sample(
+        task_type, task_files, found, instances, split.content.pool
+    )
 
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
@@ -144,7 +155,10 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     for place, line in enumerate(lines):
         is_wrong = place % DAMAGE == 0
         # The next one with another answer, since neighbours are often alike.
-        others = ({**lines[(place + by) % len(lines)], key: line[key]} for by in range(1, len(lines)))
+        others = (
+            {**lines[(place + by) % len(lines)], key: line[key]}
+            for by in range(1, len(lines))
+        )
         other = next((own for own in others if own != line), line) if is_wrong else line
         if moves or not is_wrong:
             found.append(other)
@@ -154,7 +168,9 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
 def card(found: Found) -> str:
     """What a card can say of a task before its organisers do."""
     task = found.task
-    shown = ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
+    shown = (
+        ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
+    )
     return CARD_TEXT.format(
         title=task["title"],
         asked=f"Systems answer each instance from {shown}.",
@@ -171,7 +187,10 @@ def card(found: Found) -> str:
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
     """A line of a run with the gold answer of an instance, or, without one, an example."""
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
-    key, default = gold.get("id", "id"), {"ranking": "ranking", "text": "text"}.get(form, gold["field"])
+    key, default = (
+        gold.get("id", "id"),
+        {"ranking": "ranking", "text": "text"}.get(form, gold["field"]),
+    )
     field = said.get("field", default)
     values: dict[str, Any] = {}
     if instance is None:
@@ -185,22 +204,40 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
         return {key: "s1", field: [value] if said.get("several") else value}
     own = instance.gold
     if form == "labels":
-        value = list(own) if said.get("several") else str(own[0] if said.get("any_of") else own)
+        value = (
+            list(own)
+            if said.get("several")
+            else str(own[0] if said.get("any_of") else own)
+        )
     elif form == "ranking":
-        value = [name for name, grade in sorted(own.items(), key=lambda one: -one[1]) if grade]
+        value = [
+            name
+            for name, grade in sorted(own.items(), key=lambda one: -one[1])
+            if grade
+        ]
     elif form == "text":
         value = own[0]
     elif form == "evidence" and said["shape"] == "sets":
-        value = {name: {"sentences": sorted(sets[0]), "label": label} for name, (label, sets) in own.items()}
+        value = {
+            name: {"sentences": sorted(sets[0]), "label": label}
+            for name, (label, sets) in own.items()
+        }
     elif form == "evidence":
-        values["label"], value = own.label, [name for sets in own.sentences[:1] for name in sorted(sets)]
+        values["label"], value = (
+            own.label,
+            [name for sets in own.sentences[:1] for name in sorted(sets)],
+        )
     else:
         value = own if form == "numbers" else instance.record[gold["field"]]
     return {key: instance.id, **values, field: value}
 
 
 def _with_sample(
-    task_type: TaskType, files: Mapping[str, str], found: Found, instances: Sequence[Instance], pool: Any
+    task_type: TaskType,
+    files: Mapping[str, str],
+    found: Found,
+    instances: Sequence[Instance],
+    pool: Any,
 ) -> dict[str, str]:
     """The folder with a sample of a few instances, whose scores are computed."""
     chosen: dict[str, Instance] = {}
@@ -212,14 +249,27 @@ def _with_sample(
     task, own = found.task, list(chosen.values())
     form = task["gold"].get("files", "jsonl")
     given = [dict(instance.record) for instance in own]
-    sample = {f"sample/gold/gold.{form}": _written(given, form, task["gold"].get("delimiter", ""))}
+    sample = {
+        f"sample/gold/gold.{form}": _written(
+            given, form, task["gold"].get("delimiter", "")
+        )
+    }
     if name := task.get("pool", {}).get("file"):
         named = json.dumps([record[task["gold"]["field"]] for record in given])
-        kept = [record for place, (key, record) in enumerate(pool.items()) if place < BESIDES or key in named]
+        kept = [
+            record
+            for place, (key, record) in enumerate(pool.items())
+            if place < BESIDES or key in named
+        ]
         sample[f"sample/gold/{name}"] = _written(kept, name.rpartition(".")[2], "")
     lines = damaged(task, [_line(task, instance) for instance in own])
     sample["sample/run.jsonl"] = _written(lines, "jsonl", "")
-    folder = {**{name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)}, **sample}
+    folder = {
+        **{
+            name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)
+        },
+        **sample,
+    }
     return {**folder, "sample/scores.json": written_scores(task_type, folder)}
 
 
@@ -228,7 +278,9 @@ def _written(rows: Sequence[Mapping[str, Any]], form: str, delimiter: str) -> st
         return json.dumps(rows) if form == "json" else as_lines(rows).decode()
     out = io.StringIO(newline="")
     heads = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(out, list(heads), delimiter=delimiter or TABLES[form], restval="")
+    writer = csv.DictWriter(
+        out, list(heads), delimiter=delimiter or TABLES[form], restval=""
+    )
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()

@@ -22,7 +22,11 @@ FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
 #: What stands before a text that is signed, so that no signature serves for anything else.
-ENTRY, HEAD, KEY = b"citeboard receipt 1\n", b"citeboard log head 1\n", b"citeboard key 1\n"
+ENTRY, HEAD, KEY = (
+    b"citeboard receipt 1\n",
+    b"citeboard log head 1\n",
+    b"citeboard key 1\n",
+)
 #: Parts of a head that its signature is of.
 HEAD_PARTS = ("at", "root", "size")
 #: A metric's numbers and what they are numbers of.
@@ -40,7 +44,9 @@ def commitment(nonce: bytes, text: str) -> str:
 
 
 def entry_of(commitments: Mapping[str, str]) -> str:
-    return canonical({"receipt": VERSION, **{name: commitments[name] for name in FIELDS}})
+    return canonical(
+        {"receipt": VERSION, **{name: commitments[name] for name in FIELDS}}
+    )
 
 
 def signed_head(head: Json) -> bytes:
@@ -50,7 +56,11 @@ def signed_head(head: Json) -> bytes:
 def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
     """Of what `score --json` prints by metric, what a receipt commits to."""
     return {
-        name: {part: said[part] for part in NUMBERS if part in said and said[part] is not False}
+        name: {
+            part: said[part]
+            for part in NUMBERS
+            if part in said and said[part] is not False
+        }
         for name, said in metrics.items()
     }
 
@@ -73,8 +83,17 @@ def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
     checked = CheckedReceipt()
     try:
         _check(receipt, keys, checked)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as fault:
-        checked.faults.append(f"it is not as receipts are written: {type(fault).__name__} {fault}")
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as fault:
+        checked.faults.append(
+            f"it is not as receipts are written: {type(fault).__name__} {fault}"
+        )
     return checked
 
 
@@ -83,13 +102,17 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
         checked.faults.append(f"it is no {FORMAT} of version {VERSION}")
         return
     if receipt["log"] is None:
-        checked.faults.append("it is not in the log yet: ask the site for it again in a minute")
+        checked.faults.append(
+            "it is not in the log yet: ask the site for it again in a minute"
+        )
         return
     checked.key, entry = receipt["key"], receipt["entry"].encode()
     checked.entry_hash = leaf_hash(entry)
     if checked.key not in keys:
         checked.faults.append(f"the key {checked.key} is not one of the site's")
-    if not is_signed(bytes.fromhex(checked.key), ENTRY + entry, bytes.fromhex(receipt["signature"])):
+    if not is_signed(
+        bytes.fromhex(checked.key), ENTRY + entry, bytes.fromhex(receipt["signature"])
+    ):
         checked.faults.append("the signature is not that of its key")
     commitments = json.loads(receipt["entry"])
     if receipt["entry"] != entry_of(commitments):
@@ -99,26 +122,39 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
             checked.sealed.append(name)
             continue
         nonce = bytes.fromhex(opening["nonce"])
-        if len(nonce) == NONCE_BYTES and commitment(nonce, opening["text"]) == commitments[name]:
+        if (
+            len(nonce) == NONCE_BYTES
+            and commitment(nonce, opening["text"]) == commitments[name]
+        ):
             checked.opened[name] = json.loads(opening["text"])
         else:
             checked.faults.append(f"the {name} is not what was committed to")
     checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
     checked.faults += head_faults(checked.head, keys)
-    if not is_in_log(checked.entry_hash, checked.index, checked.head, _hashes(receipt["log"]["path"])):
-        checked.faults.append(f"it does not stand at place {checked.index} of the log whose head it names")
+    if not is_in_log(
+        checked.entry_hash, checked.index, checked.head, _hashes(receipt["log"]["path"])
+    ):
+        checked.faults.append(
+            f"it does not stand at place {checked.index} of the log whose head it names"
+        )
 
 
 def head_faults(head: Json, keys: Collection[str]) -> list[str]:
     if head["key"] not in keys:
-        return [f"the log's head is signed by the key {head['key']}, which is not one of the site's"]
-    if not is_signed(bytes.fromhex(head["key"]), signed_head(head), bytes.fromhex(head["signature"])):
+        return [
+            f"the log's head is signed by the key {head['key']}, which is not one of the site's"
+        ]
+    if not is_signed(
+        bytes.fromhex(head["key"]), signed_head(head), bytes.fromhex(head["signature"])
+    ):
         return ["the signature of the log's head is not that of its key"]
     return []
 
 
 def is_in_log(entry_hash: bytes, index: int, head: Json, path: Sequence[bytes]) -> bool:
-    return is_included(entry_hash, index, head["size"], path, bytes.fromhex(head["root"]))
+    return is_included(
+        entry_hash, index, head["size"], path, bytes.fromhex(head["root"])
+    )
 
 
 def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
@@ -134,7 +170,10 @@ def keys_in(text: str) -> set[str]:
     except (ValueError, KeyError, TypeError, RecursionError):
         words = text.split()
     keys = {word.lower() for word in words if isinstance(word, str)}
-    if not keys or any(len(key) != 2 * KEY_BYTES or len(bytes.fromhex(key)) != KEY_BYTES for key in keys):
+    if not keys or any(
+        len(key) != 2 * KEY_BYTES or len(bytes.fromhex(key)) != KEY_BYTES
+        for key in keys
+    ):
         raise ValueError
     return keys
 
@@ -146,7 +185,10 @@ def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
     while signed := [key for key in left if key["signed_by"] in found]:
         left = [key for key in left if key not in signed]
         for key in signed:
-            message, signature = KEY + bytes.fromhex(key["public"]), bytes.fromhex(key["endorsement"])
+            message, signature = (
+                KEY + bytes.fromhex(key["public"]),
+                bytes.fromhex(key["endorsement"]),
+            )
             if is_signed(bytes.fromhex(key["signed_by"]), message, signature):
                 found.add(key["public"])
     return found

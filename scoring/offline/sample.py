@@ -31,18 +31,35 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     """Everything that is wrong with the sample; ``shown`` is what messages call its folder."""
     inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
     names = {name.partition("/")[0].partition(".")[0] for name in inside}
-    lacking = [name for name in ("gold.jsonl", "run.jsonl", SCORES) if name.partition(".")[0] not in names]
+    lacking = [
+        name
+        for name in ("gold.jsonl", "run.jsonl", SCORES)
+        if name.partition(".")[0] not in names
+    ]
     if lacking:
         expected = f"a sample: gold, run.jsonl and {SCORES}"
-        return [Problem(file=shown, message=f"there is no {name}", expected=expected) for name in lacking]
+        return [
+            Problem(file=shown, message=f"there is no {name}", expected=expected)
+            for name in lacking
+        ]
     place = f"{shown}/{SCORES}"
     try:
         expected_scores: Any = decoded_json(files[f"{FOLDER}{SCORES}"])
     except (ValueError, RecursionError) as fault:
-        return [Problem(file=place, line=getattr(fault, "lineno", None), message=json_fault(fault))]
-    if not isinstance(expected_scores, dict) or not expected_scores.get(task_type.default_rules):
+        return [
+            Problem(
+                file=place,
+                line=getattr(fault, "lineno", None),
+                message=json_fault(fault),
+            )
+        ]
+    if not isinstance(expected_scores, dict) or not expected_scores.get(
+        task_type.default_rules
+    ):
         message = f"no scores under the rules {task_type.default_rules}"
-        return [Problem(file=place, message=message, expected='{"RULES": {"MEASURE": 0.5}}')]
+        return [
+            Problem(file=place, message=message, expected='{"RULES": {"MEASURE": 0.5}}')
+        ]
     try:
         found = sample_scores(task_type, files, shown)
     except InputRefused as refused:
@@ -54,35 +71,58 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
 
 
 def _differences(
-    expected_scores: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]], place: str
+    expected_scores: Mapping[str, Any],
+    found: Mapping[str, Mapping[str, Any]],
+    place: str,
 ) -> list[Problem]:
     """Compare the expected scores of the file at ``place`` with the computed ones."""
     told = []
     for rules, values in expected_scores.items():
         if rules not in found or not isinstance(values, dict):
             expected = ", ".join(found)
-            told.append(Problem(file=place, message=f"there are no rules “{rules}”", expected=expected))
+            told.append(
+                Problem(
+                    file=place,
+                    message=f"there are no rules “{rules}”",
+                    expected=expected,
+                )
+            )
             continue
         for name, value in values.items():
             if name not in found[rules]:
                 message = f"there is no measure “{name}” under {rules}"
-                told.append(Problem(file=place, message=message, expected=", ".join(found[rules])))
+                told.append(
+                    Problem(
+                        file=place, message=message, expected=", ".join(found[rules])
+                    )
+                )
             elif not _is_same(value, found[rules][name]):
                 message = f"“{name}” under {rules} is {value!r}; computed it is {found[rules][name]!r}"
                 told.append(Problem(file=place, message=message))
     return told
 
 
-def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[str, dict[str, float]]:
+def sample_scores(
+    task_type: TaskType, files: Files, shown: str = ""
+) -> dict[str, dict[str, float]]:
     """By rule set and measure. Raises InputRefused, and Unavailable where a model is missing."""
-    split = task_type.read_gold(sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {})
+    split = task_type.read_gold(
+        sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {}
+    )
     run = sample_files(files, f"{FOLDER}run.jsonl", shown or FOLDER.rstrip("/"))
     answers, problems = read_run(task_type, run, split.index, {})
     refuse(problems)
     scores = {}
     for rules in task_type.rules:
         pairs, none = task_type.pair(split, answers, rules, {}), Resampling(resamples=0)
-        found = evaluate(task_type, pairs, rules=rules, options={}, gold=split.digest, resampling=none)
+        found = evaluate(
+            task_type,
+            pairs,
+            rules=rules,
+            options={},
+            gold=split.digest,
+            resampling=none,
+        )
         scores[rules] = {name: value.value for name, value in found.metrics.items()}
     return scores
 
@@ -90,7 +130,10 @@ def sample_scores(task_type: TaskType, files: Files, shown: str = "") -> dict[st
 def written_scores(task_type: TaskType, files: Files) -> str:
     """What its file of scores has to say. Undefined is null."""
     by_rules = sample_scores(task_type, files)
-    values = {rules: dict(zip(of, map(finite, of.values()), strict=True)) for rules, of in by_rules.items()}
+    values = {
+        rules: dict(zip(of, map(finite, of.values()), strict=True))
+        for rules, of in by_rules.items()
+    }
     return json.dumps(values, indent=2) + "\n"
 
 
@@ -107,7 +150,9 @@ def public_sample(task_type: TaskType) -> Files:
     """Of a declared task whose folder says that everybody may have it, and that is small."""
     if (declared := task_type.declared) is None or not declared.public_sample:
         return {}
-    files = {name: text for name, text in declared.files.items() if name.startswith(FOLDER)}
+    files = {
+        name: text for name, text in declared.files.items() if name.startswith(FOLDER)
+    }
     return files if sum(map(len, files.values())) <= MAX_SHOWN else {}
 
 
@@ -125,9 +170,13 @@ def open_sample(
     folder = shipped_folder(task_type.slug)
     assert folder is not None, f"{task_type.slug} ships no sample"
     options = folder / "options.json"
-    stated = json.loads(options.read_text(encoding="utf-8")) if options.is_file() else {}
+    stated = (
+        json.loads(options.read_text(encoding="utf-8")) if options.is_file() else {}
+    )
     usable = (name for name, value in stated.items() if has_files or PLACE not in value)
-    checked = task_type.checked_options({name: stated[name].replace(PLACE, str(folder)) for name in usable})
+    checked = task_type.checked_options(
+        {name: stated[name].replace(PLACE, str(folder)) for name in usable}
+    )
     gold = open_inputs(sorted(folder.glob("gold*")))
     return gold, task_type.gold_of(gold, checked), checked
 

@@ -45,7 +45,9 @@ def no_progress(step: str, done: float) -> None:
     """For those who do not ask."""
 
 
-def read_split(task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]) -> Split:
+def read_split(
+    task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
+) -> Split:
     return task_type.gold_of(open_inputs(gold), options)
 
 
@@ -89,7 +91,9 @@ class ReadRun(NamedTuple):
     problems: list[Problem]
 
     def pairs(self, scoring: Scoring) -> Pairs:
-        return scoring.task_type.pairs_of(self.split, self.answers, scoring.rules, scoring.options)
+        return scoring.task_type.pairs_of(
+            self.split, self.answers, scoring.rules, scoring.options
+        )
 
     def parts(self, scoring: Scoring, pairs: Pairs) -> "Sequence[Rows]":
         """The rows of the part that is asked for, and of the other one; none of the whole split."""
@@ -112,7 +116,9 @@ def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
     progress("reading the run", 0.2)
     files = open_input(scoring.run, shown=scoring.run_name)
     name = scoring.run_name or str(scoring.run)
-    answers, problems = read_run(scoring.task_type, files, split.index, scoring.options, name=name)
+    answers, problems = read_run(
+        scoring.task_type, files, split.index, scoring.options, name=name
+    )
     refuse(problems)
     return ReadRun(split, files, answers, problems)
 
@@ -126,7 +132,10 @@ def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
 
 
 def score_read(
-    scoring: Scoring, read: ReadRun, progress: Progress = no_progress, share: tuple[float, float] = (0.4, 1.0)
+    scoring: Scoring,
+    read: ReadRun,
+    progress: Progress = no_progress,
+    share: tuple[float, float] = (0.4, 1.0),
 ) -> dict[str, Any]:
     """The same of a run that was read; ``share`` of all that is done is the scoring, from where to where."""
     from scoring.metrics import metrics_of
@@ -147,17 +156,23 @@ def score_read(
         scoring.task_type,
         pairs,
         known=matrices(
-            metrics, pairs, lambda done: progress("scoring", begin + (end - begin) * done * 5 / 6)
+            metrics,
+            pairs,
+            lambda done: progress("scoring", begin + (end - begin) * done * 5 / 6),
         ),
         rules=scoring.rules,
         options=scoring.options,
         gold=split.digest,
-        resampling=Resampling(resamples=scoring.resamples, seed=scoring.seed, method=scoring.method),
+        resampling=Resampling(
+            resamples=scoring.resamples, seed=scoring.seed, method=scoring.method
+        ),
     )
     scores = evaluated(part=str(scoring.part or ""), rows=parts[0] if parts else None)
     if scoring.statistics:
         progress("keeping the statistics", begin + (end - begin) * 5 / 6)
-        shown = scoring.task_type.show_instances(open_inputs(scoring.gold), split, pairs, scoring.options)
+        shown = scoring.task_type.show_instances(
+            open_inputs(scoring.gold), split, pairs, scoring.options
+        )
         kept = narrowed(pairs, parts[0]) if parts else pairs
         if parts:
             names = set(kept.names or ())
@@ -188,7 +203,9 @@ def keep_statistics(
     from scoring.offline.evaluate import details_of, save_statistics
 
     metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
-    save_statistics(path, scores, kept or pairs, details_of(metrics, pairs.answers), instances)
+    save_statistics(
+        path, scores, kept or pairs, details_of(metrics, pairs.answers), instances
+    )
 
 
 def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
@@ -197,7 +214,11 @@ def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
         "task_type": scoring.task_type.slug,
         "rules": scoring.rules,
         "options": dict(scoring.options),
-        "gold": {"sha256": split.digest, "instances": split.instances, "notes": list(split.notes)},
+        "gold": {
+            "sha256": split.digest,
+            "instances": split.instances,
+            "notes": list(split.notes),
+        },
         "run": {},
         "metrics": {name: value.as_dict() for name, value in scores.metrics.items()},
         "breakdowns": scores.breakdowns,
@@ -215,7 +236,12 @@ def described(task_type: TaskType) -> dict[str, Any]:
         "metrics": list(task_type.metrics),
         "dimensions": list(task_type.dimensions),
         "options": [
-            {"name": o.name, "default": o.default, "summary": o.summary, "choices": list(o.choices)}
+            {
+                "name": o.name,
+                "default": o.default,
+                "summary": o.summary,
+                "choices": list(o.choices),
+            }
             for o in task_type.all_options
         ],
     }

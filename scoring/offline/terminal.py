@@ -25,16 +25,24 @@ def is_terminal(stream: TextIO) -> bool:
 
 def painted(text: str, colour: str, stream: TextIO) -> str:
     """The text in a colour, where the stream is a terminal and NO_COLOR (no-color.org) is not set."""
-    return text if os.environ.get("NO_COLOR") or not is_terminal(stream) else f"\x1b[{colour}m{text}\x1b[0m"
+    return (
+        text
+        if os.environ.get("NO_COLOR") or not is_terminal(stream)
+        else f"\x1b[{colour}m{text}\x1b[0m"
+    )
 
 
 def printable(text: str) -> str:
     """Text of others without what a terminal would take as a command."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return "".join(
+        character if character.isprintable() else "\ufffd" for character in text
+    )
 
 
 @contextmanager
-def bar(label: str, total: float, unit: str = "", stream: TextIO | None = None) -> Iterator[Done]:
+def bar(
+    label: str, total: float, unit: str = "", stream: TextIO | None = None
+) -> Iterator[Done]:
     """Gives what is to be called with how much of ``total`` is done.
 
     The unit `B` is shown as kB and MB. Where standard error is no terminal, nothing is written.
@@ -68,7 +76,9 @@ def drawing(label: str, done: float, total: float, unit: str, seconds: float) ->
         minutes, rest = divmod(round(seconds / share - seconds), 60)
         left = f", {minutes} min {rest} s left" if minutes else f", {rest} s left"
     amounts = f" {_amount(done, unit)} of {_amount(total, unit)}" if unit else ""
-    return f"{label} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}{amounts}{left}"
+    return (
+        f"{label} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}{amounts}{left}"
+    )
 
 
 def _amount(number: float, unit: str) -> str:
@@ -87,7 +97,9 @@ def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def shown(value: float | None, *, infinite: bool) -> str:
-    return f"{value:.6f}" if value is not None else "infinite" if infinite else "undefined"
+    return (
+        f"{value:.6f}" if value is not None else "infinite" if infinite else "undefined"
+    )
 
 
 def between(value: Mapping[str, Any]) -> str:
@@ -97,7 +109,9 @@ def between(value: Mapping[str, Any]) -> str:
     # It needs numpy, and checking a run does not.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
-    reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(NO_INTERVAL)
+    reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(
+        NO_INTERVAL
+    )
     return f"no interval: {reason}" if reason else ""
 
 
@@ -113,4 +127,6 @@ def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
 
 def installed_version() -> str:
     """Of the wheel; a checkout is of no version yet."""
-    return str(getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased"))
+    return str(
+        getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased")
+    )

@@ -26,7 +26,14 @@ from scoring.offline.scoring import Scoring, read_scored, score
 from scoring.stats.interval_methods import METHODS, VERSION, WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, LADDER, PART, provenance_of
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
-from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type
+from tasks.types import (
+    InputRefused,
+    OptionRefused,
+    Problem,
+    TaskType,
+    UnknownTaskType,
+    task_type,
+)
 from tasks.types.base import DECLARED, ENGINE, PACKAGE, REFERENCED
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.own_measures import MeasureFailed
@@ -78,7 +85,12 @@ class Verified:
             self.differing.append(line)
 
     def compare(
-        self, place: str, archived: Mapping[str, Any], expected: Mapping[str, Any], *, is_model: bool = False
+        self,
+        place: str,
+        archived: Mapping[str, Any],
+        expected: Mapping[str, Any],
+        *,
+        is_model: bool = False,
     ) -> None:
         """Number by number; one that only one of the two has differs."""
         for name in dict.fromkeys([*archived, *expected]):
@@ -87,25 +99,38 @@ class Verified:
                 self.equal += 1
             else:
                 self.unequal += 1
-                self.differing.append(f"{place} {name}: the archive has {one}, computed again it is {other}")
+                self.differing.append(
+                    f"{place} {name}: the archive has {one}, computed again it is {other}"
+                )
 
     def summary(self) -> list[str]:
         """What differs, what was not checked and why, and at last how many numbers are equal."""
         counted = {
             **{f"not checked, {why}": count for why, count in self.unchecked.items()},
-            **{f"the package {name} gives the same": count for name, count in self.witnessed.items()},
+            **{
+                f"the package {name} gives the same": count
+                for name, count in self.witnessed.items()
+            },
             **{
                 f"the package {name} is not installed and witnesses nothing": count
                 for name, count in self.unwitnessed.items()
             },
         }
-        lines = [*self.differing, *(f"{words}: {count} numbers" for words, count in counted.items() if count)]
+        lines = [
+            *self.differing,
+            *(f"{words}: {count} numbers" for words, count in counted.items() if count),
+        ]
         lines += [f"receipts are signed by {key}" for key in sorted(self.keys)]
         if self.receipts:
-            lines.append(f"the site has signed these numbers: {self.receipts} receipts hold")
+            lines.append(
+                f"the site has signed these numbers: {self.receipts} receipts hold"
+            )
         if self.without_receipt:
             lines.append(f"no receipt: {self.without_receipt} scorings")
-        return [*lines, f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked"]
+        return [
+            *lines,
+            f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked",
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -122,7 +147,9 @@ class Verified:
 
 
 def verify(
-    archive: Path, progress: Callable[[float], None] = lambda done: None, keys: Collection[str] = ()
+    archive: Path,
+    progress: Callable[[float], None] = lambda done: None,
+    keys: Collection[str] = (),
 ) -> Verified:
     """Receipts by these keys, or else by those that the archive names. Raises InputRefused where the folder
     is no archive, or names files outside it.
@@ -134,7 +161,9 @@ def verify(
     printed: dict[tuple[int, str], Evaluation] = {}
     scorings: dict[tuple[int, str], Scoring] = {}
     try:
-        golds = ((task["slug"], row) for task in season["tasks"] for row in task["gold"])
+        golds = (
+            (task["slug"], row) for task in season["tasks"] for row in task["gold"]
+        )
         gold = {(slug, row["sha256"]): row["file"] for slug, row in golds}
         for done, run in enumerate(season["runs"]):
             progress(done / len(season["runs"]))
@@ -146,10 +175,17 @@ def verify(
             for evaluation in evaluations:
                 printed[run["id"], evaluation["rules"]] = evaluation
                 gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
-                if scoring := _check_evaluation(archive, run, evaluation, gold_file, verified):
+                if scoring := _check_evaluation(
+                    archive, run, evaluation, gold_file, verified
+                ):
                     scorings[run["id"], evaluation["rules"]] = scoring
             _check_receipts(archive, season, run, evaluations, keys, verified)
-        boards = [path for task in season["tasks"] for phase in task["phases"] for path in phase["boards"]]
+        boards = [
+            path
+            for task in season["tasks"]
+            for phase in task["phases"]
+            for path in phase["boards"]
+        ]
         for path in boards:
             try:
                 board = read_json(archive, path)
@@ -158,12 +194,18 @@ def verify(
             except FileMissing as missing:
                 verified.differs(str(missing))
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise refused(archive, f"not as an archive is written: {type(fault).__name__} {fault}") from fault
+        raise refused(
+            archive, f"not as an archive is written: {type(fault).__name__} {fault}"
+        ) from fault
     return verified
 
 
 def _check_evaluation(
-    archive: Path, run: Mapping[str, Any], evaluation: Evaluation, gold: str | None, verified: Verified
+    archive: Path,
+    run: Mapping[str, Any],
+    evaluation: Evaluation,
+    gold: str | None,
+    verified: Verified,
 ) -> Scoring | None:
     """What was done, where it could be done again."""
     printed = dict(numbers(evaluation))
@@ -191,9 +233,13 @@ def _check_evaluation(
     for name, metric in evaluation["metrics"].items():
         column = again["metrics"].get(name, {}).get("column")
         if metric["column"] != column:
-            verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
+            verified.differs(
+                f"{head} {name}: a number of {metric['column']}; computed again of {column}"
+            )
     expected = dict(numbers(again))
-    for place, reason in _set_aside(evaluation, scoring.task_type, printed, expected).items():
+    for place, reason in _set_aside(
+        evaluation, scoring.task_type, printed, expected
+    ).items():
         verified.unchecked[reason] += len(printed.pop(place)[0])
         expected.pop(place, None)
     _compare_numbers(head, evaluation, printed, expected, verified)
@@ -235,18 +281,27 @@ def _compare_numbers(
         if metric and not has_intervals_of_today(metric):
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             parts = {name: number for name, number in parts.items() if name not in ENDS}
-            others = {name: number for name, number in others.items() if name not in ENDS}
+            others = {
+                name: number for name, number in others.items() if name not in ENDS
+            }
         # Classes of few instances are not shown to everybody.
         if parts or not place.startswith("breakdowns"):
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)
 
 
 def _set_aside(
-    evaluation: Evaluation, kind: TaskType, printed: Mapping[str, Any], expected: Mapping[str, Any]
+    evaluation: Evaluation,
+    kind: TaskType,
+    printed: Mapping[str, Any],
+    expected: Mapping[str, Any],
 ) -> dict[str, str]:
     """The places of numbers that are not computed again, and why: withheld, rounded, or withdrawn since."""
     by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
-    withdrawn = (place for place in printed if place.startswith(by_label) and place not in expected)
+    withdrawn = (
+        place
+        for place in printed
+        if place.startswith(by_label) and place not in expected
+    )
     withheld = (
         f"breakdowns {dimension} {label} {name}"
         for dimension, classes in evaluation["breakdowns"].items()
@@ -266,16 +321,22 @@ def _set_aside(
 
 
 def _hear_packages(
-    head: str, scoring: Scoring, printed: Mapping[str, tuple[Numbers, bool]], verified: Verified
+    head: str,
+    scoring: Scoring,
+    printed: Mapping[str, tuple[Numbers, bool]],
+    verified: Verified,
 ) -> None:
     """Hold each value that a package computes too against what it gives, unless it gave it."""
     if scoring.options.get(ENGINE.name, PACKAGE) == PACKAGE:
         return
     metrics: dict[str, list[Metric]] = {}
-    for metric in metrics_of(scoring.task_type, scoring.rules, {**scoring.options, ENGINE.name: PACKAGE}):
+    for metric in metrics_of(
+        scoring.task_type, scoring.rules, {**scoring.options, ENGINE.name: PACKAGE}
+    ):
         if (
             metric.is_by_package
-            and printed.get(f"metrics {metric.name}", ({}, False))[0].get("value") is not None
+            and printed.get(f"metrics {metric.name}", ({}, False))[0].get("value")
+            is not None
         ):
             metrics.setdefault(metric.engine, []).append(metric)
     for package, witnessed in metrics.items():
@@ -298,16 +359,24 @@ def _hear_packages(
 
 def _type_of(archive: Path, slug: str) -> TaskType:
     """A built-in type, or the declared one whose files the archive has. Raises UnknownTaskType."""
-    folders = [task.get("folder") for task in read_season(archive)["tasks"] if task["type"] == slug]
+    folders = [
+        task.get("folder")
+        for task in read_season(archive)["tasks"]
+        if task["type"] == slug
+    ]
     if not slug.startswith(DECLARED) or not folders or not folders[0]:
         return task_type(slug)
     files = {}
     for name in REFERENCED:
         with suppress(FileMissing):
-            files[name] = existing(archive, f"{folders[0]}/{name}").read_text(encoding="utf-8")
+            files[name] = existing(archive, f"{folders[0]}/{name}").read_text(
+                encoding="utf-8"
+            )
     found = read_declaration(files)
     if found.slug != slug:
-        raise UnknownTaskType(f"{folders[0]} declares {found.slug}, which is not {slug}")
+        raise UnknownTaskType(
+            f"{folders[0]} declares {found.slug}, which is not {slug}"
+        )
     return found
 
 
@@ -322,13 +391,23 @@ def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
         head, _, rest = options[name].partition(":")
         path = PurePosixPath(rest or head)
         is_absolute = path.is_absolute() or PureWindowsPath(options[name]).is_absolute()
-        if is_absolute or head == LABELS or ".." in path.parts or (rest or head).startswith("~"):
-            raise Unavailable(f"the file that the option {name} names is not in the archive")
+        if (
+            is_absolute
+            or head == LABELS
+            or ".." in path.parts
+            or (rest or head).startswith("~")
+        ):
+            raise Unavailable(
+                f"the file that the option {name} names is not in the archive"
+            )
     return options
 
 
 def _check_board(
-    path: str, board: Mapping[str, Any], printed: Mapping[tuple[int, str], Evaluation], verified: Verified
+    path: str,
+    board: Mapping[str, Any],
+    printed: Mapping[tuple[int, str], Evaluation],
+    verified: Verified,
 ) -> None:
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
     for row in board["rows"]:
@@ -342,7 +421,9 @@ def _check_board(
                 verified.unchecked[OTHER_GOLD] += len(cell)
             else:
                 place = f"{path} {row['system']} {name}"
-                verified.compare(place, _parts(cell, "low", "high"), _parts(metric, "low", "high"))
+                verified.compare(
+                    place, _parts(cell, "low", "high"), _parts(metric, "low", "high")
+                )
 
 
 def _check_receipts(
@@ -373,14 +454,17 @@ def _check_receipts(
             continue
         where = (season["season"]["slug"], run["task"], run["phase"])
         agrees = {
-            "task": tuple(opened["task"][name] for name in ("season", "task", "phase")) == where,
+            "task": tuple(opened["task"][name] for name in ("season", "task", "phase"))
+            == where,
             "run": opened.get("run", {}).get("sha256", evaluation["run"]["sha256"])
             == evaluation["run"]["sha256"],
             "gold": opened["gold"]["sha256"] == evaluation["gold"]["sha256"],
             "scores": opened["scores"] == committed_scores(evaluation["metrics"]),
         }
         for name in (name for name, is_same_one in agrees.items() if not is_same_one):
-            verified.differs(f"run {run['id']} {evaluation['rules']}: its receipt is of another {name}")
+            verified.differs(
+                f"run {run['id']} {evaluation['rules']}: its receipt is of another {name}"
+            )
 
 
 def _check_ranks(
@@ -391,21 +475,37 @@ def _check_ranks(
     scorings: Mapping[tuple[int, str], Scoring],
     verified: Verified,
 ) -> None:
-    if not (rows := {row["submission"]: row for row in board["rows"] if row["rank"] is not None}):
+    if not (
+        rows := {
+            row["submission"]: row for row in board["rows"] if row["rank"] is not None
+        }
+    ):
         return
     try:
         found = read_json(archive, tests_of(path))
     except FileMissing:
-        verified.unchecked[NO_TESTS] += sum(row[name] is not None for row in rows.values() for name in RANKED)
+        verified.unchecked[NO_TESTS] += sum(
+            row[name] is not None for row in rows.values() for name in RANKED
+        )
         return
     tests, rules = found["tests"], board["rules"]
     if not _has_sound_tests(path, board, rows, tests, verified):
         return
     done = (run for run in rows if (run, rules) in scorings)
-    of_gold = {run for run in done if printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]}
+    of_gold = {
+        run
+        for run in done
+        if printed[run, rules]["gold"]["sha256"] == board["gold"]["sha256"]
+    }
     tested = (printed[run, rules]["metrics"][found["metric"]] for run in of_gold)
-    is_model = any(MODELS & provenance_of(metric["signature"]).keys() for metric in tested)
-    repeatable = [test for test in tests if not is_model and {test["first"], test["second"]} <= of_gold]
+    is_model = any(
+        MODELS & provenance_of(metric["signature"]).keys() for metric in tested
+    )
+    repeatable = [
+        test
+        for test in tests
+        if not is_model and {test["first"], test["second"]} <= of_gold
+    ]
     why = MODEL_TESTS if is_model else NOT_REPEATED
     verified.unchecked[why] += len(FOUND) * (len(tests) - len(repeatable))
     if repeatable:
@@ -422,21 +522,41 @@ def _check_ranks(
             scoring = scorings[run, rules]
             return measured([metric], *read_scored(scoring).rows(scoring))
 
-        for test, again in zip(repeatable, tests_again(metric, repeatable, measured_run), strict=True):
+        for test, again in zip(
+            repeatable, tests_again(metric, repeatable, measured_run), strict=True
+        ):
             place = f"{path} runs {test['first']} and {test['second']}"
             verified.compare(place, {name: test[name] for name in FOUND}, again)
-    [column] = [column for column in board["columns"] if column["name"] == found["metric"]]
+    [column] = [
+        column for column in board["columns"] if column["name"] == found["metric"]
+    ]
     sign = -1 if column["higher_is_better"] is False else 1
-    cells = {run: row["scores"].get(column["name"], {}).get("value") for run, row in rows.items()}
+    cells = {
+        run: row["scores"].get(column["name"], {}).get("value")
+        for run, row in rows.items()
+    }
     form = f".{VALUE_DIGITS}g"
-    values = {run: None if n is None else float(format(sign * n, form)) for run, n in cells.items()}
+    values = {
+        run: None if n is None else float(format(sign * n, form))
+        for run, n in cells.items()
+    }
     for run, standing in ranks_again(values, tests).items():
-        expected = dict(zip(RANKED, (standing.rank, standing.low, standing.high, standing.low), strict=True))
+        expected = dict(
+            zip(
+                RANKED,
+                (standing.rank, standing.low, standing.high, standing.low),
+                strict=True,
+            )
+        )
         # The rank follows from the value; the others from tests, which are checked or are not.
         names = RANKED if len(repeatable) == len(tests) else RANKED[:1]
         verified.unchecked[why] += len(RANKED) - len(names)
         chosen = {name: expected[name] for name in names}
-        verified.compare(f"{path} {rows[run]['system']}", {name: rows[run][name] for name in names}, chosen)
+        verified.compare(
+            f"{path} {rows[run]['system']}",
+            {name: rows[run][name] for name in names},
+            chosen,
+        )
 
 
 def _has_sound_tests(
@@ -449,17 +569,23 @@ def _has_sound_tests(
     """Return False if ranks cannot rest on the paired tests; report what is wrong with the tests."""
     compared = {frozenset((test["first"], test["second"])) for test in tests}
     pairs = math.comb(len(rows), 2)
-    if len(compared) < len(tests) or not all(pair <= rows.keys() and len(pair) == 2 for pair in compared):
+    if len(compared) < len(tests) or not all(
+        pair <= rows.keys() and len(pair) == 2 for pair in compared
+    ):
         verified.differs(f"{path}: its paired tests are not each of two rows")
         return False
     if board["compared"] and len(tests) < pairs:
         lacking = pairs - len(tests)
-        verified.differs(f"{path}: it is said to be compared, and {lacking} paired tests are missing")
+        verified.differs(
+            f"{path}: it is said to be compared, and {lacking} paired tests are missing"
+        )
     most = max(trials_for(1, 2 * len(rows)), 1 << MAX_EXACT_UNITS)
     for test in tests:
         fewest = trials_for(test["units"]) if test["test"] == APPROXIMATE else 1
         if test["seed"] != SEED or not fewest <= test["trials"] <= most:
-            verified.differs(f"{path}: a paired test is not made as those of boards are")
+            verified.differs(
+                f"{path}: a paired test is not made as those of boards are"
+            )
             return False
     return True
 
@@ -473,12 +599,17 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]
     for dimension, classes in evaluation["breakdowns"].items():
         for label, cells in classes.items():
             for name, cell in cells.items():
-                yield f"breakdowns {dimension} {label} {name}", (_parts(cell, "n"), models.get(name, False))
+                yield (
+                    f"breakdowns {dimension} {label} {name}",
+                    (_parts(cell, "n"), models.get(name, False)),
+                )
 
 
 def has_intervals_of_today(metric: Mapping[str, Any]) -> bool:
     provenance = provenance_of(metric["signature"])
-    return provenance.get("interval") != WILSON_JACKKNIFE or provenance.get(INTERVAL_VERSION) == str(VERSION)
+    return provenance.get("interval") != WILSON_JACKKNIFE or provenance.get(
+        INTERVAL_VERSION
+    ) == str(VERSION)
 
 
 def _parts(cell: Mapping[str, Any], *more: str) -> Numbers:
@@ -520,12 +651,19 @@ def read_season(archive: Path) -> dict[str, Any]:
     try:
         season = read_json(archive, SEASON)
     except FileMissing as missing:
-        raise refused(archive, f"{missing}; expected the folder of an archive") from missing
+        raise refused(
+            archive, f"{missing}; expected the folder of an archive"
+        ) from missing
     if not isinstance(season, dict) or season.get("format") != FORMAT:
-        raise refused(archive / SEASON, f"not an archive of a season; expected the format {FORMAT}")
+        raise refused(
+            archive / SEASON,
+            f"not an archive of a season; expected the format {FORMAT}",
+        )
     if season.get("format_version") != FORMAT_VERSION:
         version = season.get("format_version")
-        raise refused(archive / SEASON, f"format version {version}; expected {FORMAT_VERSION}")
+        raise refused(
+            archive / SEASON, f"format version {version}; expected {FORMAT_VERSION}"
+        )
     return season
 
 
@@ -542,7 +680,9 @@ def existing(archive: Path, name: str) -> Path:
     """The path of a file. Raises FileMissing or OutsideArchive."""
     path = archive / name
     if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
-        raise OutsideArchive([Problem(file=str(archive), message=f"{name!r} leads out of the archive")])
+        raise OutsideArchive(
+            [Problem(file=str(archive), message=f"{name!r} leads out of the archive")]
+        )
     if not path.is_file():
         raise FileMissing(f"{name}: there is no such file")
     return path
@@ -552,7 +692,11 @@ def changed_files(archive: Path) -> Iterator[str]:
     """A line for each file that is missing or is not the one whose checksum the archive has."""
     try:
         # A name that is no text is told as one that is missing.
-        lines = existing(archive, CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (
+            existing(archive, CHECKSUMS)
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
     except FileMissing as missing:
         yield str(missing)
         return

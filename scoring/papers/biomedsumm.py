@@ -16,7 +16,13 @@ from pathlib import Path
 
 from scoring.metrics.discourse import sentence_spans
 from scoring.tools.builders.topics import element, file_names
-from tasks.types.clsumm.annotation import ANSWER_COLUMNS, PIECES_JOIN, PUBLIC_COLUMNS, Unreadable, line_fields
+from tasks.types.clsumm.annotation import (
+    ANSWER_COLUMNS,
+    PIECES_JOIN,
+    PUBLIC_COLUMNS,
+    Unreadable,
+    line_fields,
+)
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import decoded
@@ -51,7 +57,9 @@ class Document:
         paper = cls(decoded(file.read()).replace("\r", ""))
         for paragraph in _PARAGRAPH.finditer(paper.text):
             spans = sentence_spans(paragraph[0])
-            paper.sentences += [(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
+            paper.sentences += [
+                (paragraph.start() + a, paragraph.start() + b) for a, b in spans
+            ]
         return paper
 
     def quoted(self, sid: int) -> str:
@@ -69,9 +77,13 @@ class Document:
     def place(self, words: str) -> tuple[int, int] | None:
         """Where the words stand, whatever lies between their letters."""
         wanted = _letters(words)
-        inside = [place for place, character in enumerate(self.text) if character.isalnum()]
+        inside = [
+            place for place, character in enumerate(self.text) if character.isalnum()
+        ]
         start = _letters(self.text).find(wanted) if wanted else -1
-        return None if start < 0 else (inside[start], inside[start + len(wanted) - 1] + 1)
+        return (
+            None if start < 0 else (inside[start], inside[start + len(wanted) - 1] + 1)
+        )
 
 
 @dataclass
@@ -85,19 +97,33 @@ class Topic:
 def convert(data: Path, out: Path) -> Counter[str]:
     """Write the topics; counts ranges as given, by their words, and without a place. Raises InputRefused."""
     if out.exists() and any(out.iterdir()):
-        raise InputRefused([Problem(file=str(out), message="the folder has files", expected="a new folder")])
+        raise InputRefused(
+            [
+                Problem(
+                    file=str(out),
+                    message="the folder has files",
+                    expected="a new folder",
+                )
+            ]
+        )
     problems = Problems()
     counts: Counter[str] = Counter()
     written: dict[Path, str] = {}
     for topic in topics(open_inputs([data])):
         files = {out / name: text for name, text in _files(topic, problems, counts)}
         if both := sorted(files.keys() & written.keys()):
-            message = f"an earlier topic would be written as {both[0].relative_to(out)} too"
+            message = (
+                f"an earlier topic would be written as {both[0].relative_to(out)} too"
+            )
             expected = "one topic of each reference paper"
-            problems.append(Problem(file=topic.name, message=message, expected=expected))
+            problems.append(
+                Problem(file=topic.name, message=message, expected=expected)
+            )
         written |= files
     if not written and not problems:
-        problems.append(Problem(file=str(data), message="no topic was found", expected=LAYOUT))
+        problems.append(
+            Problem(file=str(data), message="no topic was found", expected=LAYOUT)
+        )
     refuse(problems)
     for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,21 +147,33 @@ def topics(files: Sequence[InputFile]) -> list[Topic]:
     return [topic for topic in topics.values() if topic.annotations]
 
 
-def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+def _files(
+    topic: Topic, problems: Problems, counts: Counter[str]
+) -> Iterator[tuple[str, str]]:
     documents = {name: Document.read(file) for name, file in topic.documents.items()}
-    names = file_names([file.base.removesuffix(".txt") for file in topic.documents.values()])
+    names = file_names(
+        [file.base.removesuffix(".txt") for file in topic.documents.values()]
+    )
     names = {_article(name): file for name, file in names.items()}
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
     references: set[str] = set()
     for file in topic.annotations:
         for number, values in records(file, problems):
-            articles = [_article(values[name]) for name in ("Reference Article", "Citing Article")]
+            articles = [
+                _article(values[name])
+                for name in ("Reference Article", "Citing Article")
+            ]
             if missing := [name for name in articles if name not in documents]:
-                message = f"the paper “{missing[0]}” is not among the topic's {DOCUMENTS}"
+                message = (
+                    f"the paper “{missing[0]}” is not among the topic's {DOCUMENTS}"
+                )
                 problems.append(file.problem(message, line=number))
                 continue
             references.add(articles[0])
-            values |= {"Reference Article": names[articles[0]], "Citing Article": names[articles[1]]}
+            values |= {
+                "Reference Article": names[articles[0]],
+                "Citing Article": names[articles[1]],
+            }
             rows[_annotator(file)].append(_row(values, documents[articles[0]], counts))
     if len(references) > 1:
         message = f"several reference papers: {', '.join(sorted(references))}"
@@ -146,18 +184,28 @@ def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[t
     for article, document in documents.items():
         part = "Reference_XML" if names[article] == name else "Citance_XML"
         lines = [document.quoted(sid) for sid in range(len(document.sentences))]
-        yield f"{name}/{part}/{names[article]}.xml", "\n".join(["<PAPER>", *lines, "</PAPER>", ""])
+        yield (
+            f"{name}/{part}/{names[article]}.xml",
+            "\n".join(["<PAPER>", *lines, "</PAPER>", ""]),
+        )
     for annotator, marked in rows.items():
         written = io.StringIO()
-        writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
+        writer = csv.DictWriter(
+            written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(marked)
         yield f"{name}/gold/Task1/{name}_{annotator}.csv", written.getvalue()
     for file in topic.summaries:
-        yield f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt", decoded(file.read())
+        yield (
+            f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt",
+            decoded(file.read()),
+        )
 
 
-def records(file: InputFile, problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
+def records(
+    file: InputFile, problems: Problems
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The annotations of a file with the lines that they begin in; empty lines stand between them."""
     lines: list[str] = []
     for number, raw in enumerate([*file.lines(), b""], start=1):
@@ -168,17 +216,23 @@ def records(file: InputFile, problems: Problems) -> Iterator[tuple[int, dict[str
             try:
                 yield first, _needed(line_fields(whole))
             except Unreadable as fault:
-                problems.append(file.problem(fault.message, fault.expected, line=first, raw=whole))
+                problems.append(
+                    file.problem(fault.message, fault.expected, line=first, raw=whole)
+                )
 
 
 def _needed(values: dict[str, str]) -> dict[str, str]:
     for name in NEEDED:
         if name not in values:
-            raise Unreadable(f"the line has no field “{name}”", "`Name: …` between bars")
+            raise Unreadable(
+                f"the line has no field “{name}”", "`Name: …` between bars"
+            )
     return values
 
 
-def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[str, str]:
+def _row(
+    values: dict[str, str], paper: Document, counts: Counter[str]
+) -> dict[str, str]:
     ids: dict[int, None] = {}
     pieces = values["Reference Text"].split(PIECES_JOIN)
     ranges = [(int(a), int(b)) for a, b in _RANGE.findall(values["Reference Offset"])]
@@ -194,7 +248,9 @@ def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[
     marker = _RANGE.search(values["Citation Marker Offset"])
     return {
         **{name: values.get(name, "") for name in (*PUBLIC_COLUMNS, *ANSWER_COLUMNS)},
-        "Citation Marker Offset": marker[1] if marker else values["Citation Marker Offset"],
+        "Citation Marker Offset": marker[1]
+        if marker
+        else values["Citation Marker Offset"],
         "Citation Offset": "0",
         "Citation Text Clean": values.get("Citation Text", ""),
         "Reference Offset": ",".join(f"'{sid}'" for sid in ids) or "NA",

@@ -20,9 +20,7 @@ from tasks.types.problems import Problem, fatal, quoted, refuse
 from tasks.types.text import json_lines
 
 ALL = "all"
-EXAMPLE = (
-    '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'
-)
+EXAMPLE = '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,23 @@ class Claim:
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
     seen: set[Claim] = set()
-    for response in (answer for answer in pairs.answers if isinstance(answer, Response)):
+    for response in (
+        answer for answer in pairs.answers if isinstance(answer, Response)
+    ):
         question = response.question
         for sentence in response.sentences:
             for parsed in sentence.claims:
                 claim = Claim(question.id, parsed.text, tuple(parsed.marks))
-                counts = are_in_range(claim.marks, len(question.passages), is_official=is_official)
+                counts = are_in_range(
+                    claim.marks, len(question.passages), is_official=is_official
+                )
                 if counts and claim not in seen:
                     seen.add(claim)
-                    facts = {"id": claim.id, "sentence": sentence.text, "claim": claim.text}
+                    facts = {
+                        "id": claim.id,
+                        "sentence": sentence.text,
+                        "claim": claim.text,
+                    }
                     yield {**facts, "marks": list(claim.marks), "rewritten": ""}
 
 
@@ -62,13 +68,17 @@ def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, s
                 claims[Claim.of(line)] = line["rewritten"].strip()
     if not claims and not fatal(problems):
         expected = "a text in “rewritten”"
-        problems.append(Problem(file=str(path), message="no claim is rewritten", expected=expected))
+        problems.append(
+            Problem(file=str(path), message="no claim is rewritten", expected=expected)
+        )
     refuse(problems)
     return claims
 
 
 def _fault(
-    line: Mapping[str, Any], questions: Mapping[Claim, Question], claims: Mapping[Claim, str]
+    line: Mapping[str, Any],
+    questions: Mapping[Claim, Question],
+    claims: Mapping[Claim, str],
 ) -> tuple[str, str] | None:
     for key in ("id", "claim", "rewritten"):
         if not isinstance(line.get(key), str):
@@ -77,7 +87,10 @@ def _fault(
     if not isinstance(marks, list) or not all(type(mark) is int for mark in marks):
         return "“marks” is no list of numbers", EXAMPLE
     if Claim.of(line) not in questions:
-        return f"the run has no such claim of “{quoted(line['id'])}”", "a line of this run's own sheet"
+        return (
+            f"the run has no such claim of “{quoted(line['id'])}”",
+            "a line of this run's own sheet",
+        )
     if Claim.of(line) in claims:
         return "the claim was rewritten on an earlier line", "each claim once"
     return None
@@ -89,18 +102,27 @@ def pairs_of(
     """Each rewritten claim with what is asked before and after: do all passages of its marks entail it?"""
     triples = []
     for claim, text in rewritten.items():
-        before, after = (case_of(questions[claim], words, claim.marks).joint for words in (claim.text, text))
+        before, after = (
+            case_of(questions[claim], words, claim.marks).joint
+            for words in (claim.text, text)
+        )
         triples.append((claim, before, after))
     return triples
 
 
 def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
     wanted = list(dict.fromkeys(pair for _, *both in triples for pair in both))
-    return [pair for pair, label in zip(wanted, judge.decide(wanted), strict=True) if label is None]
+    return [
+        pair
+        for pair, label in zip(wanted, judge.decide(wanted), strict=True)
+        if label is None
+    ]
 
 
 def checked(
-    triples: Sequence[tuple[Claim, Pair, Pair]], questions: Mapping[Claim, Question], judge: Judge
+    triples: Sequence[tuple[Claim, Pair, Pair]],
+    questions: Mapping[Claim, Question],
+    judge: Judge,
 ) -> Iterator[dict[str, Any]]:
     """A line for each data set in the order of the claims, and one for all where there are several: of the
     claims whose both forms are decided how many have the ``same`` label; the others are pending.
@@ -109,11 +131,15 @@ def checked(
     after = judge.decide([pair for _, _, pair in triples])
     groups: dict[str, list[tuple[bool | None, bool | None, bool]]] = {}
     for (claim, first, second), old, new in zip(triples, before, after, strict=True):
-        groups.setdefault(questions[claim].dataset, []).append((old, new, first == second))
+        groups.setdefault(questions[claim].dataset, []).append(
+            (old, new, first == second)
+        )
     if len(groups) > 1:
         groups[ALL] = [labels for group in groups.values() for labels in group]
     for name, group in groups.items():
-        decided = [(old, new) for old, new, _ in group if old is not None and new is not None]
+        decided = [
+            (old, new) for old, new, _ in group if old is not None and new is not None
+        ]
         yield {
             "dataset": name,
             "claims": len(group),

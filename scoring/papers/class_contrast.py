@@ -32,7 +32,11 @@ def contrast(
     """Raises OptionRefused where there is no such metric, dimension or class, or no other class, and
     InputRefused where one of the two has no interval.
     """
-    metrics = {one.name: one for one in metrics_of(task_type, rules, options) if one.is_decomposable}
+    metrics = {
+        one.name: one
+        for one in metrics_of(task_type, rules, options)
+        if one.is_decomposable
+    }
     classes = {name for row in runs[0].features.get(dimension, ()) for name in row}
     asked = {
         "metric": (metric, metrics),
@@ -41,19 +45,29 @@ def contrast(
     }
     for option, (name, there) in asked.items():
         if name not in there:
-            expected = f"one of {', '.join(sorted(there))}" if there else "one of several classes"
+            expected = (
+                f"one of {', '.join(sorted(there))}"
+                if there
+                else "one of several classes"
+            )
             raise OptionRefused(f"--{option} {name}: expected {expected}")
     chosen = metrics[metric]
     sign = -1 if chosen.higher_is_better is False else 1
     found = []
     for pairs in runs:
         own = measured([chosen], pairs)
-        labels = [(CLASS if label in row else OTHERS,) for row in pairs.features[dimension]]
-        intervals = class_intervals([chosen], own.matrices, own.units, labels, own.clusters)
+        labels = [
+            (CLASS if label in row else OTHERS,) for row in pairs.features[dimension]
+        ]
+        intervals = class_intervals(
+            [chosen], own.matrices, own.units, labels, own.clusters
+        )
         sides = []
         for side in (CLASS, OTHERS):
             rows = [place for place, names in enumerate(labels) if side in names]
-            value = float(chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0)))
+            value = float(
+                chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0))
+            )
             if (ends := intervals[side][metric]) is None:
                 few = f"no interval: too few of {len(rows)} instances differ"
                 raise refusal(few, expected=f"more {side}")
@@ -64,4 +78,6 @@ def contrast(
         above = math.hypot(high - value, other - other_low)
         found.append((difference, difference - below, difference + above))
     mean, low, high = map(fmean, zip(*found, strict=True))
-    return Finding(len(found), sum(difference > 0 for difference, *_ in found), mean, low, high)
+    return Finding(
+        len(found), sum(difference > 0 for difference, *_ in found), mean, low, high
+    )

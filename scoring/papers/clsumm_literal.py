@@ -27,7 +27,9 @@ of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
-    return clsumm.fitting(topic, clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1))
+    return clsumm.fitting(
+        topic, clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1)
+    )
 
 
 SPANS = (
@@ -47,7 +49,9 @@ SPANS = (
         of_long_sentences(clsumm.with_citing_papers, context=clsumm.CONTEXT),
     ),
     clsumm.declared(
-        "clsumm-mq-mmr-literal", "MQ “MMR” to the letter: short sentences passed over.", clsumm.mq_mmr
+        "clsumm-mq-mmr-literal",
+        "MQ “MMR” to the letter: short sentences passed over.",
+        clsumm.mq_mmr,
     ),
     *(
         clsumm.declared(
@@ -72,11 +76,15 @@ TALN_NAME = "clsumm-taln-literal"
 Shares = Mapping[str, float]
 
 
-def section_shares(topics: Sequence[InputTopic], cited: clsumm_supervised.Cited) -> Shares:
+def section_shares(
+    topics: Sequence[InputTopic], cited: clsumm_supervised.Cited
+) -> Shares:
     """By kind of section, the share of the gold's sentences that stand there; of no gold nothing."""
     counts: Counter[str] = Counter()
     for topic in topics:
-        kinds = {sentence.sid: section_kind(sentence.section) for sentence in topic.sentences}
+        kinds = {
+            sentence.sid: section_kind(sentence.section) for sentence in topic.sentences
+        }
         for sids in cited.get(topic.name, {}).values():
             counts.update(kinds[sid] for sid in sids if sid in kinds)
     return {kind: count / counts.total() for kind, count in counts.items()}
@@ -101,18 +109,29 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
         vectors = weights.vectors([sentence.text for sentence in topic.sentences])
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
-        contexts = (weights.vectors(clsumm.citance_sentences(topic, citance)) for citance in topic.citances)
+        contexts = (
+            weights.vectors(clsumm.citance_sentences(topic, citance))
+            for citance in topic.citances
+        )
         sections = [sentence.section for sentence in topic.sentences]
-        return [taken(cosines(row, vectors).sum(axis=0) * factors, sections) for row in contexts]
+        return [
+            taken(cosines(row, vectors).sum(axis=0) * factors, sections)
+            for row in contexts
+        ]
 
     return choose
 
 
-def taln_answers(files: Sequence[InputFile], options: Options, *, count: int) -> Iterator[Answer]:
+def taln_answers(
+    files: Sequence[InputFile], options: Options, *, count: int
+) -> Iterator[Answer]:
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
     for topic in topics:
-        choose = weighted_by(section_shares([other for other in topics if other is not topic], cited), count)
+        choose = weighted_by(
+            section_shares([other for other in topics if other is not topic], cited),
+            count,
+        )
         yield from clsumm.answered([topic], choose)
 
 
@@ -134,7 +153,10 @@ TALN = tuple(_declared(count) for count in range(1, 6))
 
 def features(topic: InputTopic, options: Options) -> Floats:
     """(citances, sentences, features) for one topic. Raises Unavailable."""
-    texts = [[words(part.text) for part in side] for side in (topic.citances, topic.sentences)]
+    texts = [
+        [words(part.text) for part in side]
+        for side in (topic.citances, topic.sentences)
+    ]
     lengths = ([len(text) for text in side] for side in texts)
     parts = [
         clsumm.likeness(topic, clsumm.paper_alone).cosines,
@@ -144,7 +166,9 @@ def features(topic: InputTopic, options: Options) -> Floats:
     return np.concatenate([np.stack(parts, axis=2), *of_data], axis=2)
 
 
-literal_features_used = partial(clsumm_supervised.features_used, always="TF-IDF, longest common subsequence")
+literal_features_used = partial(
+    clsumm_supervised.features_used, always="TF-IDF, longest common subsequence"
+)
 LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
     partial(clsumm_supervised.learned, features=features),
     name="clsumm-umich-supervised-literal",
@@ -153,4 +177,6 @@ LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
     rests_on=literal_features_used,
 )
 BASELINES = (*SPANS, *TALN, LITERAL_SUPERVISED)
-FACETS = tuple(declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS)
+FACETS = tuple(
+    declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS
+)

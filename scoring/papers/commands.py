@@ -8,11 +8,32 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
-from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
+from scoring.offline.arguments import (
+    Given,
+    OptionsOf,
+    add_declared,
+    say,
+    settings_of,
+    write_lines,
+)
+from scoring.offline.scoring import (
+    Scoring,
+    as_json,
+    keep_statistics,
+    printed,
+    read_split,
+)
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import HAVE_HUMAN_LINE
-from tasks.types import InputRefused, OptionRefused, Pairs, Problem, Split, TaskType, task_type
+from tasks.types import (
+    InputRefused,
+    OptionRefused,
+    Pairs,
+    Problem,
+    Split,
+    TaskType,
+    task_type,
+)
 from tasks.types.base import OFFICIAL, checked_options
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import read_input_topics, read_topics
@@ -26,12 +47,17 @@ WAYS = SENTENCE_ENDS, OVERLAP, LABELS = ("sentence-ends", "overlap", "labels")
 
 def add_commands(commands: Any, options_of: OptionsOf) -> None:
     names = {**globals(), "METHODS": METHODS, "HAVE_HUMAN_LINE": HAVE_HUMAN_LINE}
-    add_declared(commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of)
+    add_declared(
+        commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of
+    )
 
 
 def _asked(args: Given) -> tuple[TaskType, str, Mapping[str, str], Split]:
     chosen = task_type(args.type)
-    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    rules, options = (
+        chosen.checked_rules(args.rules),
+        args.options_of(chosen, args.option),
+    )
     return chosen, rules, options, read_split(chosen, args.gold, options)
 
 
@@ -40,9 +66,17 @@ def print_human_lines(args: Given) -> int:
     from scoring.papers.human_line import human_lines
 
     chosen, rules, options, split = _asked(args)
-    resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
-    lines = human_lines(chosen, split, rules=rules, options=options, resampling=resampling)
-    facts = {"task_type": chosen.slug, "rules": rules, "lines": [line.as_dict() for line in lines]}
+    resampling = Resampling(
+        resamples=args.intervals, seed=args.seed, method=args.method
+    )
+    lines = human_lines(
+        chosen, split, rules=rules, options=options, resampling=resampling
+    )
+    facts = {
+        "task_type": chosen.slug,
+        "rules": rules,
+        "lines": [line.as_dict() for line in lines],
+    }
     words = [] if lines else ["no topic has two annotators"]
     for line in lines:
         for name, value in line.against_others.metrics.items():
@@ -58,14 +92,23 @@ def print_human_line(args: Given) -> int:
     from scoring.papers.human_line import as_one_run
 
     chosen, rules, options, split = _asked(args)
-    scoring = Scoring(task_type=chosen, gold=args.gold, run=Path(), rules=rules, options=options)
-    resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
+    scoring = Scoring(
+        task_type=chosen, gold=args.gold, run=Path(), rules=rules, options=options
+    )
+    resampling = Resampling(
+        resamples=args.intervals, seed=args.seed, method=args.method
+    )
     part = read_part(args.part) if args.part else None
-    scores, pairs = as_one_run(chosen, split, rules=rules, options=options, resampling=resampling, part=part)
+    scores, pairs = as_one_run(
+        chosen, split, rules=rules, options=options, resampling=resampling, part=part
+    )
     if args.statistics:
         keep_statistics(scoring, args.statistics, scores, pairs)
     facts = printed(scoring, split, scores) | {"run": {"sha256": ""}}
-    lines = (f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}" for name, row in scores.metrics.items())
+    lines = (
+        f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}"
+        for name, row in scores.metrics.items()
+    )
     return say(args, as_json(facts | ({"part": args.part} if part else {})), *lines)
 
 
@@ -73,11 +116,16 @@ def print_facet_folds(args: Given) -> int:
     from scoring.papers.facet_folds import as_data
     from scoring.tools.baselines.clsumm_facets import facet_pairs
 
-    options = checked_options("facet-folds", (ANNOTATION,), {"annotation": args.annotation})
+    options = checked_options(
+        "facet-folds", (ANNOTATION,), {"annotation": args.annotation}
+    )
     facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options)))
     lines = [f"{facet:<30} {count:>6}" for facet, count in facts["facets"].items()]
     for protocol, classifiers in facts["folds"].items():
-        lines += [f"{name + ', ' + protocol:<30} {f1['weighted']:.3f}" for name, f1 in classifiers.items()]
+        lines += [
+            f"{name + ', ' + protocol:<30} {f1['weighted']:.3f}"
+            for name, f1 in classifiers.items()
+        ]
     return say(args, facts, *lines)
 
 
@@ -105,7 +153,10 @@ def contrast_class(args: Given) -> int:
     from scoring.papers.class_contrast import contrast
 
     chosen, rules, options, split = _asked(args)
-    runs = [chosen.pairs_of(split, _run(chosen, split, run, options), rules, options) for run in args.run]
+    runs = [
+        chosen.pairs_of(split, _run(chosen, split, run, options), rules, options)
+        for run in args.run
+    ]
     asked = {name: getattr(args, name) for name in ("metric", "dimension", "label")}
     found = contrast(chosen, runs, rules=rules, options=options, **asked)
     words = f"easier in {found.above} of {found.units} runs, by {found.mean:.6f}"
@@ -114,20 +165,35 @@ def contrast_class(args: Given) -> int:
 
 def place_marks(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
-    from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
+    from scoring.papers.mark_places import (
+        at_sentence_ends,
+        by_labels,
+        by_overlap,
+        marked_anew,
+    )
     from tasks.types.positional_citations.questions import read_questions
 
     _, run, options = _positional_run(args)
     if args.how == LABELS and options["entailment"] == "none":
-        print("python -m scoring: --how labels needs --option entailment=labels:PATH", file=sys.stderr)
+        print(
+            "python -m scoring: --how labels needs --option entailment=labels:PATH",
+            file=sys.stderr,
+        )
         return 2
-    questions = {question.id: question for question in read_questions(open_inputs(args.gold))}
+    questions = {
+        question.id: question for question in read_questions(open_inputs(args.gold))
+    }
     if args.how == SENTENCE_ENDS:
         moved = {name: at_sentence_ends(output) for name, output in run.items()}
     else:
         marking = by_overlap if args.how == OVERLAP else by_labels(judge_of(options))
-        moved = {name: marked_anew(output, questions[name], marking) for name, output in run.items()}
-    count = write_lines(args.out, ({"id": name, "output": output} for name, output in moved.items()))
+        moved = {
+            name: marked_anew(output, questions[name], marking)
+            for name, output in run.items()
+        }
+    count = write_lines(
+        args.out, ({"id": name, "output": output} for name, output in moved.items())
+    )
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
@@ -139,7 +205,11 @@ def print_mixtures(args: Given) -> int:
     lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
     for mixture in mixed:
         count = "{positional} of {answers}".format(**mixture)
-        lines.append("{share:>6.2f} {count:>14} {cvcp:>8.4f} {pooled:>8.4f}".format(count=count, **mixture))
+        lines.append(
+            "{share:>6.2f} {count:>14} {cvcp:>8.4f} {pooled:>8.4f}".format(
+                count=count, **mixture
+            )
+        )
     return say(args, as_json({"mixtures": mixed}), *lines)
 
 
@@ -175,10 +245,19 @@ def write_claims(args: Given) -> int:
 def check_claims(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
     from scoring.offline.entailment_exchange import pair_line
-    from scoring.papers.claim_check import Claim, checked, pairs_of, pending, read_sheet, sheet
+    from scoring.papers.claim_check import (
+        Claim,
+        checked,
+        pairs_of,
+        pending,
+        read_sheet,
+        sheet,
+    )
 
     rows, is_official, options = _claims(args)
-    questions = {question.id: question for question in rows.gold if question is not None}
+    questions = {
+        question.id: question for question in rows.gold if question is not None
+    }
     claims = (Claim.of(line) for line in sheet(rows, is_official=is_official))
     question_of = {claim: questions[claim.id] for claim in claims}
     rewritten = pairs_of(read_sheet(args.sheet, question_of), question_of)
@@ -213,15 +292,25 @@ def check_contexts(args: Given) -> int:
 
     tables = {path: read_table(path) for path in args.sheet}
     may_be = known(open_inputs(args.gold), tables.values())
-    checks = list(checked([answers(path, table, may_be) for path, table in tables.items()]))
+    checks = list(
+        checked([answers(path, table, may_be) for path, table in tables.items()])
+    )
     more = f" {'agree':>8} {'95 %':>16} {'alpha':>6}" if len(tables) > 1 else ""
-    lines = [f"{'asked':<16} {'contexts':>8} {'answers':>8} {'right':>8} {'95 %':>16}{more}"]
+    lines = [
+        f"{'asked':<16} {'contexts':>8} {'answers':>8} {'right':>8} {'95 %':>16}{more}"
+    ]
     for line in checks:
         if len(tables) > 1:
             nominal = "-" if math.isnan(line.alpha) else f"{line.alpha:.3f}"
             more = f" {line.agreeing} {nominal:>6}"
-        lines.append(f"{line.asked:<16} {line.contexts:>8} {line.right.of:>8} {line.right}{more}")
-    return say(args, {"people": len(tables), "checked": [line.as_dict() for line in checks]}, *lines)
+        lines.append(
+            f"{line.asked:<16} {line.contexts:>8} {line.right.of:>8} {line.right}{more}"
+        )
+    return say(
+        args,
+        {"people": len(tables), "checked": [line.as_dict() for line in checks]},
+        *lines,
+    )
 
 
 def convert_biomedsumm(args: Given) -> int:
@@ -235,13 +324,19 @@ def convert_biomedsumm(args: Given) -> int:
 def describe_topics(args: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
 
-    options = checked_options("describe-topics", (ANNOTATION,), {"annotation": args.annotation})
+    options = checked_options(
+        "describe-topics", (ANNOTATION,), {"annotation": args.annotation}
+    )
     files = open_inputs(args.gold or args.inputs)
     gold = read_topics(files, options) if args.gold else []
     if not (inputs := read_input_topics(files, options)):
-        raise InputRefused([Problem(message="no topic with a reference paper was found")])
+        raise InputRefused(
+            [Problem(message="no topic with a reference paper was found")]
+        )
     facts = statistics(inputs, gold)
-    return say(args, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts)))
+    return say(
+        args, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts))
+    )
 
 
 def describe_citation_texts(args: Given) -> int:
@@ -279,5 +374,13 @@ def sweep_corpus(args: Given) -> int:
     from scoring.papers.resolution_sweep import as_data, as_markdown, sweep
     from scoring.tools.builders.resolution import ResolutionRules
 
-    swept = sweep(args.corpus, ResolutionRules(**settings_of(args, ResolutionRules)), form=args.form)
-    return say(args, json.dumps(as_data(*swept), ensure_ascii=False, indent=1), *as_markdown(*swept))
+    swept = sweep(
+        args.corpus,
+        ResolutionRules(**settings_of(args, ResolutionRules)),
+        form=args.form,
+    )
+    return say(
+        args,
+        json.dumps(as_data(*swept), ensure_ascii=False, indent=1),
+        *as_markdown(*swept),
+    )

@@ -23,7 +23,12 @@ from scoring.stats.jackknife import ratio_interval
 from scoring.stats.people_and_labels import alpha
 from scoring.tools.builders.classes import drawn
 from scoring.tools.builders.reading import refusal
-from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
+from tasks.types.citation_recommendation import (
+    CANDIDATES,
+    CONTEXTS,
+    DIMENSIONS,
+    SAMPLED_FOR,
+)
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 from tasks.types.ranking.records import Rows, the_file
@@ -32,7 +37,18 @@ from tasks.types.text import decoded, json_kind
 #: What is asked of every context, before its classes.
 SENTENCE, CITATION = "sentence", "citation"
 UNSEEN = ("citation_group", "h_index_group")
-COLUMNS = ("id", "asked", "class", "before", "sentence", "after", "mark", "cited", "answer", "note")
+COLUMNS = (
+    "id",
+    "asked",
+    "class",
+    "before",
+    "sentence",
+    "after",
+    "mark",
+    "cited",
+    "answer",
+    "note",
+)
 ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
 #: What a table program would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -43,34 +59,57 @@ Asked = tuple[str, str, str]
 Table = Sequence[tuple[int, Mapping[str, str]]]
 
 
-def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mapping[str, Any]]:
+def sampled(
+    files: Sequence[InputFile], contexts: int, seed: int
+) -> list[Mapping[str, Any]]:
     """So many contexts, in the order of their draws: a seed gives the same, however the gold is ordered.
     Raises InputRefused.
     """
-    return nsmallest(contexts, _rows(files), key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))
+    return nsmallest(
+        contexts,
+        _rows(files),
+        key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])),
+    )
 
 
 def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
     wanted = {row["id"] for table in tables for _, row in table}
     rows = (row for row in _rows(files) if _plain(str(row["id"])) in wanted)
-    return {(_plain(name), field, _plain(value)) for row in rows for name, field, value in _asked(row)}
+    return {
+        (_plain(name), field, _plain(value))
+        for row in rows
+        for name, field, value in _asked(row)
+    }
 
 
-def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> int:
+def write_sheet(
+    path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]
+) -> int:
     count = 0
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\r\n")
+        writer = csv.writer(
+            file,
+            delimiter="\t" if path.suffix == ".tsv" else ",",
+            lineterminator="\r\n",
+        )
         writer.writerow(COLUMNS)
         for context in contexts:
-            shown = [str(context.get(key, "")) for key in ("before", "sentence", "after", "marker")]
-            cited = "; ".join(titles.get(name, name) for name in _names(context["cited_id"]))
+            shown = [
+                str(context.get(key, ""))
+                for key in ("before", "sentence", "after", "marker")
+            ]
+            cited = "; ".join(
+                titles.get(name, name) for name in _names(context["cited_id"])
+            )
             for cells in _asked(context):
                 writer.writerow([*map(_plain, (*cells, *shown, cited)), "", ""])
                 count += 1
     return count
 
 
-def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def titles(
+    files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]
+) -> dict[str, str]:
     wanted = {name for context in contexts for name in _names(context["cited_id"])}
     names: dict[str, str] = {}
     problems: list[Problem] = []
@@ -92,15 +131,31 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
             message = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
             fault = (message, "a line of this gold's own sheet", row["id"])
         elif answer and answer not in ANSWERS:
-            fault = (f"the answer is “{row['answer'][:100]}”", "yes, no, or nothing", row["answer"])
+            fault = (
+                f"the answer is “{row['answer'][:100]}”",
+                "yes, no, or nothing",
+                row["answer"],
+            )
         elif check in checks:
-            fault = ("this was answered on an earlier line", "each line once", row["id"])
+            fault = (
+                "this was answered on an earlier line",
+                "each line once",
+                row["id"],
+            )
         else:
             if answer:
                 checks[check] = ANSWERS[answer]
             continue
         message, expected, quote = fault[0], fault[1], quoted(fault[2])
-        problems.append(Problem(file=str(path), line=number, message=message, expected=expected, quote=quote))
+        problems.append(
+            Problem(
+                file=str(path),
+                line=number,
+                message=message,
+                expected=expected,
+                quote=quote,
+            )
+        )
     if not checks and not problems:
         raise refusal("nothing is answered", path, "yes or no in “answer”")
     refuse(problems)
@@ -120,16 +175,22 @@ def read_table(path: Path) -> Table:
     try:
         names = next(reader, [])
         if missing := [name for name in wanted if name not in names]:
-            message = f"the sheet has no column {', '.join(f'“{name}”' for name in missing)}"
+            message = (
+                f"the sheet has no column {', '.join(f'“{name}”' for name in missing)}"
+            )
             expected = f"the columns {', '.join(COLUMNS)}"
-            raise InputRefused([Problem(file=str(path), line=1, message=message, expected=expected)])
+            raise InputRefused(
+                [Problem(file=str(path), line=1, message=message, expected=expected)]
+            )
         for cells in reader:
             if any(cells):
                 row = dict(zip(names, [*cells, *[""] * len(names)], strict=False))
                 table.append((reader.line_num, {name: row[name] for name in wanted}))
     except csv.Error as fault:
         message = f"not a table: {fault}"
-        raise InputRefused([Problem(file=str(path), line=reader.line_num, message=message)]) from fault
+        raise InputRefused(
+            [Problem(file=str(path), line=reader.line_num, message=message)]
+        ) from fault
     return table
 
 
@@ -139,8 +200,13 @@ def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
     for row in rows:
         counts_in = row.get(SAMPLED_FOR, [])
         if not isinstance(counts_in, list):
-            rows.wrong(f"“{SAMPLED_FOR}” is {json_kind(counts_in)}", "a list of names of classes")
-        elif rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None:
+            rows.wrong(
+                f"“{SAMPLED_FOR}” is {json_kind(counts_in)}",
+                "a list of names of classes",
+            )
+        elif (
+            rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None
+        ):
             yield row
     refuse(problems)
 
@@ -152,7 +218,11 @@ def _asked(context: Mapping[str, Any]) -> Iterator[Asked]:
     counts_in = context.get(SAMPLED_FOR, DIMENSIONS)
     for dimension in DIMENSIONS:
         value = context.get(dimension)
-        if dimension in counts_in and value not in (None, "") and dimension not in UNSEEN:
+        if (
+            dimension in counts_in
+            and value not in (None, "")
+            and dimension not in UNSEEN
+        ):
             yield name, dimension, str(value)
 
 
@@ -178,11 +248,20 @@ class Share:
         return self.part / self.of if self.of else math.nan
 
     def as_dict(self) -> dict[str, Any]:
-        return {"value": finite(self.value), "low": self.low, "high": self.high, "n": self.of}
+        return {
+            "value": finite(self.value),
+            "low": self.low,
+            "high": self.high,
+            "n": self.of,
+        }
 
     def __str__(self) -> str:
         value = "-" if math.isnan(self.value) else f"{self.value:.1%}"
-        ends = "" if self.low is None or self.high is None else f"{self.low:.1%} - {self.high:.1%}"
+        ends = (
+            ""
+            if self.low is None or self.high is None
+            else f"{self.low:.1%} - {self.high:.1%}"
+        )
         return f"{value:>8} {ends:>16}"
 
 
@@ -209,7 +288,9 @@ def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
         for check, answer in sheet.items():
             answers[check].append(answer)
     for name in (SENTENCE, CITATION, *DIMENSIONS):
-        if checks := {check: right for check, right in answers.items() if check[1] == name}:
+        if checks := {
+            check: right for check, right in answers.items() if check[1] == name
+        }:
             yield _checked(name, checks)
     yield _checked("all", answers)
 
@@ -221,11 +302,19 @@ def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
         right[context] += marks
         agreeing[context] += [one == other for one, other in combinations(marks, 2)]
     shares = {"right": _share(right.values()), "agreeing": _share(agreeing.values())}
-    return Checked(asked=name, contexts=len(right), **shares, alpha=alpha(list(answers.values()), "nominal"))
+    return Checked(
+        asked=name,
+        contexts=len(right),
+        **shares,
+        alpha=alpha(list(answers.values()), "nominal"),
+    )
 
 
 def _share(contexts: Iterable[Sequence[bool]]) -> Share:
     units = [(sum(marks), len(marks)) for marks in contexts if marks]
     part, of = (sum(unit[place] for unit in units) for place in (0, 1))
-    low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (None, None)
+    low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (
+        None,
+        None,
+    )
     return Share(part=part, of=of, low=low, high=high)

@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, LEMMAS, FacetPair, facets_by
+from scoring.tools.baselines.clsumm_facets import (
+    CLASSIFIERS,
+    LEMMAS,
+    FacetPair,
+    facets_by,
+)
 from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
@@ -40,16 +45,23 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
         if groups is None:
             folds: Any = KFold(FOLDS, shuffle=True, random_state=0)
         else:
-            folds = LeaveOneGroupOut() if len(set(groups)) <= FOLDS else GroupKFold(FOLDS)
+            folds = (
+                LeaveOneGroupOut() if len(set(groups)) <= FOLDS else GroupKFold(FOLDS)
+            )
         splits = list(folds.split(np.arange(len(pairs)), groups=groups))
         by_protocol[protocol] = {}
         for classifier in CLASSIFIERS:
             predicted = np.empty(len(pairs), dtype=object)
             for train, test in splits:
                 learned = texts[train].tolist(), facets[train].tolist()
-                predicted[test] = facets_by(classifier, *learned, texts[test].tolist(), LEMMAS)
+                predicted[test] = facets_by(
+                    classifier, *learned, texts[test].tolist(), LEMMAS
+                )
             by_protocol[protocol][classifier] = f1_by_facet(gold, predicted.tolist())
-    return {**by_protocol, "any": {f"always {MAJORITY}": f1_by_facet(gold, [MAJORITY] * len(gold))}}
+    return {
+        **by_protocol,
+        "any": {f"always {MAJORITY}": f1_by_facet(gold, [MAJORITY] * len(gold))},
+    }
 
 
 def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:

@@ -33,13 +33,24 @@ class HumanLine:
     def as_dict(self) -> dict[str, Any]:
         return {
             "annotator": self.annotator or None,
-            "others": {name: value.as_dict() for name, value in self.against_others.metrics.items()},
-            "all": {name: value.as_dict() for name, value in self.against_all.metrics.items()},
+            "others": {
+                name: value.as_dict()
+                for name, value in self.against_others.metrics.items()
+            },
+            "all": {
+                name: value.as_dict()
+                for name, value in self.against_all.metrics.items()
+            },
         }
 
 
 def human_lines(
-    task_type: TaskType, split: Split, *, rules: str, options: Options, resampling: Resampling
+    task_type: TaskType,
+    split: Split,
+    *,
+    rules: str,
+    options: Options,
+    resampling: Resampling,
 ) -> list[HumanLine]:
     """All annotators together first, then each one; none where no topic has two annotators. Only the topics
     that somebody annotated enter his line. The rule set decides what an annotator's file says as a run, as it
@@ -48,17 +59,28 @@ def human_lines(
     names = _names(split)
 
     def scored(chosen: Sequence[str], *, with_own: bool) -> Scores:
-        by_name = (_parts(task_type, split, name, rules, options, with_own=with_own) for name in chosen)
+        by_name = (
+            _parts(task_type, split, name, rules, options, with_own=with_own)
+            for name in chosen
+        )
         parts = list(chain.from_iterable(by_name))
         return evaluate(
-            task_type, _joined(parts), rules=rules, options=options, gold=split.digest, resampling=resampling
+            task_type,
+            _joined(parts),
+            rules=rules,
+            options=options,
+            gold=split.digest,
+            resampling=resampling,
         )
 
     if not names:
         return []
     lines = []
     for chosen in (names, *([name] for name in names)):
-        name, others = "" if len(chosen) > 1 else chosen[0], scored(chosen, with_own=False)
+        name, others = (
+            "" if len(chosen) > 1 else chosen[0],
+            scored(chosen, with_own=False),
+        )
         lines.append(HumanLine(name, others, scored(chosen, with_own=True)))
     return lines
 
@@ -77,14 +99,23 @@ def as_one_run(
     annotators. The signatures say what the answers are held to.
     """
     if not (names := _names(split)):
-        raise InputRefused([Problem(message="no topic of this gold has two annotators")])
-    by_name = {name: _parts(task_type, split, name, rules, options, with_own=False) for name in names}
+        raise InputRefused(
+            [Problem(message="no topic of this gold has two annotators")]
+        )
+    by_name = {
+        name: _parts(task_type, split, name, rules, options, with_own=False)
+        for name in names
+    }
     joined = _joined([part for parts in by_name.values() for part in parts])
-    answered_by = [(name,) for name, parts in by_name.items() for part in parts for _ in part.gold]
+    answered_by = [
+        (name,) for name, parts in by_name.items() for part in parts for _ in part.gold
+    ]
     pairs = replace(joined, features={**joined.features, ANSWERED_BY: answered_by})
     rows = None
     if part is not None:
-        nothing: Run | SummaryRun = {} if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
+        nothing: Run | SummaryRun = (
+            {} if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
+        )
         whole = task_type.pairs_of(split, nothing, task_type.default_rules, options)
         rows = part.rows(task_type, pairs, whole)
     scores = evaluate(
@@ -97,17 +128,34 @@ def as_one_run(
         part=str(part or ""),
         rows=rows,
     )
-    named = ((name, value, f"{value.signature}|{AGAINST}") for name, value in scores.metrics.items())
-    signed = {name: replace(value, signature=signature) for name, value, signature in named}
-    return replace(scores, metrics=signed), pairs if rows is None else narrowed(pairs, rows)
+    named = (
+        (name, value, f"{value.signature}|{AGAINST}")
+        for name, value in scores.metrics.items()
+    )
+    signed = {
+        name: replace(value, signature=signature) for name, value, signature in named
+    }
+    return replace(scores, metrics=signed), pairs if rows is None else narrowed(
+        pairs, rows
+    )
 
 
 def _names(split: Split) -> list[str]:
-    return list(dict.fromkeys(name for topic in annotated_by_several(split) for name in annotators(topic)))
+    return list(
+        dict.fromkeys(
+            name for topic in annotated_by_several(split) for name in annotators(topic)
+        )
+    )
 
 
 def _parts(
-    task_type: TaskType, split: Split, name: str, rules: str, options: Options, *, with_own: bool
+    task_type: TaskType,
+    split: Split,
+    name: str,
+    rules: str,
+    options: Options,
+    *,
+    with_own: bool,
 ) -> list[Pairs]:
     """A part for each topic that somebody annotated: his file as a run, and the gold it is held to."""
     parts = []
@@ -117,17 +165,33 @@ def _parts(
         gold: AnyTopic = topic
         run: Run | SummaryRun
         if isinstance(topic, SummaryTopic):
-            human = next(summary for summary in topic.of_kind("human") if summary.annotator == name)
-            run = {topic.name: SystemSummary(topic.name, "\n".join(human.lines).encode(), human.file, None)}
-            others = tuple(one for one in topic.references if one.kind == "abstract" or one.annotator != name)
+            human = next(
+                summary
+                for summary in topic.of_kind("human")
+                if summary.annotator == name
+            )
+            run = {
+                topic.name: SystemSummary(
+                    topic.name, "\n".join(human.lines).encode(), human.file, None
+                )
+            }
+            others = tuple(
+                one
+                for one in topic.references
+                if one.kind == "abstract" or one.annotator != name
+            )
             gold = topic if with_own else replace(topic, references=others)
         else:
             file = next(file for file in topic.files if file.annotator == name)
-            citances = tuple(citance for citance in file.citances if has_reference(citance))
+            citances = tuple(
+                citance for citance in file.citances if has_reference(citance)
+            )
             run = Run(citances, frozenset([topic.name]))
             files = tuple(file for file in topic.files if file.annotator != name)
             gold = topic if with_own else replace(topic, files=files)
-        parts.append(task_type.pair(replace(split, content=(gold,)), run, rules, options))
+        parts.append(
+            task_type.pair(replace(split, content=(gold,)), run, rules, options)
+        )
     return parts
 
 
@@ -140,8 +204,19 @@ def _joined(parts: Sequence[Pairs]) -> Pairs:
         return replace(row, file=numbers.setdefault((part, row.file), len(numbers)))
 
     return Pairs(
-        gold=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.gold],
-        answers=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.answers],
+        gold=[
+            in_own_file(row, number)
+            for number, part in enumerate(parts)
+            for row in part.gold
+        ],
+        answers=[
+            in_own_file(row, number)
+            for number, part in enumerate(parts)
+            for row in part.answers
+        ],
         units=[str(unit) for part in parts for unit in part.units],
-        features={name: [row for part in parts for row in part.features[name]] for name in parts[0].features},
+        features={
+            name: [row for part in parts for row in part.features[name]]
+            for name in parts[0].features
+        },
     )

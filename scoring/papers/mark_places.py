@@ -13,7 +13,12 @@ from scoring.metrics.entailment import Judge, Pair, passage_text
 from scoring.tools.baselines.positional import bare, marked, word_share
 from tasks.types.base import CORRECTED, Options
 from tasks.types.positional_citations.questions import CitedSentence, Question
-from tasks.types.positional_citations.sentences import MARK, by_rules, positions, with_marks_moved
+from tasks.types.positional_citations.sentences import (
+    MARK,
+    by_rules,
+    positions,
+    with_marks_moved,
+)
 
 #: A passage is marked that has this share of a sentence's words.
 ENOUGH = 0.5
@@ -28,12 +33,18 @@ def sentences(output: str) -> list[str]:
 
 def at_sentence_ends(output: str) -> str:
     """The same marks, each once, behind the last word of their sentence."""
-    return " ".join(marked(bare(text), dict.fromkeys(MARK.findall(text))) for text in sentences(output))
+    return " ".join(
+        marked(bare(text), dict.fromkeys(MARK.findall(text)))
+        for text in sentences(output)
+    )
 
 
 def marked_anew(output: str, question: Question, marking: Marking) -> str:
     texts = filter(None, map(bare, sentences(output)))
-    return " ".join(marked(text, [f"[{mark}]" for mark in marking(text, question)]) for text in texts)
+    return " ".join(
+        marked(text, [f"[{mark}]" for mark in marking(text, question)])
+        for text in texts
+    )
 
 
 def by_overlap(sentence: str, question: Question) -> list[int]:
@@ -49,7 +60,9 @@ def by_labels(judge: Judge) -> Marking:
 
     def marking(sentence: str, question: Question) -> list[int]:
         pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
-        return [place for place, label in enumerate(judge.decide(pairs), start=1) if label]
+        return [
+            place for place, label in enumerate(judge.decide(pairs), start=1) if label
+        ]
 
     return marking
 
@@ -59,26 +72,38 @@ def mixtures(
 ) -> Iterator[dict[str, float]]:
     """Of all answers a growing share as they are and the others with their marks at sentence ends."""
     names = sorted(outputs)
-    drawn = [names[place] for place in np.random.default_rng(seed).permutation(len(names))]
+    drawn = [
+        names[place] for place in np.random.default_rng(seed).permutation(len(names))
+    ]
     ends = {name: at_sentence_ends(outputs[name]) for name in names}
     for step in range(steps + 1):
         drawn_first = set(drawn[: round(step / steps * len(drawn))])
-        mixed = {name: outputs[name] if name in drawn_first else ends[name] for name in names}
+        mixed = {
+            name: outputs[name] if name in drawn_first else ends[name] for name in names
+        }
         parts = []
         for name, output in mixed.items():
             asked = Question(name, "", "", ())
             for text in filter(MARK.search, sentences(output)):
-                cited = CitedSentence(question=asked, features={}, text=text, positions=positions(text))
+                cited = CitedSentence(
+                    question=asked, features={}, text=text, positions=positions(text)
+                )
                 parts.append(cited)
         yield {
             "share": step / steps,
-            "positional": len({part.question.id for part in parts if part.positions.is_positional}),
+            "positional": len(
+                {part.question.id for part in parts if part.positions.is_positional}
+            ),
             "answers": len(mixed),
             "cvcp": _cvcp(parts, options, is_pooled=False),
             "pooled": _cvcp(parts, options, is_pooled=True),
         }
 
 
-def _cvcp(parts: Sequence[CitedSentence], options: Options, *, is_pooled: bool) -> float:
+def _cvcp(
+    parts: Sequence[CitedSentence], options: Options, *, is_pooled: bool
+) -> float:
     metric = Cvcp("cvcp", CORRECTED, options=options, is_pooled=is_pooled)
-    return float(metric.aggregate(metric.instance_stats([None] * len(parts), parts).sum(axis=0)))
+    return float(
+        metric.aggregate(metric.instance_stats([None] * len(parts), parts).sum(axis=0))
+    )

@@ -10,14 +10,21 @@ from typing import Any
 from scoring.offline.arguments import markdown_table
 from scoring.tools.baselines import resolution
 from scoring.tools.builders.parts import ALONE, read_corpus
-from scoring.tools.builders.resolution import ResolutionRules, choose, inlinks_of, resolvable
+from scoring.tools.builders.resolution import (
+    ResolutionRules,
+    choose,
+    inlinks_of,
+    resolvable,
+)
 from scoring.tools.builders.store import SQL
 
 Query = resolution.Window | resolution.Sentences
 Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 
-def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[Cells, dict[str, Any]]:
+def sweep(
+    corpus: Path, rules: ResolutionRules, *, form: str = "auto"
+) -> tuple[Cells, dict[str, Any]]:
     """Rank the references of every tested paper by every method. The collection is held in memory.
 
     Gives by method and window whether each context has a success, and what the collection is like:
@@ -28,31 +35,52 @@ def sweep(corpus: Path, rules: ResolutionRules, *, form: str = "auto") -> tuple[
     """
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
-    with read_corpus(corpus, form, ALONE, with_texts=True, around=rules.around) as store:
+    with read_corpus(
+        corpus, form, ALONE, with_texts=True, around=rules.around
+    ) as store:
         choose(store, rules)
-        for inlink in inlinks_of(store, without_tested=rules.inlinks_without == "tested"):
+        for inlink in inlinks_of(
+            store, without_tested=rules.inlinks_without == "tested"
+        ):
             inlinks[inlink["ref_id"]].append(inlink)
-        rows = ((row["target"], dict(row)) for row in store.rows(SQL["resolution_sweep: documents"]))
-        documents = {name: resolution.Document.of(row, inlinks.get(name, ())) for name, row in rows}
+        rows = (
+            (row["target"], dict(row))
+            for row in store.rows(SQL["resolution_sweep: documents"])
+        )
+        documents = {
+            name: resolution.Document.of(row, inlinks.get(name, ()))
+            for name, row in rows
+        }
         for row in store.rows(SQL["resolution_sweep: candidates"]):
             candidates[row["paper_id"]].append(row["target"])
         contexts = list(resolvable(store))
     there = resolution.parts_of(documents.values())
     chosen = [method for method in resolution.methods() if method.requirements <= there]
-    cells = {(method, window): list[bool]() for method in chosen for window in resolution.QUERIES.values()}
+    cells = {
+        (method, window): list[bool]()
+        for method in chosen
+        for window in resolution.QUERIES.values()
+    }
     papers, counts, elsewhere = 0, [], []
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         records, names = list(group), candidates[paper]
         papers += 1
         counts += [len(names)] * len(records)
         listed = [documents[name] for name in names]
-        elsewhere += [any(str(one["citing"]) != paper for one in document.inlinks) for document in listed]
+        elsewhere += [
+            any(str(one["citing"]) != paper for one in document.inlinks)
+            for document in listed
+        ]
         for (method, window), cell in cells.items():
             rankings = resolution.rankings(listed, records, method, window)
             for record, (order, _scores) in zip(records, rankings, strict=True):
                 first = {names[place] for place in order[: len(record["gold"])]}
                 cell.append(not first.isdisjoint(record["gold"]))
-    facts = {"papers": papers, "contexts": len(counts), "candidates": sum(counts) / (len(counts) or 1)}
+    facts = {
+        "papers": papers,
+        "contexts": len(counts),
+        "candidates": sum(counts) / (len(counts) or 1),
+    }
     return cells, facts | {"cited_elsewhere": sum(elsewhere) / (len(elsewhere) or 1)}
 
 
@@ -64,7 +92,11 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row for each method and window, in the form in which published tables stand."""
     rows = []
     for (method, window), cell in cells.items():
-        row: dict[str, Any] = {"system": method.name, "group": method.family, "window": str(window)}
+        row: dict[str, Any] = {
+            "system": method.name,
+            "group": method.family,
+            "window": str(window),
+        }
         if isinstance(window, resolution.Window):
             row |= {"window_left": window.left, "window_right": window.right}
         rows.append(row | {"values": {"success@n": _accuracy(cell)}, "n": len(cell)})
@@ -85,5 +117,13 @@ def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
         lines[method.family, method.name].append(_accuracy(cell))
     rows = []
     for (family, name), values in lines.items():
-        rows.append((name, *(f"**{one:.3f}**" if one == best[family] else f"{one:.3f}" for one in values)))
+        rows.append(
+            (
+                name,
+                *(
+                    f"**{one:.3f}**" if one == best[family] else f"{one:.3f}"
+                    for one in values
+                ),
+            )
+        )
     yield from markdown_table(("method", *windows), rows, in_numbers=True)

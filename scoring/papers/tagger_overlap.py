@@ -33,13 +33,25 @@ def overlaps(
         for text in texts:
             target = tuple(words(text))
             joined = f" {' '.join(target)} "
-            sharing_now = {number for run in _runs(target, length) for number in having.get(run, ())}
-            held_now = {number for number in sharing_now if f" {' '.join(trained[number])} " in joined}
+            sharing_now = {
+                number
+                for run in _runs(target, length)
+                for number in having.get(run, ())
+            }
+            held_now = {
+                number
+                for number in sharing_now
+                if f" {' '.join(trained[number])} " in joined
+            }
             sharing += bool(sharing_now)
             holding += bool(held_now)
             shared |= sharing_now
             whole |= held_now
-        of_texts = {"texts": len(texts), "texts_sharing": sharing, "texts_holding": holding}
+        of_texts = {
+            "texts": len(texts),
+            "texts_sharing": sharing,
+            "texts_holding": holding,
+        }
         found = {"sentences_shared": len(shared), "sentences_held": len(whole)}
         yield {"dataset": dataset, **of_texts, "sentences": len(trained), **found}
 

@@ -69,7 +69,9 @@ def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
     known = SigningKey.objects.filter(public=_public(private)).first()
     if known is not None and known.retired_at is not None:
-        words = _("the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one")
+        words = _(
+            "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
+        )
         raise KeyLost(words % {"date": f"{known.retired_at:%Y-%m-%d}"})
     return private, known
 
@@ -87,16 +89,23 @@ def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> 
             endorsement = _private(before).sign(KEY + bytes.fromhex(public)).hex()
         SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
     facts = {"public": public, "nonce": nonce, "endorsement": endorsement}
-    return Signer(SigningKey.objects.create(**facts, signed_by=before if endorsement else None), private)
+    return Signer(
+        SigningKey.objects.create(**facts, signed_by=before if endorsement else None),
+        private,
+    )
 
 
 def _private(key: SigningKey) -> Ed25519PrivateKey:
     if not key.nonce:
-        words = _("the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now")
+        words = _(
+            "the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now"
+        )
         raise KeyLost(words % {"key": key.public[:16]})
     private = _derived(key.nonce)
     if _public(private) != key.public:
-        words = _("the key %(key)s was made with another secret key than the site has now")
+        words = _(
+            "the key %(key)s was made with another secret key than the site has now"
+        )
         raise KeyLost(words % {"key": key.public[:16]})
     return private
 
@@ -127,9 +136,15 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
             "phase": phase.slug,
             "type": phase.task.type,
             "rules": evaluation.rules,
-            "options": printed_options(phase.task.task_type.checked_options(evaluation.options)),
+            "options": printed_options(
+                phase.task.task_type.checked_options(evaluation.options)
+            ),
         },
-        "run": {"number": run.pk, "sha256": result["run"]["sha256"], "file_sha256": run.sha256},
+        "run": {
+            "number": run.pk,
+            "sha256": result["run"]["sha256"],
+            "file_sha256": run.sha256,
+        },
         "gold": {"sha256": gold.digest, "split": gold.split, "version": gold.number},
         "scorer": {"version": installed_version(), "sources": release()},
         "scores": receipts.committed_scores(result["metrics"]),
@@ -137,13 +152,18 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
     }
     openings, commitments = {}, {}
     for name, value in fields.items():
-        nonce, text = secrets.token_bytes(receipts.NONCE_BYTES), receipts.canonical(value)
+        nonce, text = (
+            secrets.token_bytes(receipts.NONCE_BYTES),
+            receipts.canonical(value),
+        )
         openings[name] = {"nonce": nonce.hex(), "text": text}
         commitments[name] = receipts.commitment(nonce, text)
     entry = LogEntry.objects.create(content=receipts.entry_of(commitments))
     transaction.on_commit(give_places, robust=True)
     packed = zlib.compress(json.dumps(openings).encode())
-    return Receipt.objects.create(entry=entry, evaluation=evaluation, openings=packed, created_at=now)
+    return Receipt.objects.create(
+        entry=entry, evaluation=evaluation, openings=packed, created_at=now
+    )
 
 
 def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
@@ -169,7 +189,11 @@ def replace() -> SigningKey:
     with transaction.atomic():
         # Called with the log locked.
         if settings.RECEIPT_KEY:
-            raise Refused(_("the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"))
+            raise Refused(
+                _(
+                    "the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"
+                )
+            )
         head, by = _locked(), _made(current_key())
         _sign(head, by)
     return by.row
@@ -203,8 +227,14 @@ def _append(head: LogHead) -> int:
     for index, entry in enumerate(waiting, head.size):
         content = entry.content.encode()
         made |= merkle.completed(index, merkle.leaf_hash(content), nodes)
-        entry.index, entry.key, entry.signature = index, by.row, by.sign(receipts.ENTRY + content)
-    LogNode.objects.bulk_create(LogNode(place=_place(node), hash=value) for node, value in made.items())
+        entry.index, entry.key, entry.signature = (
+            index,
+            by.row,
+            by.sign(receipts.ENTRY + content),
+        )
+    LogNode.objects.bulk_create(
+        LogNode(place=_place(node), hash=value) for node, value in made.items()
+    )
     LogEntry.objects.bulk_update(waiting, ["index", "key", "signature"])
     head.size += len(waiting)
     head.root = merkle.root(head.size, nodes).hex()
@@ -215,7 +245,9 @@ def _append(head: LogHead) -> int:
 def _sign(head: LogHead, by: Signer) -> None:
     head.root = head.root or merkle.EMPTY.hex()
     head.at, head.key = timezone.now().isoformat(timespec="seconds"), by.row
-    head.signature = by.sign(receipts.signed_head({"at": head.at, "root": head.root, "size": head.size}))
+    head.signature = by.sign(
+        receipts.signed_head({"at": head.at, "root": head.root, "size": head.size})
+    )
     head.save()
 
 
@@ -257,4 +289,6 @@ def inclusion(index: int, size: int) -> list[str]:
 
 
 def consistency(first: int, second: int) -> list[str]:
-    return [value.hex() for value in merkle.consistency_path(first, second, stored_nodes)]
+    return [
+        value.hex() for value in merkle.consistency_path(first, second, stored_nodes)
+    ]

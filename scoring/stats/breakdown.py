@@ -27,7 +27,10 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
     several. Columns of classes have an order of their own.
     """
     if isinstance(labels, Classes):
-        return {NO_CLASS if label is None else label: rows for label, rows in labels.rows_by_label()}
+        return {
+            NO_CLASS if label is None else label: rows
+            for label, rows in labels.rows_by_label()
+        }
     places: dict[str, list[int]] = {}
     for place, row_labels in enumerate(labels):
         for label in row_labels or (NO_CLASS,):
@@ -40,7 +43,9 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
 def crossed(first: Labels, second: Labels) -> list[tuple[str, ...]]:
     """The classes of two dimensions crossed: `Method × 2`."""
     return [
-        tuple(f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,))
+        tuple(
+            f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,)
+        )
         for one, other in zip(first, second, strict=True)
     ]
 
@@ -57,10 +62,15 @@ def number(value: float) -> dict[str, Any]:
 
 
 def breakdown(
-    metrics: Sequence[Metric], statistics: Mapping[str, Floats], labels: Labels, has_gold: NDArray[np.bool_]
+    metrics: Sequence[Metric],
+    statistics: Mapping[str, Floats],
+    labels: Labels,
+    has_gold: NDArray[np.bool_],
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """By class and metric: value and n."""
-    whole = {metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics}
+    whole = {
+        metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics
+    }
     numbers: dict[str, dict[str, dict[str, Any]]] = {}
     for label, rows in classes(labels).items():
         of_class = {name: statistics[name][rows] for name in whole}
@@ -73,7 +83,11 @@ def breakdown(
             if isinstance(own, WeightedMetric):
                 value = own.value(of_class[name], np.ones(len(rows)))
             else:
-                value = own.of_class(sums[name], whole[name]) if own is metric else own.aggregate(whole[name])
+                value = (
+                    own.of_class(sums[name], whole[name])
+                    if own is metric
+                    else own.aggregate(whole[name])
+                )
             n = metric.instances(of_class[name], has_gold[rows])
             numbers[label][metric.name] = {**number(float(value)), "n": n}
         del of_class  # Of a million rows two classes at once are too much.
@@ -98,7 +112,9 @@ def class_intervals(
             chosen = rows if own is metric else slice(None)
             if own is not None:
                 by = None if clusters is None else clusters[chosen]
-                rows_of = unit_rows(own, statistics[metric.statistic][chosen], units[chosen], by)
+                rows_of = unit_rows(
+                    own, statistics[metric.statistic][chosen], units[chosen], by
+                )
                 measured.append((own, rows_of))
         names = (metric.name for metric, _ in measured)
         by_class[label] = dict(zip(names, jackknife.intervals(measured), strict=True))

@@ -51,7 +51,11 @@ def kendall(x: Floats, y: Floats) -> float:
 
 
 Coefficient = Callable[[Floats, Floats], float]
-COEFFICIENTS: dict[str, Coefficient] = {"Pearson": pearson, "Spearman": spearman, "Kendall": kendall}
+COEFFICIENTS: dict[str, Coefficient] = {
+    "Pearson": pearson,
+    "Spearman": spearman,
+    "Kendall": kendall,
+}
 
 
 def ranks(values: Floats) -> Floats:
@@ -68,12 +72,17 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
     value = COEFFICIENTS[name](x, y) if len(x) else math.nan
     if math.isnan(value) or len(x) < MIN_POINTS:
         return Correlation(value, None, None, len(x))
-    squares = {"Pearson": 1 / (len(x) - 3), "Spearman": (1 + value**2 / 2) / (len(x) - 3)}
+    squares = {
+        "Pearson": 1 / (len(x) - 3),
+        "Spearman": (1 + value**2 / 2) / (len(x) - 3),
+    }
     error = math.sqrt(squares.get(name, 0.437 / (len(x) - 4)))
     return Correlation(value, *_bounds(value, error * 1.959963984540054), len(x))
 
 
-def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Correlation:
+def of_grouped(
+    name: str, x: Floats, y: Floats, groups: Sequence[object]
+) -> Correlation:
     """Over points that share something, such as the texts of several systems for one instance. The interval
     is the jackknife's over groups on Fisher's transformation, with Student's t. There is none where no group
     makes a difference.
@@ -84,13 +93,19 @@ def of_grouped(name: str, x: Floats, y: Floats, groups: Sequence[object]) -> Cor
     count = len(names)
     if math.isnan(value) or count < MIN_POINTS:
         return Correlation(value, None, None, len(x))
-    left_out = np.array([coefficient(x[places != group], y[places != group]) for group in range(count)])
+    left_out = np.array(
+        [coefficient(x[places != group], y[places != group]) for group in range(count)]
+    )
     if np.isnan(left_out).any():
         return Correlation(value, None, None, len(x))
-    error = math.sqrt((count - 1) * float(np.arctanh(np.clip(left_out, -NEARLY_1, NEARLY_1)).var()))
+    error = math.sqrt(
+        (count - 1) * float(np.arctanh(np.clip(left_out, -NEARLY_1, NEARLY_1)).var())
+    )
     if error < NO_ERROR:
         return Correlation(value, None, None, len(x))
-    return Correlation(value, *_bounds(value, error * t_quantile((1 + LEVEL) / 2, count - 1)), len(x))
+    return Correlation(
+        value, *_bounds(value, error * t_quantile((1 + LEVEL) / 2, count - 1)), len(x)
+    )
 
 
 def _bounds(value: float, reach: float) -> tuple[float, float]:

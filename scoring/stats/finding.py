@@ -31,7 +31,9 @@ class Finding:
 def finding(differences: Sequence[float]) -> Finding:
     units, above = len(differences), sum(value > 0 for value in differences)
     if units < 3:
-        return Finding(units, above, fmean(differences or [math.nan]), -math.inf, math.inf)
+        return Finding(
+            units, above, fmean(differences or [math.nan]), -math.inf, math.inf
+        )
     mean = fmean(differences)
     reach = t_quantile(0.975, units - 1) * stdev(differences) / math.sqrt(units)
     return Finding(units, above, mean, mean - reach, mean + reach)
@@ -56,17 +58,26 @@ class Conclusion:
     less: Mapping[str, Sequence[Any]]
     of: str = MEAN
 
-    def sides(self, figures: Iterable[Figure]) -> list[tuple[list[Figure], list[Figure]]]:
+    def sides(
+        self, figures: Iterable[Figure]
+    ) -> list[tuple[list[Figure], list[Figure]]]:
         """The figures of both, in each group that has both."""
-        sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(lambda: ([], []))
+        sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(
+            lambda: ([], [])
+        )
         for fields, value in figures:
             for side, wanted in enumerate((self.more, self.less)):
                 if all(fields.get(name) in values for name, values in wanted.items()):
-                    sides[tuple(str(fields.get(name)) for name in self.by)][side].append((fields, value))
+                    sides[tuple(str(fields.get(name)) for name in self.by)][
+                        side
+                    ].append((fields, value))
         return [(more, less) for more, less in sides.values() if more and less]
 
     def finding(self, figures: Iterable[Figure]) -> Finding:
         ways: Mapping[str, tuple[Way, Way]] = {BEST: (max, max), EVERY: (min, max)}
         first, second = ways.get(self.of, (fmean, fmean))
-        sides = [[[value for _, value in side] for side in both] for both in self.sides(figures)]
+        sides = [
+            [[value for _, value in side] for side in both]
+            for both in self.sides(figures)
+        ]
         return finding([first(more) - second(less) for more, less in sides])

@@ -43,21 +43,34 @@ class NoInterval(StrEnum):
     SAME = "same"
 
 
-def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | None]:
+def intervals(
+    measured: Sequence[Measured], *, level: float = LEVEL
+) -> list[Bounds | None]:
     """An interval for each metric over its (units, m) rows, as ``intervals_or_reasons`` has them."""
     found = intervals_or_reasons(measured, level=level)
     return [None if isinstance(each, NoInterval) else each for each in found]
 
 
-def intervals_or_reasons(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bounds | NoInterval]:
+def intervals_or_reasons(
+    measured: Sequence[Measured], *, level: float = LEVEL
+) -> list[Bounds | NoInterval]:
     """An interval for each metric, or why it has none; metrics that are given the same array share work."""
-    of_sums = {id(rows): rows for metric, rows in measured if not isinstance(metric, WeightedMetric)}
+    of_sums = {
+        id(rows): rows
+        for metric, rows in measured
+        if not isinstance(metric, WeightedMetric)
+    }
     exact = {place: on_grid(rows, len(rows)) for place, rows in of_sums.items()}
     without = {place: rows.sum(axis=0) - rows for place, rows in exact.items()}
-    return [_interval(metric, rows, without.get(id(rows), rows), level) for metric, rows in measured]
+    return [
+        _interval(metric, rows, without.get(id(rows), rows), level)
+        for metric, rows in measured
+    ]
 
 
-def _interval(metric: Metric, rows: Floats, without: Floats, level: float) -> Bounds | NoInterval:
+def _interval(
+    metric: Metric, rows: Floats, without: Floats, level: float
+) -> Bounds | NoInterval:
     """``without`` are the sums that each leave out one unit, where the metric follows from sums."""
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
@@ -74,7 +87,9 @@ def _interval(metric: Metric, rows: Floats, without: Floats, level: float) -> Bo
         if np.count_nonzero(carries) < MIN_UNITS:
             return NoInterval.FEW_UNITS
         number = kish_number(weights)
-        left_out = np.asarray(metric.aggregate(without if carries.all() else without[carries]))
+        left_out = np.asarray(
+            metric.aggregate(without if carries.all() else without[carries])
+        )
     if not metric.has_enough_units(rows):
         return NoInterval.FEW_OF_A_CLASS
     value = metric.total(rows)
@@ -84,9 +99,13 @@ def _interval(metric: Metric, rows: Floats, without: Floats, level: float) -> Bo
     if not low - ROUNDING <= value <= high + ROUNDING:
         low, high = NO_ENDS
     error = jackknife_error(metric.on_interval_scale(left_out))
-    low, high, value = (float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value))
+    low, high, value = (
+        float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value)
+    )
     ends = score_bounds(value, error, number, (low, high), level=level)
-    bounds = as_bounds((metric.from_interval_scale(ends[0]), metric.from_interval_scale(ends[1])))
+    bounds = as_bounds(
+        (metric.from_interval_scale(ends[0]), metric.from_interval_scale(ends[1]))
+    )
     return bounds or NoInterval.ALL_EQUAL
 
 
@@ -116,19 +135,32 @@ def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
     total = rows.sum(axis=0)
     without = total - rows
     error = jackknife_error(without[:, 0] / without[:, 1])
-    return as_bounds(score_bounds(float(total[0] / total[1]), error, kish_number(rows[:, 1]), value_range))
+    return as_bounds(
+        score_bounds(
+            float(total[0] / total[1]), error, kish_number(rows[:, 1]), value_range
+        )
+    )
 
 
-def value_interval(value: float, left_out: Sequence[float], value_range: Range = NO_ENDS) -> Bounds | None:
+def value_interval(
+    value: float, left_out: Sequence[float], value_range: Range = NO_ENDS
+) -> Bounds | None:
     """Of any value, from those that each leave out one of equal units; None where one is undefined."""
     values = np.array(left_out, dtype=np.float64)
     if len(values) < MIN_UNITS or not math.isfinite(value):
         return None
-    return as_bounds(score_bounds(value, jackknife_error(values), len(values), value_range))
+    return as_bounds(
+        score_bounds(value, jackknife_error(values), len(values), value_range)
+    )
 
 
 def score_bounds(
-    values: float | Floats, errors: Floats, units: float | Floats, value_range: Range, *, level: float = LEVEL
+    values: float | Floats,
+    errors: Floats,
+    units: float | Floats,
+    value_range: Range,
+    *,
+    level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
     With two ends a Wilson interval between them. With a lower one alone t errors on a log scale, made larger
@@ -145,13 +177,20 @@ def score_bounds(
         errors = errors * (1 + 1 / (2 * np.asarray(units)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             factor = np.exp(t * errors / above)
-            return _nothing_of_width_0(low + above / factor, low + above * factor, errors)
-    shares, errors = np.clip((values - low) / (high - low), 0.0, 1.0), errors / (high - low)
+            return _nothing_of_width_0(
+                low + above / factor, low + above * factor, errors
+            )
+    shares, errors = (
+        np.clip((values - low) / (high - low), 0.0, 1.0),
+        errors / (high - low),
+    )
     spread = shares * (1 - shares)
     all_equal = (errors <= ROUNDING) | (spread <= 0)
     per_trial = np.divide(errors**2, spread, out=np.ones_like(spread), where=~all_equal)
     fewest = 1 / (MAX_TRIALS * np.square(units))
-    trials = 1 / np.where(all_equal, 1 / np.asarray(units), np.minimum(1, per_trial) + fewest)
+    trials = 1 / np.where(
+        all_equal, 1 / np.asarray(units), np.minimum(1, per_trial) + fewest
+    )
     start, end = _wilson(shares, trials, t)
     return low + (high - low) * start, low + (high - low) * end
 
@@ -172,7 +211,9 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def _nothing_of_width_0(low: Floats, high: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _nothing_of_width_0(
+    low: Floats, high: Floats, errors: Floats
+) -> tuple[Floats, Floats]:
     has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
     return np.where(has_width, low, np.nan), np.where(has_width, high, np.nan)
 
@@ -195,15 +236,26 @@ def difference_bounds(
     differences = np.asarray(differences, dtype=np.float64)
     t = _t_values(level, units)
     if math.isinf(size):
-        return _nothing_of_width_0(differences - t * errors, differences + t * errors, errors)
+        return _nothing_of_width_0(
+            differences - t * errors, differences + t * errors, errors
+        )
     shares = np.clip((differences / size + 1) / 2, 0.0, 1.0)
     spread = shares * (1 - shares)
     own_errors = np.asarray(errors / (2 * size))
     fewest = same / (MAX_TRIALS_OF_DIFFERENCES * np.square(units))
-    per_trial = np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0) + fewest
+    per_trial = (
+        np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
+        + fewest
+    )
     # Where all units differ by the same there is no error, and units stand for as many trials as there are.
-    trials = np.where(per_trial > ROUNDING, 1 / np.maximum(per_trial, ROUNDING), np.asarray(units, float))
-    low, high = (size * (2 * end - 1) for end in _wilson(shares, np.maximum(trials, 1.0), t))
+    trials = np.where(
+        per_trial > ROUNDING,
+        1 / np.maximum(per_trial, ROUNDING),
+        np.asarray(units, float),
+    )
+    low, high = (
+        size * (2 * end - 1) for end in _wilson(shares, np.maximum(trials, 1.0), t)
+    )
     is_same = np.asarray(same) >= 1
     return np.where(is_same, np.nan, low), np.where(is_same, np.nan, high)
 
@@ -218,7 +270,9 @@ def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
 def t_quantile(share: float, df: float) -> float:
     """The value below which the share of Student's t lies. Raises ValueError outside of 0 to 1."""
     if not 0 < share < 1 or df < 1:
-        raise ValueError(f"there is no quantile {share} of Student's t with {df} degrees of freedom")
+        raise ValueError(
+            f"there is no quantile {share} of Student's t with {df} degrees of freedom"
+        )
     # Imported here: it takes a while, and not every command makes an interval.
     from scipy.special import stdtrit
 

@@ -28,22 +28,34 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     """
     if len(rows) < MIN_UNITS:
         return math.nan
-    error = float(jackknife.jackknife_error(np.asarray(metric.aggregate(rows.sum(axis=0) - rows))))
+    error = float(
+        jackknife.jackknife_error(np.asarray(metric.aggregate(rows.sum(axis=0) - rows)))
+    )
     low, high = metric.value_range
     if not error > 0:
         error = (high - low) / (2 * math.sqrt(len(rows)))
     if not math.isfinite(error):
         return math.nan
     power = 10.0 ** math.floor(math.log10(error))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= error * (1 - jackknife.ROUNDING))
+    return next(
+        step * power
+        for step in (1, 2, 5, 10)
+        if step * power >= error * (1 - jackknife.ROUNDING)
+    )
 
 
-def laddered(value: float | None, step: float, best: float | None, sign: int = 1) -> float | None:
+def laddered(
+    value: float | None, step: float, best: float | None, sign: int = 1
+) -> float | None:
     """The number that is told: on the grid of the step; None where it is no step better than the best.
     ``best`` is what was told before, turned so that higher is better. Blum and Hardt 2015, The Ladder: A
     Reliable Leaderboard for Machine Learning Competitions.
     """
-    if value is None or math.isnan(step) or (best is not None and sign * value <= best + step):
+    if (
+        value is None
+        or math.isnan(step)
+        or (best is not None and sign * value <= best + step)
+    ):
         return None
     # With as many digits as the step has.
     return round(round(value / step) * step, max(0, -math.floor(math.log10(step))))
@@ -63,7 +75,9 @@ def bits_by_ladder(tries: float, instances: int) -> float:
     sqrt(n) of them: which tries they are, and which step each.
     """
     steps = min(tries, 4 * math.sqrt(instances))
-    return steps * (math.log2(max(2.0, tries)) + math.log2(4 * math.sqrt(max(1, instances))))
+    return steps * (
+        math.log2(max(2.0, tries)) + math.log2(4 * math.sqrt(max(1, instances)))
+    )
 
 
 def ranks_a_year(instances: int, runs: int = 1) -> int:

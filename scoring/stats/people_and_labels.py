@@ -2,7 +2,15 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -12,7 +20,13 @@ import numpy as np
 
 from scoring.metrics.base import finite
 from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
-from scoring.stats.jackknife import MIN_UNITS, NoInterval, Range, ratio_interval, value_interval
+from scoring.stats.jackknife import (
+    MIN_UNITS,
+    NoInterval,
+    Range,
+    ratio_interval,
+    value_interval,
+)
 from scoring.stats.resampling import Bounds
 from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
@@ -25,18 +39,26 @@ Automatic = Mapping[str, Mapping[Item, int]]
 _Answers = TypeVar("_Answers")
 
 
-def automatic_labels(details: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[Item, int]]:
+def automatic_labels(
+    details: Mapping[str, Mapping[str, Any]],
+) -> dict[str, dict[Item, int]]:
     """What the automatic labels say of each counting claim and each of its marks, unless they are pending. A
     mark that a claim has twice is known by its first occurrence.
     """
     labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
     for name, facts in details.items():
-        for claim in (claim for sentence in facts.get("sentences", ()) for claim in sentence["claims"]):
+        for claim in (
+            claim
+            for sentence in facts.get("sentences", ())
+            for claim in sentence["claims"]
+        ):
             if claim["entailed"] is not None:
                 labels[RECALL].setdefault((name, claim["text"]), int(claim["entailed"]))
             for mark, credit in zip(claim["marks"], claim["credits"], strict=False):
                 if credit is not None:
-                    labels[PRECISION].setdefault((name, claim["text"], mark), int(credit))
+                    labels[PRECISION].setdefault(
+                        (name, claim["text"], mark), int(credit)
+                    )
     return labels
 
 
@@ -44,14 +66,20 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
     """Everything of a run that can be judged."""
     items: set[Item] = {(name,) for name in details}
     for name, facts in details.items():
-        for claim in (claim for sentence in facts.get("sentences", ()) for claim in sentence["claims"]):
+        for claim in (
+            claim
+            for sentence in facts.get("sentences", ())
+            for claim in sentence["claims"]
+        ):
             if claim["counts"]:
                 items.add((name, claim["text"]))
                 items |= {(name, claim["text"], mark) for mark in claim["marks"]}
     return items
 
 
-def agreement(judgements: "Judgements", automatic: Automatic) -> dict[str, dict[str, Any]]:
+def agreement(
+    judgements: "Judgements", automatic: Automatic
+) -> dict[str, dict[str, Any]]:
     """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of all
     annotators, and Krippendorff's alpha, ordinal of ratings. Recall and precision are means over responses,
     times 100, on the items that both have; ratings have the interval of their mean, 95 %, None with fewer
@@ -59,21 +87,35 @@ def agreement(judgements: "Judgements", automatic: Automatic) -> dict[str, dict[
     the reason why there is none.
     """
     return {
-        **{kind: _labels(judgements.answers[kind], automatic[kind]) for kind in (RECALL, PRECISION)},
-        **{kind: _ratings(judgements.answers[kind], levels) for kind, levels in RATINGS.items()},
+        **{
+            kind: _labels(judgements.answers[kind], automatic[kind])
+            for kind in (RECALL, PRECISION)
+        },
+        **{
+            kind: _ratings(judgements.answers[kind], levels)
+            for kind, levels in RATINGS.items()
+        },
     }
 
 
-def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, int]) -> dict[str, Any]:
+def _labels(
+    judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, int]
+) -> dict[str, Any]:
     annotators = sorted({name for answers in judged.values() for name in answers})
     common = {item: answers for item, answers in judged.items() if item in automatic}
 
     def people(kept: Mapping[Item, Mapping[str, int]]) -> float:
-        return mean_of_defined(100 * _over_responses(_said_by(name, kept)) for name in annotators)
+        return mean_of_defined(
+            100 * _over_responses(_said_by(name, kept)) for name in annotators
+        )
 
     def kappa(name: str) -> Callable[[Mapping[Item, Mapping[str, int]]], float]:
         return lambda kept: kappa_of(
-            cohen, [(answer, automatic[item]) for item, answer in _said_by(name, kept).items()]
+            cohen,
+            [
+                (answer, automatic[item])
+                for item, answer in _said_by(name, kept).items()
+            ],
         )
 
     def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
@@ -85,9 +127,13 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
         "pending": len(judged) - len(common),
         "people": finite(people(judged)),
         "people_interval": over_left_out(judged, people, (0.0, 100.0)),
-        "automatic": finite(100 * _over_responses({item: automatic[item] for item in common})),
+        "automatic": finite(
+            100 * _over_responses({item: automatic[item] for item in common})
+        ),
         "cohen": {name: finite(kappa(name)(common)) for name in annotators},
-        "cohen_intervals": {name: over_left_out(common, kappa(name)) for name in annotators},
+        "cohen_intervals": {
+            name: over_left_out(common, kappa(name)) for name in annotators
+        },
         "cohen_mean": finite(mean_kappa(common)),
         "cohen_mean_interval": over_left_out(common, mean_kappa),
         **_together(judged, "nominal"),
@@ -98,7 +144,9 @@ def _said_by(name: str, judged: Mapping[Item, Mapping[str, int]]) -> dict[Item, 
     return {item: answers[name] for item, answers in judged.items() if name in answers}
 
 
-def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) -> dict[str, Any]:
+def _ratings(
+    judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
+) -> dict[str, Any]:
     """The interval is that of the mean over responses, each with the mean of its ratings."""
     of_responses = [fmean(answers.values()) for answers in judged.values()]
     rows = np.array([(value, 1.0) for value in of_responses])
@@ -114,14 +162,22 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
     }
 
 
-def _together(judged: Mapping[Item, Mapping[str, int]], level: "Level") -> dict[str, Any]:
-    answers = {item: list(by_annotator.values()) for item, by_annotator in judged.items()}
+def _together(
+    judged: Mapping[Item, Mapping[str, int]], level: "Level"
+) -> dict[str, Any]:
+    answers = {
+        item: list(by_annotator.values()) for item, by_annotator in judged.items()
+    }
     items = list(answers.values())
     return {
         "fleiss": finite(fleiss(items)),
-        "fleiss_interval": over_left_out(answers, lambda kept: fleiss(list(kept.values()))),
+        "fleiss_interval": over_left_out(
+            answers, lambda kept: fleiss(list(kept.values()))
+        ),
         "krippendorff": finite(alpha(items, level)),
-        "krippendorff_interval": over_left_out(answers, lambda kept: alpha(list(kept.values()), level)),
+        "krippendorff_interval": over_left_out(
+            answers, lambda kept: alpha(list(kept.values()), level)
+        ),
     }
 
 
@@ -136,9 +192,15 @@ def over_left_out(
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:
         return NoInterval.FEW_UNITS
-    kept = ({item: answers for item, answers in judged.items() if item[0] != unit} for unit in units)
+    kept = (
+        {item: answers for item, answers in judged.items() if item[0] != unit}
+        for unit in units
+    )
     left_out = [coefficient(judgements) for judgements in kept]
-    return value_interval(coefficient(judged), left_out, value_range) or NoInterval.UNDEFINED
+    return (
+        value_interval(coefficient(judged), left_out, value_range)
+        or NoInterval.UNDEFINED
+    )
 
 
 def _over_responses(answers: Mapping[Item, int]) -> float:
@@ -155,7 +217,10 @@ def mean_of_defined(values: Iterable[float]) -> float:
 
 RECALL, PRECISION = "recall", "precision"
 
-RATINGS: Mapping[str, tuple[int, ...]] = {"utility": (1, 2, 3, 4, 5), "citation_utility": (0, 1)}
+RATINGS: Mapping[str, tuple[int, ...]] = {
+    "utility": (1, 2, 3, 4, 5),
+    "citation_utility": (0, 1),
+}
 
 EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
 
@@ -165,11 +230,15 @@ class Judgements:
     """By kind and item each annotator's answer."""
 
     answers: dict[str, dict[Item, dict[str, int]]] = field(
-        default_factory=lambda: {kind: defaultdict(dict) for kind in (RECALL, PRECISION, *RATINGS)}
+        default_factory=lambda: {
+            kind: defaultdict(dict) for kind in (RECALL, PRECISION, *RATINGS)
+        }
     )
 
 
-def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None) -> Judgements:
+def read_judgements(
+    path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None
+) -> Judgements:
     """What people say of claims and responses, one JSON object a line.
 
         {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}
@@ -185,16 +254,24 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
     for file in open_input(path, shown=shown):
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record)) or [
-                (f"the run has no {_shown(item)}", "a claim as the run's details spell it")
+                (
+                    f"the run has no {_shown(item)}",
+                    "a claim as the run's details spell it",
+                )
                 for _, item, _ in _stated(record)
                 if not is_known(item)
             ]
             if not faults:
-                again = f"{quoted(record['annotator'])} says otherwise on an earlier line"
+                again = (
+                    f"{quoted(record['annotator'])} says otherwise on an earlier line"
+                )
                 faults = [
                     (again, "one judgement of each")
                     for kind, item, value in _stated(record)
-                    if judgements.answers[kind][item].setdefault(record["annotator"], value) != value
+                    if judgements.answers[kind][item].setdefault(
+                        record["annotator"], value
+                    )
+                    != value
                 ]
             problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
     refuse(problems)
@@ -220,8 +297,13 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for kind in kinds:
         allowed = RATINGS.get(kind, (0, 1))
         if type(record[kind]) is not int or record[kind] not in allowed:
-            yield f"“{kind}” is {quoted(repr(record[kind]))}", f"one of {', '.join(map(str, allowed))}"
-    if (RECALL in record or PRECISION in record) and not isinstance(record.get("claim"), str):
+            yield (
+                f"“{kind}” is {quoted(repr(record[kind]))}",
+                f"one of {', '.join(map(str, allowed))}",
+            )
+    if (RECALL in record or PRECISION in record) and not isinstance(
+        record.get("claim"), str
+    ):
         yield "“claim” is no text", EXAMPLE
     if PRECISION in record and type(record.get("mark")) is not int:
         example = '{"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}'
@@ -230,31 +312,40 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _shown(item: Item) -> str:
     names = ("response", "claim", "mark")
-    return f"{names[len(item) - 1]} “{quoted(str(item[-1]))}”" + (f" of {item[0]}" if len(item) > 1 else "")
+    return f"{names[len(item) - 1]} “{quoted(str(item[-1]))}”" + (
+        f" of {item[0]}" if len(item) > 1 else ""
+    )
 
 
 def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
     """Cohen 1960, A Coefficient of Agreement for Nominal Scales. Each rater has habits of his own. NaN where
     there is nothing to rate, or both only ever say the same one thing.
     """
-    return _of_two(Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second)
+    return _of_two(
+        Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second
+    )
 
 
 def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
     """Cohen 1968, Weighted Kappa: disagreement weighs as the square of the distance. NaN as above."""
-    scale = range(min([*first, *second], default=0), max([*first, *second], default=0) + 1)
+    scale = range(
+        min([*first, *second], default=0), max([*first, *second], default=0) + 1
+    )
     return _of_two(QuadraticKappa("quadratic_kappa", "", labels=scale), first, second)
 
 
 def kappa_of(
-    kappa: Callable[[Sequence[int], Sequence[int]], float], pairs: Collection[tuple[int, int]]
+    kappa: Callable[[Sequence[int], Sequence[int]], float],
+    pairs: Collection[tuple[int, int]],
 ) -> float:
     """Of items that two have rated, as pairs of their ratings."""
     first, second = zip(*pairs, strict=True) if pairs else ((), ())
     return kappa(first, second)
 
 
-def _of_two(metric: Classification, first: Sequence[Label], second: Sequence[Label]) -> float:
+def _of_two(
+    metric: Classification, first: Sequence[Label], second: Sequence[Label]
+) -> float:
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} ratings")
     return float(metric.aggregate(metric.instance_stats(first, second).sum(axis=0)))
@@ -275,7 +366,11 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
     ) / len(rated)
     habits: Counter[Hashable] = sum(rated, Counter())
     expected = sum((count / sum(totals)) ** 2 for count in habits.values())
-    return math.nan if math.isclose(expected, 1) else (observed - expected) / (1 - expected)
+    return (
+        math.nan
+        if math.isclose(expected, 1)
+        else (observed - expected) / (1 - expected)
+    )
 
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -294,4 +389,8 @@ def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
     import krippendorff
 
     counts = np.array([[item.count(value) for value in values] for item in rated])
-    return float(krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level))
+    return float(
+        krippendorff.alpha(
+            value_counts=counts, value_domain=values, level_of_measurement=level
+        )
+    )

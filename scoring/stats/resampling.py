@@ -41,9 +41,15 @@ class Resampler:
             yield self._drawn(bits, min(per_block, self.resamples - start))
 
     def _drawn(self, bits: np.random.PCG64, count: int) -> Floats:
-        halves = bits.random_raw((count * self.units + 1) // 2).astype("<u8", copy=False).view("<u4")
+        halves = (
+            bits.random_raw((count * self.units + 1) // 2)
+            .astype("<u8", copy=False)
+            .view("<u4")
+        )
         counts = np.empty((count, self.units))
-        for row, draws in zip(counts, halves[: counts.size].reshape(counts.shape), strict=True):
+        for row, draws in zip(
+            counts, halves[: counts.size].reshape(counts.shape), strict=True
+        ):
             # A unit's number is the high half of a 32-bit draw times the number of units.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
@@ -56,36 +62,60 @@ class Resampler:
         joined = on_grid(np.hstack(tables), self.units)
         blocks = list(map(joined.__rmatmul__, self.weights()))
         drawn = np.concatenate(blocks) if blocks else np.zeros((0, joined.shape[1]))
-        return np.split(drawn, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1)
+        return np.split(
+            drawn, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1
+        )
 
     def intervals(
-        self, measured: Sequence[Measured], *, level: float = LEVEL, method: str = PERCENTILE
+        self,
+        measured: Sequence[Measured],
+        *,
+        level: float = LEVEL,
+        method: str = PERCENTILE,
     ) -> list[Bounds | None]:
         """An interval for each metric, all from the same draws. None where an interval says nothing: no
         resamples, fewer than two units, or a value that is undefined or infinite in some resample. Metrics
         that are given the very same array share its sums.
         """
         if method not in RESAMPLED:
-            raise ValueError(f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}")
+            raise ValueError(
+                f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}"
+            )
         if self.units < 2 or not self.resamples:
             return [None] * len(measured)
-        tables = {id(rows): rows for metric, rows in measured if not isinstance(metric, WeightedMetric)}
+        tables = {
+            id(rows): rows
+            for metric, rows in measured
+            if not isinstance(metric, WeightedMetric)
+        }
         sums = dict(zip(tables, self.sums(list(tables.values())), strict=True))
         return [
-            bounds(metric, rows, self._values_of(metric, rows, sums), level=level, method=method)
+            bounds(
+                metric,
+                rows,
+                self._values_of(metric, rows, sums),
+                level=level,
+                method=method,
+            )
             for metric, rows in measured
         ]
 
-    def _values_of(self, metric: Metric, rows: Floats, sums: dict[int, Floats]) -> Floats:
+    def _values_of(
+        self, metric: Metric, rows: Floats, sums: dict[int, Floats]
+    ) -> Floats:
         if not isinstance(metric, WeightedMetric):
             return metric.aggregate(sums[id(rows)])
         if not metric.has_interval:
             return np.full(self.resamples, np.nan)
         units = np.unique(rows[:, 0], return_inverse=True)[1]
-        return np.concatenate([metric.value(rows[:, 1:], drawn[:, units]) for drawn in self.weights()])
+        return np.concatenate(
+            [metric.value(rows[:, 1:], drawn[:, units]) for drawn in self.weights()]
+        )
 
 
-def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method: str) -> Bounds | None:
+def bounds(
+    metric: Metric, rows: Floats, values: Floats, *, level: float, method: str
+) -> Bounds | None:
     """The interval that a metric's resampled values give; None where one of them is undefined or infinite."""
     if not np.isfinite(values).all():
         return None
@@ -97,7 +127,9 @@ def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method
     return float(low), float(high)
 
 
-def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) -> Floats | None:
+def _bca_shares(
+    metric: Metric, rows: Floats, values: Floats, shares: Floats
+) -> Floats | None:
     """The shares of resampled values at which a BCa interval ends (Efron and Tibshirani, equations 14.9 to
     14.15). The bias is taken from the share of values below the metric's own, equal ones counted half; at
     least half a resample lies on either side, so that it stays finite. The acceleration comes from leaving
@@ -118,9 +150,13 @@ def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) ->
     bias = normal.inv_cdf(float(np.clip(below, margin, 1 - margin)))
     deviations = left_out.mean() - left_out
     spread = float((deviations**2).sum())
-    acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    acceleration = (
+        float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    )
     shifted = (bias + normal.inv_cdf(float(share)) for share in shares)
-    return np.array([normal.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifted])
+    return np.array(
+        [normal.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifted]
+    )
 
 
 #: One bit less than a double holds, so that rounding to the grid cannot carry a sum beyond it.
@@ -136,7 +172,9 @@ def refuse_not_finite(rows: Floats, what: str) -> None:
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         row, column = bad[0].tolist()
-        raise NotFinite(f"{what}: column {column} of row {row} is infinite or not a number")
+        raise NotFinite(
+            f"{what}: column {column} of row {row} is infinite or not a number"
+        )
 
 
 def on_grid(rows: Floats, weight: float) -> Floats:

@@ -42,7 +42,11 @@ def column_key(metric: Metric, *, gold: str, part: str = "") -> str:
     return _joined(metric.name, facts)
 
 
-def signature(column: str, provenance: Mapping[str, str | int | float], packages: Sequence[str] = ()) -> str:
+def signature(
+    column: str,
+    provenance: Mapping[str, str | int | float],
+    packages: Sequence[str] = (),
+) -> str:
     """The column key and what else a reader needs: counts, resamples and seed, versions."""
     return _joined(column, {**provenance, **versions(packages)})
 
@@ -52,24 +56,43 @@ version_of = cache(metadata.version)
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
     """The programs whose arithmetic a number rests on."""
-    return {name: version_of(name) for name in ("numpy", *packages)} | {"python": platform.python_version()}
+    return {name: version_of(name) for name in ("numpy", *packages)} | {
+        "python": platform.python_version()
+    }
 
 
 def offline_command(
-    task_type: str, *, rules: str, options: Mapping[str, str], signature: str, gold: Sequence[str], run: str
+    task_type: str,
+    *,
+    rules: str,
+    options: Mapping[str, str],
+    signature: str,
+    gold: Sequence[str],
+    run: str,
 ) -> str:
     """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths. Without
     a run that is the human line's.
     """
     drawn = provenance_of(signature)
     kind = _folder_or_slug(task_type)
-    words = ["python", "-m", "scoring", *(["score"] if run else ["papers", "human-line"]), kind]
+    words = [
+        "python",
+        "-m",
+        "scoring",
+        *(["score"] if run else ["papers", "human-line"]),
+        kind,
+    ]
     for path in gold:
         words += ["--gold", path]
     words += [*(["--run", run] if run else []), "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
-    sources = (("--intervals", "resamples"), ("--method", "interval"), ("--seed", "seed"), ("--part", PART))
+    sources = (
+        ("--intervals", "resamples"),
+        ("--method", "interval"),
+        ("--seed", "seed"),
+        ("--part", PART),
+    )
     for option, name in sources:
         words += [option, drawn[name]] if name in drawn else []
     return shlex.join(words)
@@ -93,7 +116,15 @@ def compare_command(
     part: str = "",
 ) -> str:
     """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
-    words = ["python", "-m", "scoring", "compare", _folder_or_slug(task_type), "--gold", gold]
+    words = [
+        "python",
+        "-m",
+        "scoring",
+        "compare",
+        _folder_or_slug(task_type),
+        "--gold",
+        gold,
+    ]
     words += ["--run", runs[0], "--run", runs[1], "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
@@ -112,12 +143,16 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
     >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
     """
-    return _with_parts(signature, {f"{name}:{count}": f"{name}:*" for name, count in counts.items()})
+    return _with_parts(
+        signature, {f"{name}:{count}": f"{name}:*" for name, count in counts.items()}
+    )
 
 
 def filled(shared: str, counts: Mapping[str, int | str]) -> str:
     """The signature of which `shared_form` with the same counts gives ``shared``."""
-    return _with_parts(shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()})
+    return _with_parts(
+        shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()}
+    )
 
 
 def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
@@ -126,4 +161,12 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
 
 def _joined(head: str, parts: Mapping[str, str | int | float]) -> str:
     # A bar would begin another part.
-    return "|".join([head, *(f"{name}:{str(value).replace('|', '/')}" for name, value in parts.items())])
+    return "|".join(
+        [
+            head,
+            *(
+                f"{name}:{str(value).replace('|', '/')}"
+                for name, value in parts.items()
+            ),
+        ]
+    )

@@ -44,7 +44,9 @@ class Paired:
 
     def __post_init__(self) -> None:
         if self.a.shape != self.b.shape:
-            raise ValueError(f"rows of {self.metric.name} do not line up: {self.a.shape}, {self.b.shape}")
+            raise ValueError(
+                f"rows of {self.metric.name} do not line up: {self.a.shape}, {self.b.shape}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,12 @@ class Difference:
 
 
 def differences(
-    pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0, level: float = LEVEL
+    pairs: Sequence[Paired],
+    *,
+    trials: int,
+    seed: int,
+    max_trials: int = 0,
+    level: float = LEVEL,
 ) -> list[Difference]:
     """Each pair's difference with interval and p-value, the p-values as in ``randomisation_tests``."""
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
@@ -95,7 +102,8 @@ def differences(
             high=high,
             test=test,
             units=len(pair.a),
-            no_interval=spread.no_interval or (jackknife.NoInterval.UNDEFINED if low is None else None),
+            no_interval=spread.no_interval
+            or (jackknife.NoInterval.UNDEFINED if low is None else None),
         )
         results.append(difference)
     return results
@@ -122,16 +130,34 @@ def randomisation_tests(
             by_units.setdefault(len(pair.a), []).append(place)
     for places in by_units.values():
         chosen = [pairs[place] for place in places]
-        tests.update(zip(places, _approximate_tests(chosen, trials=trials, seed=seed), strict=True))
-        few = [place for place in places if may_need_more(tests[place].p, trials, max_trials)]
+        tests.update(
+            zip(
+                places,
+                _approximate_tests(chosen, trials=trials, seed=seed),
+                strict=True,
+            )
+        )
+        few = [
+            place
+            for place in places
+            if may_need_more(tests[place].p, trials, max_trials)
+        ]
         chosen = [pairs[place] for place in few]
-        tests.update(zip(few, _approximate_tests(chosen, trials=max_trials, seed=seed), strict=True))
+        tests.update(
+            zip(
+                few,
+                _approximate_tests(chosen, trials=max_trials, seed=seed),
+                strict=True,
+            )
+        )
     return [tests[place] for place in range(len(pairs))]
 
 
 def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
     """Whether a p-value from so many approximate trials is so small that more trials may make it smaller."""
-    return p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
+    return (
+        p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
+    )
 
 
 def trials_for(units: int, comparisons: int = 1) -> int:
@@ -151,7 +177,9 @@ def smallest_p(units: int, trials: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for having been asked together (Holm 1979); NaN stays NaN and is not counted."""
-    ordered = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    ordered = sorted(
+        (p, place) for place, p in enumerate(p_values) if not math.isnan(p)
+    )
     adjusted = [math.nan] * len(p_values)
     largest = 0.0
     for rank, (p, place) in enumerate(ordered):
@@ -160,7 +188,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: int) -> PairedTest:
+def _weighted_test(
+    pair: Paired, metric: WeightedMetric, *, trials: int, seed: int
+) -> PairedTest:
     """The rows of both runs one below the other, of which weights choose either run's for each unit."""
     names, units = np.unique(pair.a[:, 0], return_inverse=True)
     rows, count = np.vstack([pair.a, pair.b])[:, 1:], len(names)
@@ -171,20 +201,38 @@ def _weighted_test(pair: Paired, metric: WeightedMetric, *, trials: int, seed: i
     if math.isnan(observed):
         return PairedTest(p=math.nan, kind=kind, trials=tried)
     nearly = observed - jackknife.ROUNDING
-    bits, extreme, per_block = np.random.PCG64(seed), 0, max(1, BLOCK // max(1, len(rows)))
+    bits, extreme, per_block = (
+        np.random.PCG64(seed),
+        0,
+        max(1, BLOCK // max(1, len(rows))),
+    )
     for start in range(0, tried, per_block):
         size = min(per_block, tried - start)
         exchanged = np.zeros((size, count), dtype=bool)
         if is_exact:
-            exchanged[:, differing] = np.arange(start, start + size)[:, None] >> np.arange(len(differing)) & 1
+            exchanged[:, differing] = (
+                np.arange(start, start + size)[:, None] >> np.arange(len(differing)) & 1
+            )
         else:
-            raw = bits.random_raw((size * count + 63) // 64).astype("<u8", copy=False).view(np.uint8)
-            exchanged = np.unpackbits(raw, count=size * count).reshape(size, count).astype(bool)
+            raw = (
+                bits.random_raw((size * count + 63) // 64)
+                .astype("<u8", copy=False)
+                .view(np.uint8)
+            )
+            exchanged = (
+                np.unpackbits(raw, count=size * count).reshape(size, count).astype(bool)
+            )
         own = exchanged[:, units]
-        sides = (np.hstack(both).astype(np.float64) for both in ((~own, own), (own, ~own)))
+        sides = (
+            np.hstack(both).astype(np.float64) for both in ((~own, own), (own, ~own))
+        )
         a, b = (metric.value(rows, chosen) for chosen in sides)
         extreme += int(np.count_nonzero(~(np.abs(a - b) < nearly)))
-    return PairedTest(p=extreme / tried if is_exact else (1 + extreme) / (1 + tried), kind=kind, trials=tried)
+    return PairedTest(
+        p=extreme / tried if is_exact else (1 + extreme) / (1 + tried),
+        kind=kind,
+        trials=tried,
+    )
 
 
 class _Exchange:
@@ -221,7 +269,9 @@ def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
     return PairedTest(p=extreme / count, kind=EXACT, trials=count)
 
 
-def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> list[PairedTest]:
+def _approximate_tests(
+    pairs: Sequence[Paired], *, trials: int, seed: int
+) -> list[PairedTest]:
     if not pairs:
         return []
     exchanges = [_Exchange(pair) for pair in pairs]
@@ -233,12 +283,26 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
     per_block = max(1, BLOCK // units)
     for start in range(0, trials, per_block):
         count = min(per_block, trials - start)
-        raw = bits.random_raw((count * units + 63) // 64).astype("<u8", copy=False).view(np.uint8)
-        chosen = np.unpackbits(raw, count=count * units).reshape(count, units).astype(np.float64)
+        raw = (
+            bits.random_raw((count * units + 63) // 64)
+            .astype("<u8", copy=False)
+            .view(np.uint8)
+        )
+        chosen = (
+            np.unpackbits(raw, count=count * units)
+            .reshape(count, units)
+            .astype(np.float64)
+        )
         parts = np.split(chosen @ joined, ends, axis=1)
-        extreme += [exchange.extreme(part) for exchange, part in zip(exchanges, parts, strict=True)]
+        extreme += [
+            exchange.extreme(part)
+            for exchange, part in zip(exchanges, parts, strict=True)
+        ]
     counted = zip((exchange.observed for exchange in exchanges), extreme, strict=True)
-    p_values = (math.nan if math.isnan(own) else (1 + int(count)) / (1 + trials) for own, count in counted)
+    p_values = (
+        math.nan if math.isnan(own) else (1 + int(count)) / (1 + trials)
+        for own, count in counted
+    )
     return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
 
 
@@ -278,7 +342,9 @@ def _spread(pair: Paired) -> _Spread:
     same = (pair.a == pair.b).all(axis=1)
     if same.all():
         is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
-        return _Spread(error=0.0 if is_defined else math.nan, no_interval=jackknife.NoInterval.SAME)
+        return _Spread(
+            error=0.0 if is_defined else math.nan, no_interval=jackknife.NoInterval.SAME
+        )
     if not metric.has_honest_interval:
         return _Spread(no_interval=jackknife.NoInterval.NOT_HONEST)
     if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
@@ -313,11 +379,15 @@ def _values(pair: Paired) -> tuple[float, float]:
     return a, b
 
 
-def _interval(pair: Paired, difference: float, spread: _Spread, level: float) -> Bounds | None:
+def _interval(
+    pair: Paired, difference: float, spread: _Spread, level: float
+) -> Bounds | None:
     if spread.no_interval or not math.isfinite(difference):
         return None
     ends, error = pair.metric.value_range, np.asarray(spread.error)
-    bounds = jackknife.difference_bounds(difference, error, spread.units, ends, same=spread.same, level=level)
+    bounds = jackknife.difference_bounds(
+        difference, error, spread.units, ends, same=spread.same, level=level
+    )
     return jackknife.as_bounds(bounds)
 
 
@@ -339,7 +409,9 @@ def typical_error(pairs: Sequence[Paired]) -> float:
     return median(positive) if positive else math.nan
 
 
-def power(difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1) -> float:
+def power(
+    difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1
+) -> float:
     """The chance that so many units show a true difference at 5 %, whose ``error`` is that over ``units``. Of
     Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first step
     of Holm's correction); 0 where so few units cannot show any.
@@ -357,7 +429,12 @@ def power(difference: float, error: float, units: int, *, at_units: int, compari
 
 
 def detectable_difference(
-    error: float, units: int, *, at_units: int | None = None, largest: float = math.inf, comparisons: int = 1
+    error: float,
+    units: int,
+    *,
+    at_units: int | None = None,
+    largest: float = math.inf,
+    comparisons: int = 1,
 ) -> float:
     """The smallest true difference that is found with the usual chance, on the metric's scale. ``error`` is
     that of a difference over ``units``; with ``at_units`` for a test set of that size. Infinite where so few
@@ -373,7 +450,9 @@ def detectable_difference(
     return math.inf if difference > largest else difference
 
 
-def units_needed(difference: float, error: float, units: int, *, comparisons: int = 1) -> int | None:
+def units_needed(
+    difference: float, error: float, units: int, *, comparisons: int = 1
+) -> int | None:
     """The units with which a difference of this size and error is found with the usual chance. Corrected for
     so many comparisons, and never so few that no p-value is significant then. None where there is no
     difference, or no test set shows it.
@@ -381,11 +460,15 @@ def units_needed(difference: float, error: float, units: int, *, comparisons: in
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
     fewest, most = min_units(comparisons), MAX_UNITS
-    if detectable_difference(error, units, at_units=most, comparisons=comparisons) > abs(difference):
+    if detectable_difference(
+        error, units, at_units=most, comparisons=comparisons
+    ) > abs(difference):
         return None
     while fewest < most:
         middle = (fewest + most) // 2
-        if detectable_difference(error, units, at_units=middle, comparisons=comparisons) <= abs(difference):
+        if detectable_difference(
+            error, units, at_units=middle, comparisons=comparisons
+        ) <= abs(difference):
             most = middle
         else:
             fewest = middle + 1
@@ -397,7 +480,13 @@ NOISE = (np.arange(100) + 0.5) / 100
 
 
 def order_chance(
-    difference: float, error: float, units: int, *, rows: int, squares: float, errors: float
+    difference: float,
+    error: float,
+    units: int,
+    *,
+    rows: int,
+    squares: float,
+    errors: float,
 ) -> float:
     """The chance that two rows of a board keep their order with as many units again, old and new together.
     ``squares`` and ``errors`` are the means over all pairs of the ``rows`` of the squared differences and of
@@ -453,13 +542,17 @@ def standings_of(
     return list(map(Standing, ranks.tolist(), low.tolist(), high.tolist()))
 
 
-def surely_above(merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
+def surely_above(
+    merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA
+) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is better than row i, and the families of both tell them apart."""
     differs = differing(p, family=family, alpha=alpha)
     return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
 
 
-def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[np.bool_]:
+def differing(
+    p: Floats, *, family: str = ROW, alpha: float = ALPHA
+) -> NDArray[np.bool_]:
     """``[i, j]``: whether row i, in its family, differs significantly from row j. In the family ``ROW`` a row
     corrects over its own comparisons, so that the answer of i about j may differ from that of j about i.
     """
@@ -471,7 +564,9 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha
-        first = np.where(fails, ordered, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        first = np.where(fails, ordered, np.inf).min(
+            axis=1, initial=np.inf, keepdims=True
+        )
         return np.asarray(others & (p < first))
     if family == BOARD:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)

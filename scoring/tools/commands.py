@@ -13,7 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.offline.arguments import Given, OptionsOf, add_declared, say, settings_of, write_lines
+from scoring.offline.arguments import (
+    Given,
+    OptionsOf,
+    add_declared,
+    say,
+    settings_of,
+    write_lines,
+)
 from scoring.tools.baselines import UnknownBaseline, baseline, baselines, baselines_of
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
 from tasks.types.base import given_options
@@ -25,13 +32,20 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any, options_of: OptionsOf) -> None:
-    add_declared(commands, Path(__file__).with_suffix(".toml"), globals(), options_of=options_of)
+    add_declared(
+        commands, Path(__file__).with_suffix(".toml"), globals(), options_of=options_of
+    )
 
 
 def list_baselines(args: Given) -> int:
     listed, names = baselines().values(), ("name", "task_types", "summary", "source")
-    lines = (f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}" for one in listed)
-    return say(args, [{name: getattr(one, name) for name in names} for one in listed], *lines)
+    lines = (
+        f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}"
+        for one in listed
+    )
+    return say(
+        args, [{name: getattr(one, name) for name in names} for one in listed], *lines
+    )
 
 
 def write_run(args: Given) -> int:
@@ -39,7 +53,9 @@ def write_run(args: Given) -> int:
     try:
         if args.of_folder or os.path.isdir(args.name):  # noqa: PTH112
             folder = task_type(args.name)
-            system = baseline(args.of_folder or next(iter(baselines_of(folder)), ""), folder)
+            system = baseline(
+                args.of_folder or next(iter(baselines_of(folder)), ""), folder
+            )
         else:
             system = baseline(args.name)
         system = system.with_options(options)
@@ -55,7 +71,9 @@ def write_run(args: Given) -> int:
 def write_texts(args: Given) -> int:
     from scoring.tools.baselines.citation_text import Writing, model_answers
 
-    answers = list(model_answers(open_inputs(args.inputs), Writing(**settings_of(args, Writing))))
+    answers = list(
+        model_answers(open_inputs(args.inputs), Writing(**settings_of(args, Writing)))
+    )
     count = write_lines(args.out, answers)
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
@@ -63,26 +81,55 @@ def write_texts(args: Given) -> int:
 def build_diagnostic_split(args: Given) -> int:
     from scoring.tools.builders.classes import EACH, PER_STRATUM, RANKED, Rules
     from scoring.tools.builders.datasheet import small_of
-    from scoring.tools.builders.diagnostic import BASELINES, agreement, build_diagnostic, placements, table
+    from scoring.tools.builders.diagnostic import (
+        BASELINES,
+        agreement,
+        build_diagnostic,
+        placements,
+        table,
+    )
     from tasks.types.citation_recommendation import CONTEXTS
 
     season = _season(args, "citation-recommendation", placements)
     if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
-    rules = Rules(**{"per_stratum": PER_STRATUM[args.sampling], **settings_of(args, Rules)})
-    how = {"form": args.form, "work": args.work, "sentences": args.sentences, "workers": _workers(args)}
+    rules = Rules(
+        **{"per_stratum": PER_STRATUM[args.sampling], **settings_of(args, Rules)}
+    )
+    how = {
+        "form": args.form,
+        "work": args.work,
+        "sentences": args.sentences,
+        "workers": _workers(args),
+    }
     pipeline = None if args.tagger == "none" else args.tagger
     built = build_diagnostic(args.corpus, season, rules, pipeline=pipeline, **how)
     if args.published:
-        season = replace(season, placements=list(placements(args.published, built.candidates)))
+        season = replace(
+            season, placements=list(placements(args.published, built.candidates))
+        )
     _write_season(season, () if args.no_baselines else BASELINES)
     selected, eligible = built.selected, built.eligible
-    small = {name: told for name, counts in built.classes.items() if (told := small_of(counts))}
-    facts = {"contexts": selected, "eligible": eligible, "out": str(args.out), "small_classes": small}
+    small = {
+        name: told
+        for name, counts in built.classes.items()
+        if (told := small_of(counts))
+    }
+    facts = {
+        "contexts": selected,
+        "eligible": eligible,
+        "out": str(args.out),
+        "small_classes": small,
+    }
     facts |= {"candidates": built.candidates}
-    words = [f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"]
+    words = [
+        f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"
+    ]
     words.append(f"{built.candidates:,} candidates, {RANKED[rules.candidates]}")
-    words += [f"{name}: less than half of the largest class: {told}" for name, told in small.items()]
+    words += [
+        f"{name}: less than half of the largest class: {told}"
+        for name, told in small.items()
+    ]
     if args.agree_with:
         compared = list(table(agreement(season.gold / CONTEXTS, args.agree_with)))
         (args.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
@@ -91,16 +138,28 @@ def build_diagnostic_split(args: Given) -> int:
 
 
 def build_resolution_gold(args: Given) -> int:
-    from scoring.tools.builders.resolution import BASELINES, ResolutionRules, build_resolution, placements
+    from scoring.tools.builders.resolution import (
+        BASELINES,
+        ResolutionRules,
+        build_resolution,
+        placements,
+    )
     from scoring.tools.builders.season import every_method
 
     season = _season(args, "citation-resolution", placements)
-    rules, workers = ResolutionRules(**settings_of(args, ResolutionRules)), _workers(args)
-    facts = build_resolution(args.corpus, season, rules, form=args.form, workers=workers, work=args.work)
+    rules, workers = (
+        ResolutionRules(**settings_of(args, ResolutionRules)),
+        _workers(args),
+    )
+    facts = build_resolution(
+        args.corpus, season, rules, form=args.form, workers=workers, work=args.work
+    )
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
     _write_season(season, names, every_method(season.gold) if names and has_all else {})
-    words = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
+    words = (
+        f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
+    )
     return say(args, {**facts, "out": str(args.out)}, words)
 
 
@@ -113,10 +172,19 @@ def build_citation_texts(args: Given) -> int:
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
     faults = Counter(fault["fault"] for fault in loaded.faults)
-    counts = {"instances": len(loaded.instances), "in_all": len(instances), "faults": faults}
+    counts = {
+        "instances": len(loaded.instances),
+        "in_all": len(instances),
+        "faults": faults,
+    }
     return say(
         args,
-        {**counts, "dataset": loaded.dataset, "form": loaded.form, "out": str(args.out)},
+        {
+            **counts,
+            "dataset": loaded.dataset,
+            "form": loaded.form,
+            "out": str(args.out),
+        },
         f"{len(loaded.instances):,} instances of {loaded.dataset} ({loaded.form}) in {args.out}",
         *(f"  {count:,} × {fault}, kept" for fault, count in faults.items()),
         f"{len(instances):,} instances in all",
@@ -131,7 +199,12 @@ def build_topics(args: Given) -> int:
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
     built, eligible = len(facts["topics"]), facts["eligible"]
     words = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
-    return say(args, facts, words, *(f"  {n:,} left out: {why}" for why, n in facts["left_out"].items()))
+    return say(
+        args,
+        facts,
+        words,
+        *(f"  {n:,} left out: {why}" for why, n in facts["left_out"].items()),
+    )
 
 
 def train_tagger(args: Given) -> int:
@@ -139,10 +212,19 @@ def train_tagger(args: Given) -> int:
     that was trained on the rest.
     """
     from scoring.metrics.discourse import MANIFEST
-    from scoring.tools.training import Settings, evaluated, held_out, manifest, read_labelled, train
+    from scoring.tools.training import (
+        Settings,
+        evaluated,
+        held_out,
+        manifest,
+        read_labelled,
+        train,
+    )
 
     if args.strength <= 0 or args.least < 1:
-        raise OptionRefused(f"--strength {args.strength} --least {args.least}: expected more than 0")
+        raise OptionRefused(
+            f"--strength {args.strength} --least {args.least}: expected more than 0"
+        )
     settings = Settings(strength=args.strength, least=args.least)
     sentences = read_labelled(args.labelled)
     tagger = train(sentences, settings)
@@ -154,10 +236,14 @@ def train_tagger(args: Given) -> int:
         figures = evaluated(train(rest, settings), rest, tested)
         evaluation = {"on": f"a tenth held out, seed {args.seed}", **figures}
     tagger.save(args.out, manifest(sentences, settings, args.labelled, evaluation))
-    lines = [f"{args.out}: {len(sentences)} sentences, labels {', '.join(tagger.labels)}"]
+    lines = [
+        f"{args.out}: {len(sentences)} sentences, labels {', '.join(tagger.labels)}"
+    ]
     lines.append(f"sha256 {tagger.digest}")
     for name in ("test", "test_without_training_texts"):
-        short = {key: evaluation[name][key] for key in ("sentences", "accuracy", "macro_f1")}
+        short = {
+            key: evaluation[name][key] for key in ("sentences", "accuracy", "macro_f1")
+        }
         lines.append(f"{name:<28} {json.dumps(short)}")
     return say(args, (args.out / MANIFEST).read_text().removesuffix("\n"), *lines)
 
@@ -166,21 +252,32 @@ def _workers(args: Given) -> "Workers":
     from scoring.tools.builders.parts import Workers
 
     if args.cluster and not args.work:
-        message = "--cluster needs --work, a folder that all machines of the cluster see"
+        message = (
+            "--cluster needs --work, a folder that all machines of the cluster see"
+        )
         raise InputRefused([Problem(message=message)])
     return Workers(jobs=args.jobs, cluster=args.cluster)
 
 
 def _season(
-    args: Given, task_type: str, placements: Callable[[Path], Iterable[str]] | None = None
+    args: Given,
+    task_type: str,
+    placements: Callable[[Path], Iterable[str]] | None = None,
 ) -> "SeasonFolder":
     """What is published is read before anything is built."""
     from scoring.tools.builders.season import SeasonFolder
 
     published: dict[str, Any] = {}
     if placements and args.published:
-        published = {"published": args.published, "placements": list(placements(args.published))}
-    slug = args.slug or re.sub(r"[^a-z0-9]+", "-", args.out.resolve().name.lower()).strip("-") or "built"
+        published = {
+            "published": args.published,
+            "placements": list(placements(args.published)),
+        }
+    slug = (
+        args.slug
+        or re.sub(r"[^a-z0-9]+", "-", args.out.resolve().name.lower()).strip("-")
+        or "built"
+    )
     args.out.mkdir(parents=True, exist_ok=True)
     return SeasonFolder(
         folder=args.out,
@@ -200,20 +297,27 @@ def _write_season(season: "SeasonFolder", *baselines: Any) -> None:
 def _name(separators: str, words: str) -> Callable[[str], str]:
     def name(text: str) -> str:
         if not re.fullmatch(rf"[a-z0-9]+(?:[{separators}][a-z0-9]+)*", text):
-            raise argparse.ArgumentTypeError(f"“{text}” has other than small letters, digits{words}")
+            raise argparse.ArgumentTypeError(
+                f"“{text}” has other than small letters, digits{words}"
+            )
         return text
 
     return name
 
 
-_slug, _data_set = _name("-", " and single hyphens"), _name("-_", ", hyphens and underscores")
+_slug, _data_set = (
+    _name("-", " and single hyphens"),
+    _name("-_", ", hyphens and underscores"),
+)
 
 
 def _thresholds(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"“{text}” is not two numbers such as 7,28.7") from None
+        raise argparse.ArgumentTypeError(
+            f"“{text}” is not two numbers such as 7,28.7"
+        ) from None
     if not 0 <= low <= high:
         raise argparse.ArgumentTypeError(f"{text}: expected the lower one first")
     return low, high

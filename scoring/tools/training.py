@@ -48,7 +48,12 @@ def read_labelled(path: Path) -> list[Labelled]:
     for file in open_input(path):
         for number, value, line in json_lines(file, problems):
             text, label = value.get("text"), value.get("label")
-            if isinstance(text, str) and text.strip() and isinstance(label, str) and label.strip():
+            if (
+                isinstance(text, str)
+                and text.strip()
+                and isinstance(label, str)
+                and label.strip()
+            ):
                 labelled.append(Labelled(text, label))
             else:
                 message = "“text” or “label” is no text, or empty"
@@ -65,26 +70,46 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
 
     if len(sentences) < FEWEST or len({sentence.label for sentence in sentences}) < 2:
         counts = f"{len(sentences)} sentences of {len({sentence.label for sentence in sentences})} labels"
-        raise InputRefused([Problem(message=counts, expected=f"at least {FEWEST}, of two labels")])
+        raise InputRefused(
+            [Problem(message=counts, expected=f"at least {FEWEST}, of two labels")]
+        )
     texts = [sentence.text for sentence in sentences]
-    blocks = {name: TfidfVectorizer(min_df=settings.least, **words) for name, words in BLOCKS.items()}
-    inputs = hstack([block.fit_transform(texts) for block in blocks.values()], format="csr")
-    model = LogisticRegression(C=settings.strength, class_weight="balanced", max_iter=2000)
+    blocks = {
+        name: TfidfVectorizer(min_df=settings.least, **words)
+        for name, words in BLOCKS.items()
+    }
+    inputs = hstack(
+        [block.fit_transform(texts) for block in blocks.values()], format="csr"
+    )
+    model = LogisticRegression(
+        C=settings.strength, class_weight="balanced", max_iter=2000
+    )
     model.fit(inputs, [sentence.label for sentence in sentences])
     return Tagger(
         labels=tuple(str(label) for label in model.classes_),
-        terms={name: tuple(map(str, block.get_feature_names_out())) for name, block in blocks.items()},
-        idf={name: np.asarray(block.idf_, dtype=np.float64) for name, block in blocks.items()},
+        terms={
+            name: tuple(map(str, block.get_feature_names_out()))
+            for name, block in blocks.items()
+        },
+        idf={
+            name: np.asarray(block.idf_, dtype=np.float64)
+            for name, block in blocks.items()
+        },
         weights=np.asarray(model.coef_, dtype=np.float64),
         intercepts=np.asarray(model.intercept_, dtype=np.float64),
     )
 
 
-def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], list[Labelled]]:
+def held_out(
+    sentences: Sequence[Labelled], seed: int
+) -> tuple[list[Labelled], list[Labelled]]:
     """A part to train on and a tenth to test on, drawn by hash from the seed. Sentences that occur twice may
     end on both sides, as in the usual splits.
     """
-    draws = [hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest() for n, one in enumerate(sentences)]
+    draws = [
+        hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest()
+        for n, one in enumerate(sentences)
+    ]
     drawn = sorted(range(len(sentences)), key=draws.__getitem__)
     tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
     sides: tuple[list[Labelled], list[Labelled]] = ([], [])
@@ -93,7 +118,9 @@ def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], 
     return sides
 
 
-def evaluated(tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]) -> dict[str, Any]:
+def evaluated(
+    tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]
+) -> dict[str, Any]:
     """The figures over all test sentences, and over those whose text was not trained on."""
     texts = {sentence.text for sentence in trained}
     unseen = [sentence for sentence in tested if sentence.text not in texts]
@@ -113,17 +140,30 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
     f1 = f1_by_label(gold, answers, sorted({*gold, *answers}))
     right = sum(a == b for a, b in zip(gold, answers, strict=True))
     macro_f1 = sum(f1.values()) / len(f1)
-    return {"sentences": len(gold), "accuracy": right / len(gold), "macro_f1": macro_f1, "f1": f1}
+    return {
+        "sentences": len(gold),
+        "accuracy": right / len(gold),
+        "macro_f1": macro_f1,
+        "f1": f1,
+    }
 
 
-def f1_by_label(gold: Sequence[str], answers: Sequence[str], labels: Iterable[str]) -> dict[str, float]:
+def f1_by_label(
+    gold: Sequence[str], answers: Sequence[str], labels: Iterable[str]
+) -> dict[str, float]:
     right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
     wanted, chosen = Counter(gold), Counter(answers)
-    return {label: float(f1_of_counts(right[label], chosen[label], wanted[label])) for label in labels}
+    return {
+        label: float(f1_of_counts(right[label], chosen[label], wanted[label]))
+        for label in labels
+    }
 
 
 def manifest(
-    trained: Sequence[Labelled], settings: Settings, source: Path, evaluation: Mapping[str, Any]
+    trained: Sequence[Labelled],
+    settings: Settings,
+    source: Path,
+    evaluation: Mapping[str, Any],
 ) -> dict[str, Any]:
     counts = Counter(sentence.label for sentence in trained)
     blocks = {name: dict(words) for name, words in BLOCKS.items()}
@@ -136,6 +176,8 @@ def manifest(
             "labels": dict(sorted(counts.items())),
         },
         "settings": {**asdict(settings), "class_weight": "balanced", "blocks": blocks},
-        "packages": {name: version(name) for name in ("scikit-learn", "numpy", "scipy")},
+        "packages": {
+            name: version(name) for name in ("scikit-learn", "numpy", "scipy")
+        },
         "evaluation": dict(evaluation),
     }

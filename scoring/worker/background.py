@@ -31,7 +31,12 @@ MAX_SWEPT = 20
 class BackgroundWork(engine.Kind):
     handler = "citeboard.background.work.do"
     model, lease = BackgroundJob, 60
-    related = ("season", "phase__task__season", "submission__phase__task__season", "asked_by")
+    related = (
+        "season",
+        "phase__task__season",
+        "submission__phase__task__season",
+        "asked_by",
+    )
 
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
         BackgroundJob.objects.filter(job=job).update(doing="")
@@ -73,7 +78,9 @@ def ask(
         "file": digest,
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    same = BackgroundJob.objects.filter(season=season, kind=kind, digest=digest).select_related("job")
+    same = BackgroundJob.objects.filter(
+        season=season, kind=kind, digest=digest
+    ).select_related("job")
     if found := same.filter(finished_at=None).first():
         return found
     name = ""
@@ -110,13 +117,19 @@ def new_name(suffix: str) -> str:
 def tell(job: BackgroundJob, progress: float, doing: str) -> bool:
     with transaction.atomic():
         is_ours = engine.heartbeat(job.job, progress=progress)
-        return is_ours and bool(BackgroundJob.objects.filter(pk=job.pk).update(doing=doing))
+        return is_ours and bool(
+            BackgroundJob.objects.filter(pk=job.pk).update(doing=doing)
+        )
 
 
-def complete(job: BackgroundJob, record: Callable[[], Mapping[str, Any]], *, file: str = "") -> bool:
+def complete(
+    job: BackgroundJob, record: Callable[[], Mapping[str, Any]], *, file: str = ""
+) -> bool:
     """Write what came out and end the job, all of it or nothing; False where it is ours no longer."""
     with transaction.atomic():
-        if not engine.end_lease(job.job, state=State.DONE, finished_at=from_now(), progress=1):
+        if not engine.end_lease(
+            job.job, state=State.DONE, finished_at=from_now(), progress=1
+        ):
             return False
         _ended(job, file=file, result=record())
     return True
@@ -126,28 +139,38 @@ def fail(job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()) -> b
     shown, more = capped(problems)
     listed = [problem.as_dict() for problem in shown]
     with transaction.atomic():
-        if not engine.end_lease(job.job, state=State.FAILED, finished_at=from_now(), reason=reason):
+        if not engine.end_lease(
+            job.job, state=State.FAILED, finished_at=from_now(), reason=reason
+        ):
             return False
         _ended(job, problems=listed, more=more)
     return True
 
 
 def _ended(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
-    BackgroundJob.objects.filter(pk=job.pk).update(finished_at=from_now(), doing="", file=file, **facts)
+    BackgroundJob.objects.filter(pk=job.pk).update(
+        finished_at=from_now(), doing="", file=file, **facts
+    )
     if sent := job.file:
         transaction.on_commit(lambda: storage.statistics.delete(sent), robust=True)
 
 
 def forget_old(now: dt.datetime | None = None) -> int:
     now = now or database_now()
-    ended = BackgroundJob.objects.filter(finished_at__isnull=False).select_related("job")
+    ended = BackgroundJob.objects.filter(finished_at__isnull=False).select_related(
+        "job"
+    )
     papers = ended.filter(kind__in=[Kind.PAPER, Kind.ARCHIVE])
     old = list(ended.filter(finished_at__lt=now - KEPT)[:MAX_SWEPT])
     old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_SWEPT]
     newest: set[tuple[str, int, int | None]] = set()
     for paper in papers.filter(job__state=State.DONE).order_by("-finished_at", "-pk"):
         view = (paper.kind, paper.season_id, paper.asked_by_id)
-        if view in newest and paper.finished_at is not None and paper.finished_at < now - REPLACED_KEPT:
+        if (
+            view in newest
+            and paper.finished_at is not None
+            and paper.finished_at < now - REPLACED_KEPT
+        ):
             old.append(paper)
         newest.add(view)
     forgotten = {job.pk: job for job in old}

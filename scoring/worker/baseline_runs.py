@@ -54,13 +54,21 @@ def names_for(phase: Phase) -> list[str]:
     return [*names, HUMAN] if has_line else names
 
 
-def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
+def ask(
+    *, phase: Phase, names: Sequence[str] | None = None, by: User | None
+) -> list[Asked]:
     """Have the named baselines computed and scored, or all that are possible. Raises Refused."""
     if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
-        raise Refused(words % {"task": phase.task, "phase": phase, "split": phase.split})
+        raise Refused(
+            words % {"task": phase.task, "phase": phase, "split": phase.split}
+        )
     if names is None:
-        names = [name for name in names_for(phase) if name != HUMAN or has_several_annotators(gold)]
+        names = [
+            name
+            for name in names_for(phase)
+            if name != HUMAN or has_several_annotators(gold)
+        ]
     elif HUMAN in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
         raise Refused(words % {"task": phase.task, "phase": phase})
@@ -71,11 +79,20 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
             raise Refused(str(refused)) from refused
         there_are = ", ".join(names_for(phase)) or _("no baselines")
         words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
-        raise Refused(words % {"name": unknown[0], "task_type": phase.task.type, "names": there_are})
+        raise Refused(
+            words
+            % {"name": unknown[0], "task_type": phase.task.type, "names": there_are}
+        )
     asked = [_ask_for(name, phase, gold) for name in names]
     if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}
-        audit.record("baselines-asked", actor=by, subject=phase, place=phase.task.season, facts=facts)
+        audit.record(
+            "baselines-asked",
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts=facts,
+        )
     return asked
 
 
@@ -83,13 +100,22 @@ def has_several_annotators(gold: Gold) -> bool:
     task = gold.task
     if task.type not in baselines.HAVE_HUMAN_LINE:
         return False
-    given = {"task_type": task.type, "options": task.task_type.checked_options(task.options)}
-    with read_upload(HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits_for_organisers()) as done:
+    given = {
+        "task_type": task.type,
+        "options": task.task_type.checked_options(task.options),
+    }
+    with read_upload(
+        HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits_for_organisers()
+    ) as done:
         return bool(done.result)
 
 
 def built_in_runs(phase: Phase) -> QuerySet[Submission]:
-    runs = Submission.objects.filter(phase=phase).exclude(built_in="").exclude(status=Status.WITHDRAWN)
+    runs = (
+        Submission.objects.filter(phase=phase)
+        .exclude(built_in="")
+        .exclude(status=Status.WITHDRAWN)
+    )
     return runs.order_by("-number")
 
 
@@ -97,10 +123,16 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
     with transaction.atomic():
         # Two who ask at once would get two, and both the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
-        runs = built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
+        runs = (
+            built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
+        )
         if name != HUMAN:
             written = Job.objects.filter(kind=Job.Kind.WRITE, gold=gold)
-            runs = runs.filter(jobs__in=written.filter(options_digest=options_digest(phase.task.options)))
+            runs = runs.filter(
+                jobs__in=written.filter(
+                    options_digest=options_digest(phase.task.options)
+                )
+            )
         if (run := runs.first()) is None:
             without_team = Submission.objects.filter(phase=phase, team=None)
             last = without_team.aggregate(last=Max("number"))["last"] or 0
@@ -111,13 +143,21 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
                 words = described(baselines.baseline(name, phase.task.task_type))
                 kind, system = Kind.BASELINE, name
             facts = {"kind": kind, "system": system, "description": words}
-            run = Submission.objects.create(phase=phase, number=last + 1, built_in=name, **sent, **facts)
-            queue: Callable[[Submission, Gold], object] = create_jobs if name == HUMAN else create_writing_job
+            run = Submission.objects.create(
+                phase=phase, number=last + 1, built_in=name, **sent, **facts
+            )
+            queue: Callable[[Submission, Gold], object] = (
+                create_jobs if name == HUMAN else create_writing_job
+            )
             queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
         # What failed begins again, and jobs that are missing are made.
         made = [] if run.is_unwritten else create_jobs(run, gold)
-        jobs = run.jobs.filter(kind=Job.Kind.WRITE) if run.is_unwritten else run.jobs.filter(gold=gold)
+        jobs = (
+            run.jobs.filter(kind=Job.Kind.WRITE)
+            if run.is_unwritten
+            else run.jobs.filter(gold=gold)
+        )
         restarted = [job for job in jobs.filter(state=Job.State.FAILED) if restart(job)]
         return Asked(name=name, submission=run, is_new=bool(made or restarted))
 
@@ -134,7 +174,9 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
         raise RunFailed(f"The run that it computed cannot be scored: {found.errors[0]}")
     with ExitStack() as stack:
         with storage_in_use():
-            stored = stack.enter_context(stored_run(upload, checksum(path), is_checked=True))
+            stored = stack.enter_context(
+                stored_run(upload, checksum(path), is_checked=True)
+            )
         record = partial(_record, job, stored, found, rests_on)
         is_completed = retry_on_database_error(leases.complete, job, record)
     # A commit may have succeeded although its answer was lost; then the file is in use.
@@ -144,18 +186,27 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
-    written = baselines.baseline(job.submission.built_in, job.submission.phase.task.task_type)
+    written = baselines.baseline(
+        job.submission.built_in, job.submission.phase.task.task_type
+    )
     Submission.objects.filter(pk=job.submission.pk).update(
-        **{name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")},
+        **{
+            name: getattr(stored, name)
+            for name in ("file", "filename", "sha256", "size")
+        },
         warnings=as_warnings(*capped(found.problems)),
         description=" ".join(filter(None, [described(written), rests_on])),
     )
-    submission = Submission.objects.select_related("phase__task").get(pk=job.submission.pk)
+    submission = Submission.objects.select_related("phase__task").get(
+        pk=job.submission.pk
+    )
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
     # A large one is checked by its scorer alone: nobody waits to be told of faults by line.
     create_jobs(submission, gold)
-    earlier = Submission.objects.filter(phase=submission.phase, built_in=submission.built_in)
+    earlier = Submission.objects.filter(
+        phase=submission.phase, built_in=submission.built_in
+    )
     earlier = earlier.filter(number__lt=submission.number)
     for before in earlier.exclude(status=Submission.Status.WITHDRAWN):
         replace(before, submission)

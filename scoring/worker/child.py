@@ -55,7 +55,11 @@ class RunFailed(Exception):
     """Scoring this run again would end alike; the message is for its team, ``problems`` are its file's."""
 
     def __init__(
-        self, message: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
+        self,
+        message: str,
+        problems: Sequence[Mapping[str, Any]] = (),
+        *,
+        hit_limit: bool = False,
     ) -> None:
         self.problems, self.hit_limit = list(problems), hit_limit
         super().__init__(message)
@@ -111,7 +115,9 @@ def scorer_server() -> ForkServer:
     """Of this process: started where there is none, or none that answers."""
     global _server  # noqa: PLW0603  (there is one of them in a process)
     wanted = tuple(COMMAND), environment()
-    if _server is not None and (not _server.is_usable or (_server.command, _server.environment) != wanted):
+    if _server is not None and (
+        not _server.is_usable or (_server.command, _server.environment) != wanted
+    ):
         _server.close()
         _server = None
     if _server is None:
@@ -127,7 +133,10 @@ class Scorer:
     def __init__(self, work: Path) -> None:
         self._kept = ScorerFolder(work)
         self.folder = self._kept.path
-        self._printed, told = self.folder / confined.PRINTED, self.folder / confined.TOLD
+        self._printed, told = (
+            self.folder / confined.PRINTED,
+            self.folder / confined.TOLD,
+        )
         for path in (self._printed, told):
             path.touch()
         self._described = _Told(told)
@@ -140,9 +149,15 @@ class Scorer:
     def begin(self, command: ScorerCommand, limits: Limits) -> None:
         self.limits, self._scorer_command = limits, command
         words = [*command.arguments, "--progress", "--json"]
-        order = {"words": words, "uses_kernel": bool(means()), "runs_measures": command.runs_measures}
+        order = {
+            "words": words,
+            "uses_kernel": bool(means()),
+            "runs_measures": command.runs_measures,
+        }
         try:
-            self._line = scorer_server().begin("", order, folder=self.folder, limits=limits)
+            self._line = scorer_server().begin(
+                "", order, folder=self.folder, limits=limits
+            )
         except (ServerLost, OSError) as gone:
             raise ScorerDied("The scorer was gone before it began.") from gone
         self.begin_step()
@@ -189,9 +204,13 @@ class Scorer:
         words = f"{self._doing} needed more than {self.limits.memory_mb} MB of memory."
         too_much_memory = RunFailed(words, hit_limit=True)
         if self._is_too_slow or f"\n{OUT_OF_TIME} ".encode() in self._heard:
-            return RunFailed(f"{self._doing} took more than {self.limits.wall_seconds:g} s.")
+            return RunFailed(
+                f"{self._doing} took more than {self.limits.wall_seconds:g} s."
+            )
         if code is None:
-            return ScorerDied("The scorer was ended with the process that had started it.")
+            return ScorerDied(
+                "The scorer was ended with the process that had started it."
+            )
         if code == 0:
             return ScorerDied("The scorer ended in the middle of its answer.")
         if code == -signal.SIGXCPU:
@@ -204,9 +223,13 @@ class Scorer:
             words = f"The scorer was ended by {name}, as happens when a machine runs short of memory."
             return ScorerDied(words)
         if code == confined.REFUSED:
-            return self._scorer_command.refused(self._described.problems, self._described.more)
+            return self._scorer_command.refused(
+                self._described.problems, self._described.more
+            )
         pending = self._described.pending
-        if code == confined.UNAVAILABLE and (pairs := pending.get(rules) or pending.get("")):
+        if code == confined.UNAVAILABLE and (
+            pairs := pending.get(rules) or pending.get("")
+        ):
             return PairsPending(*pairs)
         said = {
             ends.OUT_OF_MEMORY: too_much_memory,
@@ -289,13 +312,17 @@ class _Told:
                 self.words = [*self.words[-199:], line]
 
 
-def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> RunFailed:
+def refusal(
+    problems: Sequence[Mapping[str, Any]], more: int, run_name: str
+) -> RunFailed:
     own = [
         {**problem, "file": problem["file"] or run_name}
         for problem in problems
         if not problem["file"] or str(problem["file"]).startswith(run_name)
     ]
-    if not own and (of_measures := [problem for problem in problems if problem["file"] == MEASURES]):
+    if not own and (
+        of_measures := [problem for problem in problems if problem["file"] == MEASURES]
+    ):
         return MeasureStopped(of_measures)
     if not own:
         return OurFault(
@@ -310,7 +337,9 @@ def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> 
         told.append(f"{where}{error['message']}{expected}")
     rest = len(errors) - len(told) + more
     words = f"The run cannot be scored: {'; '.join(told)}{f'; and {rest} more problems' if rest else ''}."
-    unlisted = [Problem(message=f"and {more:,} more problems").as_dict()] if more else []
+    unlisted = (
+        [Problem(message=f"and {more:,} more problems").as_dict()] if more else []
+    )
     return RunFailed(words, [*own, *unlisted])
 
 
@@ -322,7 +351,9 @@ def environment() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "platform", ROOT, settings.MODELS_DIR / "packages"))),
+        "PYTHONPATH": os.pathsep.join(
+            map(str, (ROOT / "platform", ROOT, settings.MODELS_DIR / "packages"))
+        ),
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         **dict.fromkeys((*SINGLE_THREADED, *OFFLINE), "1"),
     }

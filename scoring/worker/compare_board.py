@@ -52,17 +52,25 @@ def compare(job: Job) -> None:
         interruptions.check()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
         # What the board stands on, and what it will stand on when all runs have been scored again.
-        golds = {gold.pk: gold for gold in (board_gold(phase), Gold.objects.current(phase)) if gold}
+        golds = {
+            gold.pk: gold
+            for gold in (board_gold(phase), Gold.objects.current(phase))
+            if gold
+        }
         priority = Job.Priority.COMPARISON
         try:
             has_found = any(
-                _compare_some(job, order, phase, gold, left_by_gold, unreadable, at_a_time)
+                _compare_some(
+                    job, order, phase, gold, left_by_gold, unreadable, at_a_time
+                )
                 for gold in golds.values()
             )
             # As many as a moment is enough for, going by how long these have taken.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
             at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
-            if not has_found and any(some_classes(phase, order.rules, gold) for gold in golds.values()):
+            if not has_found and any(
+                some_classes(phase, order.rules, gold) for gold in golds.values()
+            ):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew(job)
                 # Pages of classes find out by themselves that something was found.
@@ -84,18 +92,29 @@ def compare(job: Job) -> None:
 class Left:
     """The comparisons of a board that are still to make, by each row with which others, as of a version."""
 
-    def __init__(self, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> None:
+    def __init__(
+        self, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]
+    ) -> None:
         self.version, self.metric, self.rows = phase.version, "", list[int]()
         self.pairs: dict[int, set[int]] = {}
         if order.rules not in phase.task.rules:
             return
-        board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
+        board = standings(
+            phase, None, order.rules, gold=gold, audience=Audience.ORGANISER
+        )
         ranked = [row.evaluation for row in board.rows if row.rank is not None]
-        self.rows = sorted(Evaluation.objects.filter(pk__in=ranked, withheld="").values_list("pk", flat=True))
+        self.rows = sorted(
+            Evaluation.objects.filter(pk__in=ranked, withheld="").values_list(
+                "pk", flat=True
+            )
+        )
         if board.ranking is None:
             return
         self.metric = board.ranking.metric
-        known = {(first, second) for first, second, *_ in comparisons.known_pairs(self.rows, self.metric)}
+        known = {
+            (first, second)
+            for first, second, *_ in comparisons.known_pairs(self.rows, self.metric)
+        }
         known -= comparisons.with_too_few_trials(self.rows, self.metric)
         for first, second in itertools.combinations(self.rows, 2):
             if (first, second) not in known and unreadable.isdisjoint((first, second)):
@@ -141,7 +160,9 @@ def _compare_some(
         return False
     try:
         rest = [evaluations[other] for other in others]
-        results = comparisons.compared(metric, evaluations[one], rest, comparisons=len(left.rows) - 1)
+        results = comparisons.compared(
+            metric, evaluations[one], rest, comparisons=len(left.rows) - 1
+        )
     except comparisons.StatisticsAway:
         raise
     except comparisons.Unreadable as reason:
@@ -180,21 +201,31 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
         except comparisons.StatisticsAway:
             raise
         except Exception:
-            log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
+            log.exception(
+                "Nobody is said to lead %s by %s",
+                question.dimension,
+                question.metric.name,
+            )
             leaders = question.unanswered(board)
         save_leaders(board, question, leaders)
         if time.monotonic() > until:
             break
     if leaders is not None:
         return True
-    left = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows], has_class_intervals=False)
-    if (evaluation := left.select_related("phase__task").order_by("pk").first()) is not None:
+    left = Evaluation.objects.filter(
+        pk__in=[row.evaluation for row in board.rows], has_class_intervals=False
+    )
+    if (
+        evaluation := left.select_related("phase__task").order_by("pk").first()
+    ) is not None:
         try:
             give_intervals(evaluation)
         except comparisons.StatisticsAway:
             raise
         except Exception:
-            log.exception("The classes of evaluation %s have no intervals", evaluation.pk)
+            log.exception(
+                "The classes of evaluation %s have no intervals", evaluation.pk
+            )
             Evaluation.objects.filter(pk=evaluation.pk).update(has_class_intervals=True)
     return evaluation is not None
 
@@ -205,10 +236,14 @@ def give_intervals(evaluation: Evaluation) -> None:
     except comparisons.StatisticsAway:
         raise
     except comparisons.Unreadable as reason:
-        log.warning("The classes of evaluation %s have no intervals: %s", evaluation.pk, reason)
+        log.warning(
+            "The classes of evaluation %s have no intervals: %s", evaluation.pk, reason
+        )
         found = {}
     with transaction.atomic():
-        same = Evaluation.objects.filter(pk=evaluation.pk, statistics=evaluation.statistics)
+        same = Evaluation.objects.filter(
+            pk=evaluation.pk, statistics=evaluation.statistics
+        )
         # One that was scored anew meanwhile has its turn again.
         if same.select_for_update().update(has_class_intervals=True):
             keep_intervals(evaluation, found)
@@ -217,16 +252,28 @@ def give_intervals(evaluation: Evaluation) -> None:
 def intervals_of(evaluation: Evaluation) -> Found:
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
-    metrics = metrics_of(task_type, evaluation.rules, options) if evaluation.rules in task_type.rules else []
+    metrics = (
+        metrics_of(task_type, evaluation.rules, options)
+        if evaluation.rules in task_type.rules
+        else []
+    )
     statistics = comparisons.statistics_of(evaluation)
 
     def measured(dimension: str) -> list[Metric]:
         by = metrics_by(task_type, dimension, metrics)
-        return [one for one in by if one.is_decomposable and one.statistic in statistics.matrices]
+        return [
+            one
+            for one in by
+            if one.is_decomposable and one.statistic in statistics.matrices
+        ]
 
     return {
         dimension: class_intervals(
-            measured(dimension), statistics.matrices, statistics.units, labels, statistics.clusters
+            measured(dimension),
+            statistics.matrices,
+            statistics.units,
+            labels,
+            statistics.clusters,
         )
         for dimension, labels in statistics.features.items()
     }
@@ -234,5 +281,7 @@ def intervals_of(evaluation: Evaluation) -> Found:
 
 def keep_intervals(evaluation: Evaluation, found: Found) -> None:
     rows = evaluation.breakdowns.select_related("classes")
-    changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
+    changed = [
+        row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))
+    ]
     Breakdown.objects.bulk_update(changed, ["numbers"])

@@ -18,7 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from citeboard.core.confined.fork_server import Order, Server, orders_of_sender, preload, told_and_code
+from citeboard.core.confined.fork_server import (
+    Order,
+    Server,
+    orders_of_sender,
+    preload,
+    told_and_code,
+)
 from citeboard.core.confined.limits import Limits, begin_next_step, die_with_parent
 from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
 from citeboard.core.confined.rights import MEANS, Rights, give_up_calls, give_up_files
@@ -74,13 +80,28 @@ class ScorerServer(Server):
         if order.arguments["runs_measures"]:
             # Before this process gives up to start others; theirs give up more.
             code = [ROOT / "platform", ROOT]
-            setup = Setup(path=code, readable=CODE, preload=MEASURING, means=MEANS if uses_kernel else ())
+            setup = Setup(
+                path=code,
+                readable=CODE,
+                preload=MEASURING,
+                means=MEANS if uses_kernel else (),
+            )
             pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
             pool.warm()
             # One of them that never ends leaves time to say so.
-            seconds, wall = max(1, order.limits.cpu_seconds // 2), order.limits.wall_seconds / 2
-            alone = {"max_processes": 0, "max_files": 64, "total_mb": order.limits.file_mb, "steps": 1}
-            limits = replace(order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone)
+            seconds, wall = (
+                max(1, order.limits.cpu_seconds // 2),
+                order.limits.wall_seconds / 2,
+            )
+            alone = {
+                "max_processes": 0,
+                "max_files": 64,
+                "total_mb": order.limits.file_mb,
+                "steps": 1,
+            }
+            limits = replace(
+                order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone
+            )
             use(partial(computed, pool, limits))
         if uses_kernel:
             rights = _rights(order.arguments["words"])
@@ -91,7 +112,10 @@ class ScorerServer(Server):
         from scoring.__main__ import main as offline
 
         try:
-            code = offline(order.arguments["words"], next_step=partial(begin_next_step, order.limits))
+            code = offline(
+                order.arguments["words"],
+                next_step=partial(begin_next_step, order.limits),
+            )
             sys.stdout.flush()
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else 1
@@ -102,14 +126,24 @@ class ScorerServer(Server):
 
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
     """By a process that has nothing but this call. Raises MeasureFailed."""
-    work = Work(program=MEASURE, arguments={}, limits=limits, files={CALL: pickle.dumps(call)}, is_ours=False)
+    work = Work(
+        program=MEASURE,
+        arguments={},
+        limits=limits,
+        files={CALL: pickle.dumps(call)},
+        is_ours=False,
+    )
     try:
         with pool.done(work) as done:
             return answered(call, done.result, done.file)
     except LimitExceeded as reason:
-        raise failed(f"“{call.called}” was ended when {call.method} was computed: {reason}") from reason
+        raise failed(
+            f"“{call.called}” was ended when {call.method} was computed: {reason}"
+        ) from reason
     except ProgramFailed as reason:
-        raise failed(f"“{call.called}” ended without an answer when {call.method} was computed") from reason
+        raise failed(
+            f"“{call.called}” ended without an answer when {call.method} was computed"
+        ) from reason
 
 
 def main() -> None:
@@ -133,12 +167,22 @@ def _rights(arguments: Sequence[str]) -> Rights:
     home = Path.home()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     models: list[str | Path] = [os.environ.get("HF_HOME") or caches / "huggingface"]
-    models += [os.environ["CITEBOARD_MODELS_DIR"]] if "CITEBOARD_MODELS_DIR" in os.environ else []
+    models += (
+        [os.environ["CITEBOARD_MODELS_DIR"]]
+        if "CITEBOARD_MODELS_DIR" in os.environ
+        else []
+    )
     models += [home / "nltk_data", home / ".cache/torch"]
-    models += [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    models += [
+        folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder
+    ]
     libraries = Path(sysconfig.get_path("purelib"))
     prefixes: list[str | Path] = [sys.prefix, sys.base_prefix, libraries]
-    named = [found.group(1) for argument in arguments if (found := _ABSOLUTE_PATH.search(argument))]
+    named = [
+        found.group(1)
+        for argument in arguments
+        if (found := _ABSOLUTE_PATH.search(argument))
+    ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
         # Where it cannot be made, nothing is kept.
@@ -147,7 +191,11 @@ def _rights(arguments: Sequence[str]) -> Rights:
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
     # A GPU is spoken to through these, where there is one.
     writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
-    return Rights(readable=[Path(path) for path in paths], writable=writable, may_start_processes=True)
+    return Rights(
+        readable=[Path(path) for path in paths],
+        writable=writable,
+        may_start_processes=True,
+    )
 
 
 if __name__ == "__main__":

@@ -74,7 +74,9 @@ def free_slug(season: Season, title: str) -> str:
     if not (slug := slugify(title)[:60].strip("-")):
         raise NotDeclared(_("the title has no letter that an address could have"))
     if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
-        raise NotDeclared(_("there is a task “%(name)s” already; give another title") % {"name": slug})
+        raise NotDeclared(
+            _("there is a task “%(name)s” already; give another title") % {"name": slug}
+        )
     return slug
 
 
@@ -106,7 +108,9 @@ def new_task(
         task = Task.objects.select_related("season").get(season=season, slug=slug)
         task.declaration = keep(task_type)
         Task.objects.filter(pk=task.pk).update(declaration=task.declaration)
-        made = publish_packed(splits=[(task, SPLIT)], packed=[packed], reason=_("First release."), by=by)
+        made = publish_packed(
+            splits=[(task, SPLIT)], packed=[packed], reason=_("First release."), by=by
+        )
     score_new(made, by=by)
     if task_type.declared.baselines:
         phase = Phase.objects.select_related("task__season").get(task=task, slug=PHASE)
@@ -116,12 +120,22 @@ def new_task(
 
 def packed_anew(task: Task, task_type: TaskType, by: User) -> dict[str, KeptGold]:
     """The newest gold of each split as the type reads it."""
-    latest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
-    return {split: _packed(task, task_type, gold.file, "gold.zip", by) for split, gold in latest.items()}
+    latest = {
+        gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
+    }
+    return {
+        split: _packed(task, task_type, gold.file, "gold.zip", by)
+        for split, gold in latest.items()
+    }
 
 
 def change_task(
-    *, task: Task, task_type: TaskType, packed: Mapping[str, KeptGold], reason: str, by: User
+    *,
+    task: Task,
+    task_type: TaskType,
+    packed: Mapping[str, KeptGold],
+    reason: str,
+    by: User,
 ) -> bool:
     """Whether runs are scored again: where numbers change, each split gets a version of its gold for it."""
     # A rehearsal before has left it as declared.
@@ -129,23 +143,46 @@ def change_task(
     season, is_other = task.season, task_type.slug != task.type
     has_runs = Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
     if is_other and has_runs and not reason:
-        raise NotDeclared(_("say why numbers change; teams read it beside the change of their scores"))
+        raise NotDeclared(
+            _("say why numbers change; teams read it beside the change of their scores")
+        )
     with transaction.atomic(), nothing_early(season, by=by):
-        declaration, rules = keep(task_type), [name for name in task.rules if name in task_type.rules]
+        declaration, rules = (
+            keep(task_type),
+            [name for name in task.rules if name in task_type.rules],
+        )
         if declaration == task.declaration:
             return False
-        before = {name: getattr(task, name) for name in ("declaration_id", "type", "rules")}
+        before = {
+            name: getattr(task, name) for name in ("declaration_id", "type", "rules")
+        }
         facts = {"type": task_type.slug, "rules": rules or [task_type.default_rules]}
         Task.objects.filter(pk=task.pk).update(declaration=declaration, **facts)
         task.refresh_from_db()
         splits = [(task, split) for split in packed]
-        why, content = reason or _("The declaration has changed."), list(packed.values())
-        made = publish_packed(splits=splits, packed=content, reason=why, by=by, anew=has_runs)
+        why, content = (
+            reason or _("The declaration has changed."),
+            list(packed.values()),
+        )
+        made = publish_packed(
+            splits=splits, packed=content, reason=why, by=by, anew=has_runs
+        )
         golds = " ".join(str(new.gold.pk) for new in made if new.is_new)
         named = {"task": task, "declaration": task_type.slug, "golds": golds}
         named |= {"before": json.dumps(before), "after": declaration.digest}
-        changes = [audit.Change(f"tasks.{task.slug}.type", before["type"], task.type)] if is_other else []
-        audit.record(DECLARED_ANEW, actor=by, subject=task, place=season, facts=named, changes=changes)
+        changes = (
+            [audit.Change(f"tasks.{task.slug}.type", before["type"], task.type)]
+            if is_other
+            else []
+        )
+        audit.record(
+            DECLARED_ANEW,
+            actor=by,
+            subject=task,
+            place=season,
+            facts=named,
+            changes=changes,
+        )
         bump_versions(season)
     score_new(made, by=by)
     return is_other and has_runs
@@ -159,7 +196,10 @@ def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
     if is_other:
         packed = packed_anew(task, task.task_type, by)
         publish_packed(
-            splits=[(task, split) for split in packed], packed=[*packed.values()], reason="", by=by
+            splits=[(task, split) for split in packed],
+            packed=[*packed.values()],
+            reason="",
+            by=by,
         )
     bump_versions(task.season)
 
@@ -170,8 +210,12 @@ def draft_of(task: Task) -> dict[str, Any]:
     if declared is None:
         raise Http404(_("The task is a built-in type."))
     if gold is None:
-        raise NotDeclared(_("the task has no gold that its declaration could be tried on"))
-    files = {name: text for name, text in declared.files.items() if name not in (TOML, CARD)}
+        raise NotDeclared(
+            _("the task has no gold that its declaration could be tried on")
+        )
+    files = {
+        name: text for name, text in declared.files.items() if name not in (TOML, CARD)
+    }
     return {
         "season": task.season_id,
         "edits": task.pk,
@@ -187,30 +231,51 @@ def draft_of(task: Task) -> dict[str, Any]:
 
 
 def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
-    given = {name: draft[name] for name in ("filename", "form", "slug", "title", "task")}
+    given = {
+        name: draft[name] for name in ("filename", "form", "slug", "title", "task")
+    }
     files = without_sample(draft["files"])
     given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
     if MEASURES in files:
         try:
-            bring_measures(files[MEASURES], by=by, season=Season.objects.get(pk=draft["season"]))
+            bring_measures(
+                files[MEASURES], by=by, season=Season.objects.get(pk=draft["season"])
+            )
         except MeasuresRefused as refused:
-            return {"problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]}
+            return {
+                "problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]
+            }
         given[RUNS_MEASURES] = True
     limits = confinement.limits_for_organisers()
     with fetched(storage.gold, draft["stored"]) as path:
         try:
-            with confinement.read_upload(PROGRAM, path, given, owner=by, limits=limits) as done:
+            with confinement.read_upload(
+                PROGRAM, path, given, owner=by, limits=limits
+            ) as done:
                 return dict(done.result)
         except confinement.UploadUnreadable as unreadable:
-            return {"problems": [Problem(file=draft["filename"], message=str(unreadable)).as_dict()]}
+            return {
+                "problems": [
+                    Problem(file=draft["filename"], message=str(unreadable)).as_dict()
+                ]
+            }
 
 
 def without_sample(files: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")}
+    return {
+        name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")
+    }
 
 
-def _packed(task: Task, task_type: TaskType, stored: str, filename: str, by: User) -> KeptGold:
+def _packed(
+    task: Task, task_type: TaskType, stored: str, filename: str, by: User
+) -> KeptGold:
     """A file of the gold storage as the gold of a type that the task is yet to have."""
-    draft = Task(season=task.season, slug=task.slug, declaration=keep(task_type), options=task.options)
+    draft = Task(
+        season=task.season,
+        slug=task.slug,
+        declaration=keep(task_type),
+        options=task.options,
+    )
     with fetched(storage.gold, stored) as path:
         return pack_gold([(draft, SPLIT)], [path], filename, by)[0]

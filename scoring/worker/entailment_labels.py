@@ -26,9 +26,20 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, storage
 from citeboard.teams.models import User
 from scoring.metrics import entailment
-from scoring.models import EntailmentLabel, EntailmentModel, LabelImport, PendingLabels, PendingPair
+from scoring.models import (
+    EntailmentLabel,
+    EntailmentModel,
+    LabelImport,
+    PendingLabels,
+    PendingPair,
+)
 from scoring.worker.child import PairsPending
-from scoring.worker.local_copies import FileRefused, read_sent, storage_in_use, work_folder
+from scoring.worker.local_copies import (
+    FileRefused,
+    read_sent,
+    storage_in_use,
+    work_folder,
+)
 from tasks.jobs import engine
 from tasks.models import Job, Season
 from tasks.submissions.uploads import safe_filename
@@ -56,7 +67,12 @@ class GivenLabels:
 
 
 def import_labels(
-    *, path: Path, filename: str, by: User | None, season: Season | None = None, model: str = ""
+    *,
+    path: Path,
+    filename: str,
+    by: User | None,
+    season: Season | None = None,
+    model: str = "",
 ) -> Imported:
     """Keep a file's labels, all of them or none. Those that are there already may come again."""
     file = read_labels(path, filename, model, by)
@@ -66,12 +82,19 @@ def import_labels(
 
 def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
     try:
-        labels = _sent(path, filename, by) if by else entailment.read_entailment_labels(path, shown=filename)
+        labels = (
+            _sent(path, filename, by)
+            if by
+            else entailment.read_entailment_labels(path, shown=filename)
+        )
     except InputRefused as refused:
         raise FileRefused(refused.problems) from refused
     name, message, expected = labels.model or model, "", ""
     if not labels.entailed:
-        message, expected = _("there is no label in it"), _("one JSON object on each line")
+        message, expected = (
+            _("there is no label in it"),
+            _("one JSON object on each line"),
+        )
     elif not name:
         message = _("it does not say whose labels these are")
         expected = _("“model” on its lines, or the model's name beside the file")
@@ -85,7 +108,9 @@ def read_labels(path: Path, filename: str, model: str, by: User | None) -> Given
         raise FileRefused([Problem(file=filename, message=message, expected=expected)])
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return GivenLabels(labels=replace(labels, model=name), filename=filename, sha256=sha256)
+    return GivenLabels(
+        labels=replace(labels, model=name), filename=filename, sha256=sha256
+    )
 
 
 def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
@@ -97,12 +122,16 @@ def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
     return read
 
 
-def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -> Imported:
+def store_labels(
+    file: GivenLabels, *, season: Season | None, by: User | None
+) -> Imported:
     given = file.labels
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
         # Whoever else brings labels of this model waits here.
-        deciding = list(EntailmentModel.objects.select_for_update().deciding(given.model, season))
+        deciding = list(
+            EntailmentModel.objects.select_for_update().deciding(given.model, season)
+        )
         model = deciding[0]
         known = _known(deciding, given)
         source = LabelImport.objects.create(
@@ -114,21 +143,37 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
             imported_by=by,
         )
         rows = [
-            EntailmentLabel(model=model, premise=key[0], hypothesis=key[1], entailed=entailed, source=source)
+            EntailmentLabel(
+                model=model,
+                premise=key[0],
+                hypothesis=key[1],
+                entailed=entailed,
+                source=source,
+            )
             for key, entailed in given.entailed.items()
             if key not in known
         ]
         EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
         if source.added:
-            EntailmentModel.objects.filter(pk=model.pk).update(decided=model.decided + source.added)
+            EntailmentModel.objects.filter(pk=model.pk).update(
+                decided=model.decided + source.added
+            )
             if season is not None:
                 facts = {"labels": source.added, "model": model}
-                audit.record("labels-imported", actor=by, subject=source, place=season, facts=facts)
+                audit.record(
+                    "labels-imported",
+                    actor=by,
+                    subject=source,
+                    place=season,
+                    facts=facts,
+                )
     return Imported(model=model, added=source.added, known=source.known, resumed=0)
 
 
 def go_on(stored: Imported, file: GivenLabels) -> int:
-    has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed)
+    has_sha1 = any(
+        len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed
+    )
     return resume_waiting(stored.model, is_unsure=has_sha1 and stored.added > 0)
 
 
@@ -141,37 +186,59 @@ def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
     yield _line({"model": deciding[0].name, entailment.KEPT: True})
     for place, model in enumerate(deciding):
         before = EntailmentLabel.objects.filter(model__in=deciding[:place], **SAME_PAIR)
-        rows = model.entailment_labels.exclude(Exists(before)) if place else model.entailment_labels
+        rows = (
+            model.entailment_labels.exclude(Exists(before))
+            if place
+            else model.entailment_labels
+        )
         found = rows.order_by("pk").values_list("premise", "hypothesis", "entailed")
         for premise, hypothesis, entailed in found.iterator(chunk_size=5000):
-            digest = "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
-            yield _line({digest: premise, "hypothesis_sha256": hypothesis, "entailed": int(entailed)})
+            digest = (
+                "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
+            )
+            yield _line(
+                {
+                    digest: premise,
+                    "hypothesis_sha256": hypothesis,
+                    "entailed": int(entailed),
+                }
+            )
 
 
 def _line(value: Mapping[str, str | int]) -> str:
     return f"{json.dumps(value, ensure_ascii=False)}\n"
 
 
-def _known(deciding: Sequence[EntailmentModel], given: entailment.LabelFile) -> set[entailment.Key]:
+def _known(
+    deciding: Sequence[EntailmentModel], given: entailment.LabelFile
+) -> set[entailment.Key]:
     known: dict[entailment.Key, bool] = {}
     premises = sorted({premise for premise, _ in given.entailed})
     for model in reversed(deciding):
         for start in range(0, len(premises), AT_ONCE):
-            rows = model.entailment_labels.filter(premise__in=premises[start : start + AT_ONCE])
-            for premise, hypothesis, entailed in rows.values_list("premise", "hypothesis", "entailed"):
+            rows = model.entailment_labels.filter(
+                premise__in=premises[start : start + AT_ONCE]
+            )
+            for premise, hypothesis, entailed in rows.values_list(
+                "premise", "hypothesis", "entailed"
+            ):
                 known[premise, hypothesis] = entailed
     contradictions = [
         Problem(
             file=given.places[key][0],
             line=given.places[key][1],
             message=_("this pair is kept as %(label)s") % {"label": int(known[key])},
-            expected=_("what a model has decided once; another model goes by another name"),
+            expected=_(
+                "what a model has decided once; another model goes by another name"
+            ),
         )
         for key, entailed in given.entailed.items()
         if known.get(key, entailed) != entailed
     ]
     if contradictions:
-        raise FileRefused(sorted(contradictions, key=lambda contradiction: contradiction.line or 0))
+        raise FileRefused(
+            sorted(contradictions, key=lambda contradiction: contradiction.line or 0)
+        )
     return given.entailed.keys() & known.keys()
 
 
@@ -180,13 +247,19 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
     EntailmentModel.objects.get(name=model, season=season)
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=model, season=None)
-        own, shared = EntailmentModel.objects.select_for_update().deciding(model, season)
+        own, shared = EntailmentModel.objects.select_for_update().deciding(
+            model, season
+        )
         there = shared.entailment_labels.filter(**SAME_PAIR)
         otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
         if contradicted := own.entailment_labels.filter(Exists(otherwise)).count():
-            message = _("%(number)s of these labels contradict those that all seasons share")
+            message = _(
+                "%(number)s of these labels contradict those that all seasons share"
+            )
             message %= {"number": contradicted}
-            raise FileRefused([Problem(message=message, expected=_("what a model has decided once"))])
+            raise FileRefused(
+                [Problem(message=message, expected=_("what a model has decided once"))]
+            )
         known = own.entailment_labels.filter(Exists(there)).count()
         digest = hashlib.sha256()
         for line in label_lines([own]):
@@ -203,13 +276,19 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
         last, has_sha1 = 0, False
         while labels := list(new.filter(pk__gt=last)[:AT_ONCE]):
             last = labels[-1].pk
-            has_sha1 = has_sha1 or any(len(label.premise) < len(label.hypothesis) for label in labels)
+            has_sha1 = has_sha1 or any(
+                len(label.premise) < len(label.hypothesis) for label in labels
+            )
             for label in labels:
                 label.pk, label.model, label.source = None, shared, source
             EntailmentLabel.objects.bulk_create(labels)
-        EntailmentModel.objects.filter(pk=shared.pk).update(decided=shared.decided + source.added)
+        EntailmentModel.objects.filter(pk=shared.pk).update(
+            decided=shared.decided + source.added
+        )
         facts = {"labels": source.added, "model": shared}
-        audit.record("labels-shared", actor=by, subject=source, place=season, facts=facts)
+        audit.record(
+            "labels-shared", actor=by, subject=source, place=season, facts=facts
+        )
     resumed = resume_waiting(shared, is_unsure=has_sha1)
     return Imported(model=shared, added=source.added, known=known, resumed=resumed)
 
@@ -234,7 +313,10 @@ def local_options(job: Job, folder: Path) -> dict[str, str]:
                 Path(draft).unlink(missing_ok=True)
             counts = _counts(path)
             for other in path.parent.glob(f"{deciding[0].pk}-*.jsonl"):
-                is_older = all(count <= counts.get(model, -1) for model, count in _counts(other).items())
+                is_older = all(
+                    count <= counts.get(model, -1)
+                    for model, count in _counts(other).items()
+                )
                 if other != path and is_older:
                     other.unlink(missing_ok=True)
         # A second name of the same file: it stays, whatever becomes of the first.
@@ -255,7 +337,9 @@ def _deciding(job: Job) -> list[EntailmentModel]:
         return []
     season = job.submission.phase.task.season
     own, _ = EntailmentModel.objects.get_or_create(name=name, season=season)
-    return list(EntailmentModel.objects.deciding(name, season).filter(decided__gt=0)) or [own]
+    return list(
+        EntailmentModel.objects.deciding(name, season).filter(decided__gt=0)
+    ) or [own]
 
 
 def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
@@ -264,7 +348,10 @@ def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
 
 
 def _counts(path: Path) -> dict[int, int]:
-    return {int(model): int(count) for model, count in (part.split("-") for part in path.stem.split("_"))}
+    return {
+        int(model): int(count)
+        for model, count in (part.split("-") for part in path.stem.split("_"))
+    }
 
 
 #: A sweep tries again only so late, since whoever brings labels sees to it.
@@ -282,7 +369,9 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     # A passage may hold what Unicode calls the end of a line.
     with pairs.open(encoding="utf-8", newline="\n") as kept:
         lines = [json.loads(line) for line in kept]
-    content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+    content = "".join(
+        f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines
+    ).encode()
     # In the folder of the run, named like its statistics: they go when the job is scored.
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
     with storage_in_use():
@@ -308,10 +397,14 @@ def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
     """Strike out what has been decided and resume the jobs that this concerns; returns how many."""
     decided = EntailmentLabel.objects.filter(model=model, **SAME_PAIR)
     with transaction.atomic():
-        struck = PendingPair.objects.filter(Exists(decided), waits__in=_waiting_for(model))
+        struck = PendingPair.objects.filter(
+            Exists(decided), waits__in=_waiting_for(model)
+        )
         concerned = set(struck.values_list("waits__job", flat=True).distinct())
         struck.delete()
-    waiting = Job.objects.filter(pending_labels__in=_waiting_for(model), state=Job.State.WAITING)
+    waiting = Job.objects.filter(
+        pending_labels__in=_waiting_for(model), state=Job.State.WAITING
+    )
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
@@ -326,7 +419,12 @@ def waiting_jobs() -> QuerySet[PendingLabels]:
     return (
         PendingLabels.objects.filter(job__state__in=Job.MOVING)
         .annotate(left=Count("open_pairs"))
-        .select_related("model", "job__gold", "job__submission__phase__task__season", "job__submission__team")
+        .select_related(
+            "model",
+            "job__gold",
+            "job__submission__phase__task__season",
+            "job__submission__team",
+        )
         .order_by("since", "pk")
     )
 
@@ -335,15 +433,24 @@ def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
     return waiting.aggregate(all=Sum("left"))["all"] or 0
 
 
-def open_pairs(waiting: Sequence[PendingLabels], *, is_next_only: bool = False) -> Iterator[dict[str, str]]:
+def open_pairs(
+    waiting: Sequence[PendingLabels], *, is_next_only: bool = False
+) -> Iterator[dict[str, str]]:
     shown: set[entailment.Pair] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("premise", "hypothesis"))
-        with storage.statistics.open(row.file) as kept, gzip.open(kept, "rt", encoding="utf-8") as lines:
+        with (
+            storage.statistics.open(row.file) as kept,
+            gzip.open(kept, "rt", encoding="utf-8") as lines,
+        ):
             for line in lines:
                 value = json.loads(line)
                 pair = entailment.Pair(value["premise"], value["hypothesis"])
-                if pair in shown or pair.key not in still_open or (is_next_only and not value["next"]):
+                if (
+                    pair in shown
+                    or pair.key not in still_open
+                    or (is_next_only and not value["next"])
+                ):
                     continue
                 shown.add(pair)
                 yield {"premise": pair.premise, "hypothesis": pair.hypothesis}
@@ -357,7 +464,11 @@ def _waiting_for(model: EntailmentModel) -> QuerySet[PendingLabels]:
 
 
 def _replace(
-    job: Job, model: EntailmentModel, pairs: int, name: str, lines: Sequence[dict[str, Any]]
+    job: Job,
+    model: EntailmentModel,
+    pairs: int,
+    name: str,
+    lines: Sequence[dict[str, Any]],
 ) -> None:
     before = PendingLabels.objects.filter(job=job).first()
     since = before.since if before else timezone.now()
@@ -365,7 +476,12 @@ def _replace(
         old = before.file
         before.delete()
         transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
-    waits = PendingLabels.objects.create(job=job, model=model, pairs=pairs, file=name, since=since)
+    waits = PendingLabels.objects.create(
+        job=job, model=model, pairs=pairs, file=name, since=since
+    )
     keys = (entailment.Pair(line["premise"], line["hypothesis"]).key for line in lines)
-    rows = [PendingPair(waits=waits, premise=premise, hypothesis=hypothesis) for premise, hypothesis in keys]
+    rows = [
+        PendingPair(waits=waits, premise=premise, hypothesis=hypothesis)
+        for premise, hypothesis in keys
+    ]
     PendingPair.objects.bulk_create(rows, batch_size=AT_ONCE)

@@ -11,7 +11,11 @@ from typing import Any
 from django.conf import settings
 
 from citeboard.core import storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
 from citeboard.core.env import private_folder
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
@@ -31,7 +35,9 @@ def storage_in_use() -> Iterator[None]:
     try:
         yield
     except Exception as reason:
-        raise ScorerWaits(f"{storage.words_of(reason)}; scoring goes on by itself when it does.") from reason
+        raise ScorerWaits(
+            f"{storage.words_of(reason)}; scoring goes on by itself when it does."
+        ) from reason
 
 
 class FileRefused(Refused):
@@ -43,12 +49,18 @@ class FileRefused(Refused):
 
 
 def read_sent(
-    program: str, path: Path, filename: str, by: User | None, files: Mapping[str, bytes] | None = None
+    program: str,
+    path: Path,
+    filename: str,
+    by: User | None,
+    files: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
     """What a program of confined processes reads of an organiser's file. Raises FileRefused or PoolFull."""
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
-        with read_upload(program, path, named, owner=by, limits=limits, files=files) as done:
+        with read_upload(
+            program, path, named, owner=by, limits=limits, files=files
+        ) as done:
             found: dict[str, Any] = done.result
     except UploadUnreadable as reason:
         raise FileRefused([Problem(file=filename, message=str(reason))]) from reason
@@ -113,7 +125,9 @@ def run_copy(submission: Submission, folder: Path) -> Path:
         with copy.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != submission.sha256:
-        raise RunFailed("The stored run is not the file that was sent; please submit it again.")
+        raise RunFailed(
+            "The stored run is not the file that was sent; please submit it again."
+        )
     return copy.rename(path)
 
 

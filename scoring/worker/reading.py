@@ -17,10 +17,16 @@ def labels(given: Mapping[str, Any]) -> dict[str, Any]:
         read = read_entailment_labels(Path(UPLOAD), shown=given["filename"])
     except InputRefused as refused:
         return {"model": "", "labels": [], "problems": as_values(refused.problems)}
-    rows = [[*key, entailed, *read.places[key]] for key, entailed in read.entailed.items()]
+    rows = [
+        [*key, entailed, *read.places[key]] for key, entailed in read.entailed.items()
+    ]
     return {"model": read.model, "labels": rows, "problems": []}
 
 
 def has_several_annotators(given: Mapping[str, Any]) -> bool:
     files = open_input(Path(UPLOAD), shown="gold.zip")
-    return bool(annotated_by_several(task_type(given["task_type"]).read_gold(files, given["options"])))
+    return bool(
+        annotated_by_several(
+            task_type(given["task_type"]).read_gold(files, given["options"])
+        )
+    )

@@ -47,7 +47,12 @@ UNRELATED, MIN_UNRELATED = 0.2, 3
 def drawn_part(phase: Phase) -> str:
     """The part of the split that runs are scored on now; the draw is made with the first of them."""
     if phase.public_part and phase.part_seed is None:
-        same = Phase.objects.on_gold_of(phase).exclude(part_seed=None).order_by("pk").first()
+        same = (
+            Phase.objects.on_gold_of(phase)
+            .exclude(part_seed=None)
+            .order_by("pk")
+            .first()
+        )
         seed = same.part_seed if same else 1 + secrets.randbelow(2**31 - 1)
         Phase.objects.filter(pk=phase.pk, part_seed=None).update(part_seed=seed)
         phase.refresh_from_db(fields=["part_seed"])
@@ -72,12 +77,22 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     phase, run = job.submission.phase, job.submission
     # Of which part it is the scorer said; it may have begun before the phase was over.
     part = result.get("part", "")
-    told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"], release=part)
+    told = Told(
+        metrics=result["metrics"], breakdowns=result["breakdowns"], release=part
+    )
     if run.kind == Submission.Kind.HUMAN:
         return told
-    words = [word for word in phase.release_at(timezone.now()).split() if not word.startswith(PARTS)]
+    words = [
+        word
+        for word in phase.release_at(timezone.now()).split()
+        if not word.startswith(PARTS)
+    ]
     release = " ".join([part, *words] if part else words)
-    told = replace(told, release=release, untold=_short(result["other_part"]["metrics"]) if part else {})
+    told = replace(
+        told,
+        release=release,
+        untold=_short(result["other_part"]["metrics"]) if part else {},
+    )
     is_secret = run.team_id is not None and not phase.shows_instances
     is_watched = is_secret and ranks(job) and job.gold.instances <= MAX_ROWS
     if not (words or is_watched):
@@ -94,14 +109,18 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
             told = replace(told, probe=probe(job, metric, statistics, part))
         except Exception:
             # A hint for organisers; no run waits or fails for it.
-            log.exception("Job %s: whether the run looks like a probe is not known", job.pk)
+            log.exception(
+                "Job %s: whether the run looks like a probe is not known", job.pk
+            )
     if phase.min_answered:
         few = Withheld.FEW_ANSWERS if answered.sum() < phase.min_answered else ""
         shown = _with_enough(told.breakdowns, statistics, answered, phase.min_answered)
         told = replace(told, breakdowns={} if few else shown, withheld=few)
     if 100 * answered.sum() < (phase.min_answered_share or 0) * len(answered):
         reason = Withheld.FEW_ANSWERS
-        return replace(told, metrics=_without(told.metrics, reason), breakdowns={}, withheld=reason)
+        return replace(
+            told, metrics=_without(told.metrics, reason), breakdowns={}, withheld=reason
+        )
     if LADDER in words:
         by = statistics.units if metric.per_unit else statistics.resampled[1]
         rows = unit_rows(metric, statistics.matrices[metric.statistic], by)
@@ -122,7 +141,9 @@ def by_ladder(job: Job, told: Told) -> Told:
     """In the transaction that records it, the entry locked: two runs at once do not beat the same best."""
     if LADDER not in told.release.split():
         return told
-    known = Evaluation.objects.filter(phase=job.submission.phase_id, rules=job.rules, gold=job.gold)
+    known = Evaluation.objects.filter(
+        phase=job.submission.phase_id, rules=job.rules, gold=job.gold
+    )
     known = known.filter(release__contains=LADDER)
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
@@ -132,8 +153,16 @@ def by_ladder(job: Job, told: Told) -> Told:
         if team is not None:
             lock_entry(job.submission.phase, team)
         metrics[name]["withheld"] = told.withheld or Withheld.LADDER
-        best = known.filter(team=team).exclude(submission=job.submission_id).exclude(rank_value=None)
-        highest = best.order_by("-rank_value").values_list("rank_value", flat=True).first() if team else None
+        best = (
+            known.filter(team=team)
+            .exclude(submission=job.submission_id)
+            .exclude(rank_value=None)
+        )
+        highest = (
+            best.order_by("-rank_value").values_list("rank_value", flat=True).first()
+            if team
+            else None
+        )
         value = laddered(said["value"], told.step, highest, sign)
         if before := known.filter(submission=job.submission_id).first():
             # Scored again it tells what it told, and nothing new.
@@ -151,18 +180,29 @@ def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
 
 
 def _without(metrics: Metrics, reason: str) -> dict[str, dict[str, Any]]:
-    nothing = {"value": None, "low": None, "high": None, "infinite": False, "withheld": reason}
+    nothing = {
+        "value": None,
+        "low": None,
+        "high": None,
+        "infinite": False,
+        "withheld": reason,
+    }
     return {name: {**said, **nothing} for name, said in metrics.items()}
 
 
 def _with_enough(
-    breakdowns: Mapping[str, Any], statistics: Statistics, answered: NDArray[np.bool_], least: int
+    breakdowns: Mapping[str, Any],
+    statistics: Statistics,
+    answered: NDArray[np.bool_],
+    least: int,
 ) -> dict[str, Any]:
     """Nothing of the classes of too few answers, and of those from which they would follow."""
     shown = {}
     for dimension, numbers in breakdowns.items():
         rows = classes(statistics.features.get(dimension, ()))
-        hidden = too_small({label: int(answered[own].sum()) for label, own in rows.items()}, least)
+        hidden = too_small(
+            {label: int(answered[own].sum()) for label, own in rows.items()}, least
+        )
         untold = {"value": None, "n": FEW_ANSWERS}
         shown[dimension] = {
             label: dict.fromkeys(number, untold) if label in hidden else number
@@ -191,10 +231,18 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
     return f"random {len(unrelated)}" if len(unrelated) >= MIN_UNRELATED else ""
 
 
-def _earlier(job: Job, metric: Metric, part: str) -> list[tuple[int, NDArray[np.float64]]]:
-    same = Evaluation.objects.filter(phase=job.submission.phase_id, rules=job.rules, gold=job.gold)
+def _earlier(
+    job: Job, metric: Metric, part: str
+) -> list[tuple[int, NDArray[np.float64]]]:
+    same = Evaluation.objects.filter(
+        phase=job.submission.phase_id, rules=job.rules, gold=job.gold
+    )
     same = same.filter(team=job.submission.team_id)
-    before = same.exclude(submission=job.submission_id).exclude(statistics="").select_related("submission")
+    before = (
+        same.exclude(submission=job.submission_id)
+        .exclude(statistics="")
+        .select_related("submission")
+    )
     found = []
     for other in before.order_by("-submitted_at")[:EARLIER]:
         try:

@@ -52,7 +52,9 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        return self.waiting > 0 or (self.order is not None and self.order.stopped_at is None)
+        return self.waiting > 0 or (
+            self.order is not None and self.order.stopped_at is None
+        )
 
     @property
     def is_stopped(self) -> bool:
@@ -62,7 +64,9 @@ class Progress:
 def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
     with transaction.atomic():
         asked = {"asked_by": by, "asked_at": database_now()}
-        order, is_new = Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=asked)
+        order, is_new = Rescore.objects.get_or_create(
+            phase=phase, ended_at=None, defaults=asked
+        )
         if is_new or order.stopped_at is not None:
             Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
             _noted(phase, by, "rescore-asked")
@@ -81,8 +85,14 @@ def rescore_at_once(phase: Phase) -> list[Job]:
 
 def ask_for_season(*, season: Season, by: User | None) -> list[Rescore]:
     sent = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
-    phases = Phase.objects.filter(Exists(sent), task__season=season).select_related("task__season")
-    return [ask_for_phase(phase=phase, by=by) for phase in phases if Gold.objects.current(phase)]
+    phases = Phase.objects.filter(Exists(sent), task__season=season).select_related(
+        "task__season"
+    )
+    return [
+        ask_for_phase(phase=phase, by=by)
+        for phase in phases
+        if Gold.objects.current(phase)
+    ]
 
 
 def score_again(*, submission: Submission, by: User | None) -> int:
@@ -92,11 +102,17 @@ def score_again(*, submission: Submission, by: User | None) -> int:
         words = _("a run that is %(status)s cannot be scored again")
         raise Refused(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
-        raise Refused(_("a refused file cannot be scored again; its team sends a corrected one"))
-    stood = Evaluation.objects.known_at(phase.frozen_from).filter(submission=submission, gold=gold)
+        raise Refused(
+            _("a refused file cannot be scored again; its team sends a corrected one")
+        )
+    stood = Evaluation.objects.known_at(phase.frozen_from).filter(
+        submission=submission, gold=gold
+    )
     if phase.is_frozen() and stood.exists():
         raise Refused(
-            _("the board is frozen with this run's scores; it can be scored again once it is revealed")
+            _(
+                "the board is frozen with this run's scores; it can be scored again once it is revealed"
+            )
         )
     with transaction.atomic():
         if not (queued := int(check_again(submission, gold))):
@@ -104,8 +120,13 @@ def score_again(*, submission: Submission, by: User | None) -> int:
             if submission.is_unwritten:
                 jobs = jobs.filter(kind=Job.Kind.WRITE)
             else:
-                queued, digest = len(create_jobs(submission, gold)), options_digest(phase.task.options)
-                jobs = jobs.filter(gold=gold, rules__in=phase.task.rules, options_digest=digest)
+                queued, digest = (
+                    len(create_jobs(submission, gold)),
+                    options_digest(phase.task.options),
+                )
+                jobs = jobs.filter(
+                    gold=gold, rules__in=phase.task.rules, options_digest=digest
+                )
             queued += sum(restart(job) for job in jobs)
         if queued:
             _noted(phase, by, "run-rescored", run=str(submission))
@@ -117,9 +138,13 @@ def stop(*, phase: Phase, by: User | None) -> int:
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
-        scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
+        scored = Evaluation.objects.filter(
+            submission=OuterRef("submission"), rules=OuterRef("rules")
+        )
         waiting = Job.objects.filter(Exists(scored), state__in=WAITING)
-        again = waiting.filter(submission__phase=phase, submission__status=Status.SCORED)
+        again = waiting.filter(
+            submission__phase=phase, submission__status=Status.SCORED
+        )
         if taken := sum(_revoke(job) for job in again.order_by("pk")):
             stopped = {"asked_by": by, "stopped_at": timezone.now()}
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
@@ -130,7 +155,9 @@ def stop(*, phase: Phase, by: User | None) -> int:
 
 def fill_up(*phases: Phase) -> int:
     """Queue what orders still ask for, of these phases or all, while there is room; returns how many jobs."""
-    orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related("phase__task__season")
+    orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related(
+        "phase__task__season"
+    )
     if phases:
         orders = orders.filter(phase__in=phases)
     if not (orders := orders.order_by("pk")):
@@ -143,7 +170,13 @@ def fill_up(*phases: Phase) -> int:
             if gold is not None and rescore(order.phase, most=AT_A_TIME):
                 continue
             # Jobs whose scores are outdated, each once in an order; once every run has its own, it has ended.
-            done = _done_and_outdated(order.phase, gold).filter(started_at__lt=order.asked_at) if gold else ()
+            done = (
+                _done_and_outdated(order.phase, gold).filter(
+                    started_at__lt=order.asked_at
+                )
+                if gold
+                else ()
+            )
             if not sum([restart(job) for job in done[:AT_A_TIME]]):
                 going.update(ended_at=timezone.now())
                 break
@@ -157,10 +190,14 @@ def follow_release() -> int:
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
     was_limited = Evaluation.objects.filter(~Q(release=""), phase=OuterRef("pk"))
-    parsed = Evaluation.objects.filter(scores__shared__column__contains=f"|parser:{RULES}-")
+    parsed = Evaluation.objects.filter(
+        scores__shared__column__contains=f"|parser:{RULES}-"
+    )
     by_rules = parsed.filter(phase=OuterRef("pk"))
     going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
-    phases = Phase.objects.filter(limited | Exists(was_limited) | Exists(by_rules)).exclude(Exists(going))
+    phases = Phase.objects.filter(
+        limited | Exists(was_limited) | Exists(by_rules)
+    ).exclude(Exists(going))
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
@@ -185,7 +222,9 @@ def progress(phase: Phase) -> Progress:
         left=unsettled(phase, gold).count() if gold else 0,
         failed=jobs.filter(state=State.FAILED).values("submission").distinct().count(),
         waiting=jobs.filter(state__in=Job.MOVING).count(),
-        order=Rescore.objects.filter(phase=phase, ended_at=None).select_related("asked_by").first(),
+        order=Rescore.objects.filter(phase=phase, ended_at=None)
+        .select_related("asked_by")
+        .first(),
     )
 
 
@@ -194,7 +233,10 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     task = phase.task
     options = task.task_type.checked_options(task.options)
     own = Evaluation.objects.filter(
-        phase=phase, gold=gold, options_digest=options_digest(task.options), submission__status=Status.SCORED
+        phase=phase,
+        gold=gold,
+        options_digest=options_digest(task.options),
+        submission__status=Status.SCORED,
     )
     found = Q(pk__in=())
     for rules in task.rules:
@@ -202,12 +244,17 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
         current = Q(pk__in=())
         for metric in metrics:
             of_today = Q(
-                scores__shared__metric=metric.name, scores__shared__column__endswith=f"|v:{metric.version}"
+                scores__shared__metric=metric.name,
+                scores__shared__column__endswith=f"|v:{metric.version}",
             )
             if metric.replaces:
                 of_today &= ~Q(scores__shared__column__contains=metric.replaces)
             current |= of_today
-        up_to_date = own.filter(rules=rules).alias(n=Count("scores", filter=current)).filter(n=len(metrics))
+        up_to_date = (
+            own.filter(rules=rules)
+            .alias(n=Count("scores", filter=current))
+            .filter(n=len(metrics))
+        )
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
     return own.filter(found | told_otherwise(phase))
 
@@ -216,21 +263,30 @@ def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
     """While a board is frozen none: new numbers would take the place of those that it shows."""
     if phase.is_frozen():
         return Job.objects.none()
-    of_job = {name: OuterRef(name) for name in ("submission", "rules", "options_digest")}
-    same = Evaluation.objects.filter(pk__in=outdated(phase, gold).values("pk"), **of_job)
+    of_job = {
+        name: OuterRef(name) for name in ("submission", "rules", "options_digest")
+    }
+    same = Evaluation.objects.filter(
+        pk__in=outdated(phase, gold).values("pk"), **of_job
+    )
     done = Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
     return done.select_related("submission").order_by("pk")
 
 
 def _waiting() -> int:
-    return Job.objects.filter(state=State.QUEUED, submission__status=Status.SCORED).count()
+    return Job.objects.filter(
+        state=State.QUEUED, submission__status=Status.SCORED
+    ).count()
 
 
 def _revoke(job: Job) -> int:
     # A worker may claim it at the same time; then it does not wait any more.
     waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
     evaluation = Evaluation.objects.filter(
-        submission=job.submission_id, gold=job.gold_id, rules=job.rules, options_digest=job.options_digest
+        submission=job.submission_id,
+        gold=job.gold_id,
+        rules=job.rules,
+        options_digest=job.options_digest,
     ).first()
     if evaluation is not None and job.started_at is not None:
         ended = job.started_at + dt.timedelta(seconds=evaluation.seconds)
@@ -245,7 +301,9 @@ def rank_again(task: Task) -> None:
     for rules in task.rules:
         metric = metrics_of(kind, rules, options)[0]
         sign = -1 if metric.higher_is_better is False else 1
-        own = Score.objects.filter(evaluation=OuterRef("pk"), shared__metric=metric.name).order_by()
+        own = Score.objects.filter(
+            evaluation=OuterRef("pk"), shared__metric=metric.name
+        ).order_by()
         ranked = Evaluation.objects.filter(phase__task=task, rules=rules)
         ranked.update(rank_value=Subquery(own.values("value")[:1]) * sign)
 
@@ -264,7 +322,10 @@ class GoldRefused(Refused):
 
     def answer(self) -> dict[str, object]:
         problems, more = capped(self.problems)
-        return super().answer() | {"problems": [problem.as_dict() for problem in problems], "more": more}
+        return super().answer() | {
+            "problems": [problem.as_dict() for problem in problems],
+            "more": more,
+        }
 
 
 @dataclass(frozen=True)
@@ -298,7 +359,9 @@ def publish_gold(
 ) -> list[NewGold]:
     """Make it the next version of each split; the same content makes none. Asked of the season or a task."""
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
-        made = publish_packed(splits=splits, packed=packed, reason=reason, by=by, again=again)
+        made = publish_packed(
+            splits=splits, packed=packed, reason=reason, by=by, again=again
+        )
     score_new(made, by=by)
     return made
 
@@ -315,13 +378,27 @@ def publish_packed(
     made = []
     for (task, split), kept in zip(splits, packed, strict=True):
         before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        gold, is_new = record_gold(task=task, split=split, kept=kept, reason=reason, again=again, anew=anew)
-        phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
+        gold, is_new = record_gold(
+            task=task, split=split, kept=kept, reason=reason, again=again, anew=anew
+        )
+        phases = list(
+            Phase.objects.filter(task=task, split=split).select_related("task__season")
+        )
         made.append(NewGold(gold, is_new, phases))
         if is_new:
-            facts, place = {"version": gold.number, "task": task, "reason": reason, "anew": anew}, task.season
+            facts, place = (
+                {"version": gold.number, "task": task, "reason": reason, "anew": anew},
+                task.season,
+            )
             changes = [gold_change(before, gold)]
-            audit.record("gold-added", actor=by, subject=gold, place=place, facts=facts, changes=changes)
+            audit.record(
+                "gold-added",
+                actor=by,
+                subject=gold,
+                place=place,
+                facts=facts,
+                changes=changes,
+            )
     return made
 
 

@@ -41,29 +41,47 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(fatal(problems))}
     pairs = kind.pairs_of(split, answers, given["rules"][0], options)
     every = kind.show_instances(gold, split, pairs, options)
-    shown = [one for one in every if (one.answer if named is None else one.name in named)]
+    shown = [
+        one for one in every if (one.answer if named is None else one.name in named)
+    ]
     if len(shown) != 1:
         found = f"{len(shown)} instances have an answer"
-        return {"problems": as_values([Problem(file=name, message=found, expected="the answer to one")])}
+        return {
+            "problems": as_values(
+                [Problem(file=name, message=found, expected="the answer to one")]
+            )
+        }
     return {
         "problems": [],
         "shown": asdict(shown[0]),
-        "details": _details(kind, pairs, given["rules"][0], options).get(shown[0].name, {}),
+        "details": _details(kind, pairs, given["rules"][0], options).get(
+            shown[0].name, {}
+        ),
         "values": {
-            rules: _values(kind, kind.pairs_of(split, answers, rules, options), rules, options, shown[0].name)
+            rules: _values(
+                kind,
+                kind.pairs_of(split, answers, rules, options),
+                rules,
+                options,
+                shown[0].name,
+            )
             for rules in given["rules"]
         },
     }
 
 
-def _details(kind: TaskType, pairs: Pairs, rules: str, options: Options) -> Mapping[str, Any]:
+def _details(
+    kind: TaskType, pairs: Pairs, rules: str, options: Options
+) -> Mapping[str, Any]:
     try:
         return details_of(metrics_of(kind, rules, options), pairs.answers)
     except Unavailable:
         return {}
 
 
-def _values(kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str) -> dict[str, Any]:
+def _values(
+    kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str
+) -> dict[str, Any]:
     rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
     units = numbered(pairs.units)[1][rows]
     return {
@@ -84,4 +102,7 @@ def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[st
         return {"value": None, "lacks": "model"}
     except InputRefused:
         return {"value": None, "lacks": "program"}
-    return {"value": finite(value_of(metric, stats, units) if len(rows) else math.nan), "lacks": ""}
+    return {
+        "value": finite(value_of(metric, stats, units) if len(rows) else math.nan),
+        "lacks": "",
+    }

@@ -34,7 +34,21 @@ ASKED = (
     ("people", "Who marked the data for {task}, and where do they come from?"),
 )
 _PREPOSITIONS = frozenset(
-    ("of", "with", "in", "from", "by", "over", "on", "for", "at", "to", "between", "without", "across")
+    (
+        "of",
+        "with",
+        "in",
+        "from",
+        "by",
+        "over",
+        "on",
+        "for",
+        "at",
+        "to",
+        "between",
+        "without",
+        "across",
+    )
 )
 _WORD = re.compile(r"\w+")
 
@@ -47,10 +61,15 @@ def questions() -> Iterator[Record]:
                 "id": f"{subject.name}-{dataset}",
                 "dataset": dataset,
                 "question": words.format_map(phrases),
-                "docs": [{"title": title, "text": text} for title, text in passages(subject)],
-                "qa_pairs": [{"short_answers": [phrases[name]]} for name in _SHORT[dataset]],
+                "docs": [
+                    {"title": title, "text": text} for title, text in passages(subject)
+                ],
+                "qa_pairs": [
+                    {"short_answers": [phrases[name]]} for name in _SHORT[dataset]
+                ],
                 "answer": " ".join(
-                    " ".join(text for _, text in parts) + "." for parts in _sentences(subject, dataset)
+                    " ".join(text for _, text in parts) + "."
+                    for parts in _sentences(subject, dataset)
                 ),
             }
 
@@ -62,11 +81,15 @@ def passages(subject: Subject) -> list[tuple[str, str]]:
     slots = dict(subject.phrases)
     other = SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
     texts = [
-        (title.format_map(slots), text.format_map(slots)) for title, text in DATA["positional"]["passages"]
+        (title.format_map(slots), text.format_map(slots))
+        for title, text in DATA["positional"]["passages"]
     ]
     return [
         *texts,
-        (f"{other['Task']}: an overview", f"{other['Cue']} separated {other['easy']} in most cases."),
+        (
+            f"{other['Task']}: an overview",
+            f"{other['Cue']} separated {other['easy']} in most cases.",
+        ),
     ]
 
 
@@ -90,7 +113,9 @@ def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
             if role.startswith("cited:"):
                 right = int(role.removeprefix("cited:"))
                 luck = drawn.random()
-                wrong = drawn.choice([number for number in (1, 2, 3, 4, 5) if number != right])
+                wrong = drawn.choice(
+                    [number for number in (1, 2, 3, 4, 5) if number != right]
+                )
                 if luck < quality:
                     mark = f" [{right}]"
                 elif luck < quality + (1 - quality) / 2:
@@ -133,14 +158,28 @@ def _parse(parts: Parts) -> Record:
                 verb, relation = start - 1, "pobj"
             tree += _phrase(_words(text), start, verb, relation)
     tokens, heads, relations = map(list, zip(*tree, strict=True))
-    return {"text": " ".join(tokens), "tokens": tokens, "heads": heads, "relations": relations}
+    return {
+        "text": " ".join(tokens),
+        "tokens": tokens,
+        "heads": heads,
+        "relations": relations,
+    }
 
 
-def _phrase(words: Sequence[str], start: int, above: int, relation: str) -> Iterator[tuple[str, int, str]]:
-    cut = next((place for place, word in enumerate(words) if word in _PREPOSITIONS and place), len(words))
+def _phrase(
+    words: Sequence[str], start: int, above: int, relation: str
+) -> Iterator[tuple[str, int, str]]:
+    cut = next(
+        (place for place, word in enumerate(words) if word in _PREPOSITIONS and place),
+        len(words),
+    )
     noun = start + cut - 1
     for place, word in enumerate(words[:cut]):
-        yield (word, above, relation) if start + place == noun else (word, noun, "compound")
+        yield (
+            (word, above, relation)
+            if start + place == noun
+            else (word, noun, "compound")
+        )
     if cut < len(words):
         yield words[cut], noun, "prep"
         yield from _phrase(words[cut + 1 :], start + cut + 1, start + cut, "pobj")
@@ -154,15 +193,23 @@ def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) 
     positional = task_type(TYPE)
     rules = positional.checked_rules(None)
     options = positional.checked_options({"parser": str(parses), "entailment": "none"})
-    metrics = [m for m in metrics_of(positional, rules, options) if isinstance(m, CitationMetric)]
+    metrics = [
+        m
+        for m in metrics_of(positional, rules, options)
+        if isinstance(m, CitationMetric)
+    ]
     split = positional.read_gold(open_input(gold), options)
     pairs: dict[Pair, None] = {}
     for run in runs:
         answers, _ = read_run(positional, open_input(run), split.index, options)
-        pairs |= dict.fromkeys(pending_pairs(metrics, positional.pair(split, answers, rules, options)))
+        pairs |= dict.fromkeys(
+            pending_pairs(metrics, positional.pair(split, answers, rules, options))
+        )
     records: list[Record] = [{"model": LABELLER}]
     for pair in pairs:
-        lines = (line for line in pair.premise.splitlines() if not line.startswith("Title: "))
+        lines = (
+            line for line in pair.premise.splitlines() if not line.startswith("Title: ")
+        )
         words = set(_WORD.findall(pair.hypothesis.lower()))
         shared = words.intersection(_WORD.findall(" ".join(lines).lower()))
         is_entailed = bool(words) and len(shared) >= ENTAILS * len(words)
@@ -171,4 +218,7 @@ def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) 
 
 
 def write_questions(path: Path) -> None:
-    path.write_text(json.dumps(list(questions()), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(list(questions()), ensure_ascii=False, indent=1) + "\n",
+        encoding="utf-8",
+    )

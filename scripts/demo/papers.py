@@ -44,11 +44,16 @@ class Subject:
         plain["size"] = f"{self.size:,}"
         plain["best"], plain["base"] = f"0.{self.best}", f"0.{self.base}"
         plain["gap"], plain["half"] = str(self.best - self.base), f"{self.size // 2:,}"
-        return plain | {name.capitalize(): text[:1].upper() + text[1:] for name, text in plain.items()}
+        return plain | {
+            name.capitalize(): text[:1].upper() + text[1:]
+            for name, text in plain.items()
+        }
 
 
 #: What they are filled with, and every text of the demo.
-DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+DATA: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")
+)
 SUBJECTS = tuple(Subject(**facts) for facts in DATA["subjects"])
 #: Where a sentence cites.
 MARKER = "@"
@@ -91,8 +96,12 @@ class Paper:
         citations = []
         for place, citing in enumerate(DATA["cited"]):
             is_near = place % 2 == random.randrange(2)
-            cited = tuple(sentence.number for sentence in self.named(*citing["sentences"].split()))
-            text = citing["near" if is_near else "free"].format_map(self.subject.phrases)
+            cited = tuple(
+                sentence.number for sentence in self.named(*citing["sentences"].split())
+            )
+            text = citing["near" if is_near else "free"].format_map(
+                self.subject.phrases
+            )
             citations.append(Citation(text=text, cited=cited, facet=citing["facet"]))
         random.shuffle(citations)
         return citations
@@ -109,18 +118,24 @@ def paper_of(subject: Subject) -> Paper:
             if not (colon and key.isalpha() and key.islower()):
                 key, text = "", line
             number, text = len(sentences) + 1, text.format_map(subject.phrases)
-            sentences.append(Sentence(number=number, section=section, key=key, text=text))
+            sentences.append(
+                Sentence(number=number, section=section, key=key, text=text)
+            )
     return Paper(subject=subject, sentences=tuple(sentences))
 
 
 PAPERS = tuple(map(paper_of, SUBJECTS))
 
 
-def citing_papers(paper: Paper, number: int, citations: int) -> Iterator[tuple[str, Sections]]:
+def citing_papers(
+    paper: Paper, number: int, citations: int
+) -> Iterator[tuple[str, Sections]]:
     """The title of each, and by section its sentences, those with a marker given with their citations."""
     random = Random(f"citing {paper.subject.name}")  # noqa: S311  (the same papers every time are wanted)
     left = paper.citations(random)
-    for other in random.sample([subject for subject in SUBJECTS if subject != paper.subject], number):
+    for other in random.sample(
+        [subject for subject in SUBJECTS if subject != paper.subject], number
+    ):
         sections: Sections = {
             section: [(text.format_map(other.phrases), None) for text in texts]
             for section, texts in DATA["citing"].items()

@@ -27,13 +27,22 @@ def references() -> Iterator[Record]:
                 drawn = chance("reference", subject.name, kind)
                 year = subject.year - drawn.randrange(1, 9)
                 raw = f"{subject.authors}, {year}. {work['title'].format_map(subject.phrases)}."
-                yield {"paper_id": _paper_id(place), "ref_id": reference_id(subject, kind), "raw": raw}
+                yield {
+                    "paper_id": _paper_id(place),
+                    "ref_id": reference_id(subject, kind),
+                    "raw": raw,
+                }
 
 
 def papers() -> Iterator[Record]:
     for place, subject in enumerate(SUBJECTS):
         title = f"{subject.phrases['Task']} revisited"
-        yield {"paper_id": _paper_id(place), "title": title, "discipline": subject.field, "year": 2020}
+        yield {
+            "paper_id": _paper_id(place),
+            "title": title,
+            "discipline": subject.field,
+            "year": 2020,
+        }
 
 
 def diagnostic() -> Iterator[Record]:
@@ -49,12 +58,22 @@ def diagnostic() -> Iterator[Record]:
             "field": SUBJECTS[place].field,
             "year_group": next(name for until, name in YEARS if subject.year <= until),
             "citation_group": str(chance("cited", subject.name, kind).randrange(10)),
-            "length_class": "short" if words <= 9 else "medium" if words <= 12 else "long",
-            "location_class": "end" if len(after) <= 1 else "middle" if len(before) > 20 else "start",
+            "length_class": "short"
+            if words <= 9
+            else "medium"
+            if words <= 12
+            else "long",
+            "location_class": "end"
+            if len(after) <= 1
+            else "middle"
+            if len(before) > 20
+            else "start",
             "context_type": DATA["kinds"][kind]["type"],
             "pos_before": "noun" if before[-1:].isalpha() else "preposition",
             "pos_after": None if len(after) <= 1 else "verb",
-            "low_resource": SUBJECTS[place].field if SUBJECTS[place].field in LOW_RESOURCE else None,
+            "low_resource": SUBJECTS[place].field
+            if SUBJECTS[place].field in LOW_RESOURCE
+            else None,
         }
 
 
@@ -100,25 +119,44 @@ def sentences() -> Iterator[tuple[Record, list[Paper]]]:
     for place, paper in enumerate(PAPERS):
         for turn in range(2):
             target = DATA["targets"][(place + turn) % len(DATA["targets"])]
-            text = target["text"].format_map(paper.subject.phrases).replace(MARKER, "[0]")
+            text = (
+                target["text"].format_map(paper.subject.phrases).replace(MARKER, "[0]")
+            )
             labels = {scheme: [target[scheme]] for scheme in SCHEMES}
             name = f"sentences-{2 * place + turn:02}"
-            yield {"id": name, "input": [" ".join(paper.abstract)], "target": text, "labels": labels}, [paper]
+            yield (
+                {
+                    "id": name,
+                    "input": [" ".join(paper.abstract)],
+                    "target": text,
+                    "labels": labels,
+                },
+                [paper],
+            )
 
 
 def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
     for place, paper in enumerate(PAPERS):
-        cited = [PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)]
+        cited = [
+            PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)
+        ]
         abstract = " ".join(paper.abstract[1:3])
         targets = (DATA["targets"][(place + turn) % 2] for turn in range(len(cited)))
         parts = [DATA["first"], *targets, DATA["last"]]
         texts = [
-            part["text"].format_map(about.subject.phrases).replace(MARKER, f"[{number - 1}]")
-            for number, (part, about) in enumerate(zip(parts, [paper, *cited, paper], strict=True))
+            part["text"]
+            .format_map(about.subject.phrases)
+            .replace(MARKER, f"[{number - 1}]")
+            for number, (part, about) in enumerate(
+                zip(parts, [paper, *cited, paper], strict=True)
+            )
         ]
         record = {
             "id": f"paragraphs-{place:02}",
-            "input": [f"<abs> {abstract} </abs>", *(" ".join(source.abstract) for source in cited)],
+            "input": [
+                f"<abs> {abstract} </abs>",
+                *(" ".join(source.abstract) for source in cited),
+            ],
             "target": " ".join(texts),
             "labels": {scheme: [part[scheme] for part in parts] for scheme in SCHEMES},
         }

@@ -31,10 +31,14 @@ def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
         ("positional", SPLIT): _answers,
     }
     for split, of_it in topics.items():
-        writers |= {(task, split): partial(_spans, topics=of_it) for task in ("1a", "1b")}
+        writers |= {
+            (task, split): partial(_spans, topics=of_it) for task in ("1a", "1b")
+        }
     for (task, split), records in writers.items():
         for system in (*SYSTEMS[task], LEAD):
-            write_lines(folder / of_split(task, split) / f"{system.slug}.jsonl", records(system))
+            write_lines(
+                folder / of_split(task, split) / f"{system.slug}.jsonl", records(system)
+            )
 
 
 def _spans(system: System, topics: Topics) -> Iterator[Record]:
@@ -45,7 +49,9 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
             for right in citance.sentences:
                 sid = right
                 if drawn.random() >= system.quality:
-                    near = str(int(right) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11]))
+                    near = str(
+                        int(right) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11])
+                    )
                     sid = near if near in topic.sentences else topic.abstract[0]
                 sentences.append(sid)
             if system is LEAD:
@@ -71,7 +77,10 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
         picked = set(everything[::EVERY])
         if system is not LEAD:
             good = [sid for sid in topic.community if sid in topic.sentences][:LONGEST]
-            picked = {sid if drawn.random() < system.quality else drawn.choice(everything) for sid in good}
+            picked = {
+                sid if drawn.random() < system.quality else drawn.choice(everything)
+                for sid in good
+            }
         summary = " ".join(topic.sentences[sid] for sid in sorted(picked, key=int))
         yield {"topic": topic.name, "summary": summary}
 
@@ -83,23 +92,42 @@ def _texts(system: System) -> Iterator[Record]:
         sentences = []
         for number, paper in enumerate(papers):
             if drawn.random() < system.quality:
-                wording = drawn.choice([target["text"] for target in DATA["targets"][:3]])
-                sentences.append(wording.format_map(paper.subject.phrases).replace("@", f"[{number}]"))
+                wording = drawn.choice(
+                    [target["text"] for target in DATA["targets"][:3]]
+                )
+                sentences.append(
+                    wording.format_map(paper.subject.phrases).replace(
+                        "@", f"[{number}]"
+                    )
+                )
             else:
                 place = cut.get(system.name, drawn.randrange(5))
-                sentences.append(f"{paper.abstract[place].removesuffix('.')} [{number}].")
+                sentences.append(
+                    f"{paper.abstract[place].removesuffix('.')} [{number}]."
+                )
         if drawn.random() < system.quality and len(papers) > 1:
             sentences.append("We bring this together.")
-        intents = ["Uses" if drawn.random() < system.quality / 3 else "Background" for _ in sentences]
-        corwa = ["Reflection" if drawn.random() < system.quality / 2 else "Single_summ" for _ in sentences]
+        intents = [
+            "Uses" if drawn.random() < system.quality / 3 else "Background"
+            for _ in sentences
+        ]
+        corwa = [
+            "Reflection" if drawn.random() < system.quality / 2 else "Single_summ"
+            for _ in sentences
+        ]
         labels = {"intent": intents, "corwa": corwa}
         yield {"id": record["id"], "prediction": " ".join(sentences), "labels": labels}
 
 
 def _recommended(system: System) -> Iterator[Record]:
-    candidates = list(dict.fromkeys(record["ref_id"] for record in retrieval.references()))
+    candidates = list(
+        dict.fromkeys(record["ref_id"] for record in retrieval.references())
+    )
     for record in retrieval.diagnostic():
-        yield {"id": record["id"], "ranked": _ranking(system, record["id"], record["cited_id"], candidates)}
+        yield {
+            "id": record["id"],
+            "ranked": _ranking(system, record["id"], record["cited_id"], candidates),
+        }
 
 
 def _resolved(system: System) -> Iterator[Record]:
@@ -108,16 +136,25 @@ def _resolved(system: System) -> Iterator[Record]:
         references.setdefault(record["paper_id"], []).append(record["ref_id"])
     for record in retrieval.contexts():
         name, candidates = record["context_id"], references[record["paper_id"]]
-        yield {"id": name, "ranked": _ranking(system, name, record["gold"][0], candidates)}
+        yield {
+            "id": name,
+            "ranked": _ranking(system, name, record["gold"][0], candidates),
+        }
 
 
-def _ranking(system: System, name: str, right: str, candidates: Sequence[str]) -> list[str]:
+def _ranking(
+    system: System, name: str, right: str, candidates: Sequence[str]
+) -> list[str]:
     drawn = chance(system.name, name)
     others = [candidate for candidate in candidates if candidate != right]
     if system is LEAD:
         return list(candidates[:LONGEST])
     others = drawn.sample(others, min(LONGEST, len(others)))
-    place = 0 if drawn.random() < system.quality else drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
+    place = (
+        0
+        if drawn.random() < system.quality
+        else drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
+    )
     return [*others[:place], right, *others[place:]][:LONGEST]
 
 
@@ -147,7 +184,10 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     positional.mkdir()
     answers.write_questions(positional / "questions.json")
     by_hand = {SPLIT: written_by_hand}
-    read = {split: read_topics([*at.iterdir(), *by_hand.get(split, ())]) for split, at in topics.items()}
+    read = {
+        split: read_topics([*at.iterdir(), *by_hand.get(split, ())])
+        for split, at in topics.items()
+    }
     write_runs(folder / "runs", read)
     # Parses and labels are of the answers as they were written.
     answers.write_parses(positional / "parses.jsonl")

@@ -10,9 +10,16 @@ from scoring.tools.builders.topics import ABSTRACT, Written, element
 from scripts.demo.papers import DATA, PAPERS, Paper, citing_papers
 
 #: By split the papers that become its topics, with so many citing papers and citations in each.
-TOPICS = {"demo": PAPERS[:5], "evaluation": PAPERS[5:9], "pilot": PAPERS[9:12], "2024": PAPERS[12:]}
+TOPICS = {
+    "demo": PAPERS[:5],
+    "evaluation": PAPERS[5:9],
+    "pilot": PAPERS[9:12],
+    "2024": PAPERS[12:],
+}
 CITING, CITATIONS = 4, 4
-_FIELDS = re.compile(r"(?:^| \| )([A-Z][A-Za-z ]+): (.*?)(?= \| [A-Z][A-Za-z ]+: | \|$)")
+_FIELDS = re.compile(
+    r"(?:^| \| )([A-Z][A-Za-z ]+): (.*?)(?= \| [A-Z][A-Za-z ]+: | \|$)"
+)
 _NUMBER = re.compile(r"'(\d+)'")
 _FACET = re.compile(r"(\w+)_Citation")
 
@@ -51,8 +58,12 @@ def read_topics(folders: Sequence[Path]) -> list[Topic]:
     for folder in sorted(folders, key=lambda folder: folder.name):
         name = folder.name
         root = ET.parse(folder / "Reference_XML" / f"{name}.xml").getroot()  # noqa: S314  (files of our own)
-        community = (folder / "summary" / f"{name}.community.txt").read_text(encoding="utf-8")
-        annotation = (folder / "annotation" / f"{name}.annv3.txt").read_text(encoding="utf-8")
+        community = (folder / "summary" / f"{name}.community.txt").read_text(
+            encoding="utf-8"
+        )
+        annotation = (folder / "annotation" / f"{name}.annv3.txt").read_text(
+            encoding="utf-8"
+        )
         lines = [dict(_FIELDS.findall(line)) for line in annotation.split("\n") if line]
         citances = (
             Citance(
@@ -67,8 +78,14 @@ def read_topics(folders: Sequence[Path]) -> list[Topic]:
         )
         topic = Topic(
             name=name,
-            sentences={s.attrib["sid"]: s.text or "" for s in root.iter("S") if s.attrib["sid"] != "0"},
-            abstract=tuple(s.attrib["sid"] for part in root.iter("ABSTRACT") for s in part),
+            sentences={
+                s.attrib["sid"]: s.text or ""
+                for s in root.iter("S")
+                if s.attrib["sid"] != "0"
+            },
+            abstract=tuple(
+                s.attrib["sid"] for part in root.iter("ABSTRACT") for s in part
+            ),
             community=tuple(re.findall(r'sid="(\d+)"', community.replace("ssid", ""))),
             citances=tuple(citances),
         )
@@ -88,7 +105,10 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
     annotation: list[str] = []
     for place, (title, citing) in enumerate(citing_papers(paper, CITING, CITATIONS)):
         name = f"D{subject.year % 100 + 1 + place:02}-{1001 + 7 * place}.xml"
-        texts_of = {section: [text for text, _ in sentences] for section, sentences in citing.items()}
+        texts_of = {
+            section: [text for text, _ in sentences]
+            for section, sentences in citing.items()
+        }
         files[f"Citance_XML/{name}"] = _paper_xml(title, texts_of)
         number = 0
         for sentences in citing.values():
@@ -109,23 +129,38 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
                     "Citation Offset": f"['{number}']",
                     "Citation Text": element(number, within, text),
                     "Reference Offset": f"[{offsets}]",
-                    "Reference Text": "".join(quoted[cited] for cited in citation.cited),
+                    "Reference Text": "".join(
+                        quoted[cited] for cited in citation.cited
+                    ),
                     "Discourse Facet": f"{citation.facet}_Citation",
                     "Annotator": "Citeboard demo",
                 }
-                line = " | ".join(f"{field}: {value}" for field, value in fields.items())
+                line = " | ".join(
+                    f"{field}: {value}" for field, value in fields.items()
+                )
                 annotation.append(f"{line} |\n")
     files[f"annotation/{topic}.annv3.txt"] = "\n".join(annotation)
-    abstract = [element(number, number, text) for number, text in enumerate(paper.abstract, start=1)]
-    community = paper.named("idea", "aim", "weights", "result", "ablation", "hard", "apply", "people")
+    abstract = [
+        element(number, number, text)
+        for number, text in enumerate(paper.abstract, start=1)
+    ]
+    community = paper.named(
+        "idea", "aim", "weights", "result", "ablation", "hard", "apply", "people"
+    )
     summaries = {
         "abstract": "\n".join([element(0, None, paper.title), *abstract]),
         "community": "\n".join(quoted[sentence.number] for sentence in community),
         "human": DATA["summary"]["human"].format_map(subject.phrases),
     }
-    return files | {f"summary/{topic}.{kind}.txt": f"{text}\n" for kind, text in summaries.items()}
+    return files | {
+        f"summary/{topic}.{kind}.txt": f"{text}\n" for kind, text in summaries.items()
+    }
 
 
 def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
-    sentences = [(section or ABSTRACT, text) for section, texts in sections.items() for text in texts]
+    sentences = [
+        (section or ABSTRACT, text)
+        for section, texts in sections.items()
+        for text in texts
+    ]
     return Written(title, sentences).xml()

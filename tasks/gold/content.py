@@ -10,7 +10,11 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from citeboard.core import storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
 from tasks.gold import packing
 from tasks.models import Gold, GoldContent, GoldOverlap
 from tasks.types.base import OptionRefused
@@ -31,12 +35,18 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _blinded(digests, key), _blinded(held, key)
-    facts = {"key": key_name, "digests": b"".join(sorted(own)), "held": b"".join(sorted(own_held))}
+    facts = {
+        "key": key_name,
+        "digests": b"".join(sorted(own)),
+        "held": b"".join(sorted(own_held)),
+    }
     own_papers = set(_each_blinded(papers, key))
     facts["papers"] = b"".join(sorted(own_papers))
     GoldContent.objects.update_or_create(gold=gold, defaults=facts)
     # What is known of gold whose digests are of another key, or of none yet, holds until that is read anew.
-    anew = Q(gold=gold, other__content__key=key_name) | Q(other=gold, gold__content__key=key_name)
+    anew = Q(gold=gold, other__content__key=key_name) | Q(
+        other=gold, gold__content__key=key_name
+    )
     GoldOverlap.objects.filter(anew).delete()
     others = GoldContent.objects.filter(key=key_name).exclude(gold=gold)
     overlaps = []
@@ -45,7 +55,11 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     for other, place, their_papers, *stored in others.values_list(*columns).iterator():
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
         # Elsewhere another paper may have the same name.
-        their_own = set(_cut(bytes(their_papers or b""), BLINDED)) if place == season else set[bytes]()
+        their_own = (
+            set(_cut(bytes(their_papers or b""), BLINDED))
+            if place == season
+            else set[bytes]()
+        )
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
@@ -53,7 +67,10 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        overlaps += [GoldOverlap(gold_id=first, other_id=second, **counts) for first, second in pairs]
+        overlaps += [
+            GoldOverlap(gold_id=first, other_id=second, **counts)
+            for first, second in pairs
+        ]
     GoldOverlap.objects.bulk_create(overlaps)
 
 
@@ -69,14 +86,19 @@ class Compared:
 
 def compared(before: Gold, after: Gold) -> Compared | None:
     """None where the contents were not noted, or by different keys."""
-    contents = {content.gold_id: content for content in GoldContent.objects.filter(gold__in=(before, after))}
+    contents = {
+        content.gold_id: content
+        for content in GoldContent.objects.filter(gold__in=(before, after))
+    }
     old, new = contents.get(before.pk), contents.get(after.pk)
     if old is None or new is None or old.key != new.key:
         return None
     was, now = _pairs(bytes(old.digests)), _pairs(bytes(new.digests))
     alike = _shown(was) & _shown(now)
     same = _shown(was & now)
-    return Compared(len(same), len(alike - same), len(_shown(now) - alike), len(_shown(was) - alike))
+    return Compared(
+        len(same), len(alike - same), len(_shown(now) - alike), len(_shown(was) - alike)
+    )
 
 
 def _blinded(digests: bytes, key: bytes) -> set[bytes]:
@@ -86,7 +108,9 @@ def _blinded(digests: bytes, key: bytes) -> set[bytes]:
 
 def _each_blinded(digests: bytes, key: bytes) -> list[bytes]:
     parts = _cut(digests, packing.DIGEST)
-    return [hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts]
+    return [
+        hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts
+    ]
 
 
 def _cut(content: bytes, width: int) -> list[bytes]:
@@ -120,8 +144,14 @@ def _digests(gold: Gold) -> tuple[bytes, ...] | None:
         try:
             path = storage.local_copy(storage.gold, gold.file, Path(folder))
             options = task_type.checked_options(gold.task.options)
-            facts = {"task_type": task_type.slug, "options": options, "filename": packing.GOLD}
-            with read_upload(PACK, path, facts, owner=None, limits=limits_for_organisers()) as done:
+            facts = {
+                "task_type": task_type.slug,
+                "options": options,
+                "filename": packing.GOLD,
+            }
+            with read_upload(
+                PACK, path, facts, owner=None, limits=limits_for_organisers()
+            ) as done:
                 if done.result["problems"]:
                     return None
                 files = (packing.CONTENT, packing.HELD, packing.PAPERS)

@@ -48,7 +48,11 @@ class Early:
 
     @property
     def words(self) -> str:
-        facts = {"what": WORDS[self.kind], "phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
+        facts = {
+            "what": WORDS[self.kind],
+            "phase": f"{self.phase.task}, {self.phase}",
+            "who": self.keepers,
+        }
         said = _("%(what)s of %(phase)s")
         if self.kept_by:
             said = _("%(what)s of %(phase)s, which %(who)s keeps back")
@@ -63,11 +67,16 @@ class Early:
         """Those of the same season by name; what others hold is their own."""
         season = self.phase.task.season_id
         names = [
-            f"{phase.task}, {phase}" if phase.task.season_id == season else _("another season")
+            f"{phase.task}, {phase}"
+            if phase.task.season_id == season
+            else _("another season")
             for holder in self.kept_by
             for phase in holder.phases
             if phase.pk != self.phase.pk
-            and (self.kind is Kind.GOLD or hidden_until(phase, self.kind, self.at or timezone.now()))
+            and (
+                self.kind is Kind.GOLD
+                or hidden_until(phase, self.kind, self.at or timezone.now())
+            )
         ]
         return listed(list(dict.fromkeys(names)) or [_("another phase")])
 
@@ -86,30 +95,56 @@ class WouldLetOut(refusals.Refused):
             "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
             "task, “%(task)s”, and a reason"
         )
-        super().__init__(words % {"what": "; ".join(early.words for early in told), "task": self.task})
+        super().__init__(
+            words
+            % {"what": "; ".join(early.words for early in told), "task": self.task}
+        )
 
     def answer(self) -> dict[str, object]:
-        return super().answer() | {"lets_out": [early.as_dict() for early in self.told], "task": self.task}
+        return super().answer() | {
+            "lets_out": [early.as_dict() for early in self.told],
+            "task": self.task,
+        }
 
 
 def ask_first(
-    request: HttpRequest, rehearsal: Any, stored: Sequence[tuple[str, str]] = (), **context: Any
+    request: HttpRequest,
+    rehearsal: Any,
+    stored: Sequence[tuple[str, str]] = (),
+    **context: Any,
 ) -> HttpResponse:
     """What would be done and what follows; there somebody goes on with what was sent, and what is ``stored``
     of its files.
     """
     passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
-    lists = [(name, values) for name, values in request.POST.lists() if name not in passed_over]
+    lists = [
+        (name, values)
+        for name, values in request.POST.lists()
+        if name not in passed_over
+    ]
     posted = [(name, one) for name, values in lists for one in values] + list(stored)
-    shown = {"rehearsal": rehearsal, "posted": posted, "files": () if stored else request.FILES, **context}
+    shown = {
+        "rehearsal": rehearsal,
+        "posted": posted,
+        "files": () if stored else request.FILES,
+        **context,
+    }
     # Of a season that is yet to be made there are no pages of organisers.
-    template = "organise/rehearsal.html" if "season" in context else "organise/rehearsal_of_draft.html"
+    template = (
+        "organise/rehearsal.html"
+        if "season" in context
+        else "organise/rehearsal_of_draft.html"
+    )
     return render(request, template, shown, status=409)
 
 
-def asked_again(request: HttpRequest, refused: WouldLetOut, **context: Any) -> HttpResponse:
+def asked_again(
+    request: HttpRequest, refused: WouldLetOut, **context: Any
+) -> HttpResponse:
     rehearsal = {"early": refused, "name": refused.task, "asks_for_name": True}
-    return ask_first(request, rehearsal, **{"season": refused.told[0].phase.task.season, **context})
+    return ask_first(
+        request, rehearsal, **{"season": refused.told[0].phase.task.season, **context}
+    )
 
 
 @dataclass(frozen=True)
@@ -124,7 +159,9 @@ _going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
 @contextmanager
 def going_on(task: str, reason: str) -> Iterator[None]:
     """Acts in the block let out what they would, where the task's name is right."""
-    token = _going_on.set(GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None)
+    token = _going_on.set(
+        GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None
+    )
     try:
         yield
     finally:
@@ -140,24 +177,40 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
         # A phase that is over keeps nothing back any more but gold under an embargo.
-        is_embargoed = early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
-        if key in after.shown and (is_embargoed or after.shown[key].closes > timezone.now()):
+        is_embargoed = (
+            early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
+        )
+        if key in after.shown and (
+            is_embargoed or after.shown[key].closes > timezone.now()
+        ):
             told.append(early)
-    told += [kept for key, kept in before.clashes.items() if key in after.shown and key not in after.clashes]
+    told += [
+        kept
+        for key, kept in before.clashes.items()
+        if key in after.shown and key not in after.clashes
+    ]
     go_on(season, told, by=by)
 
 
-def not_told_early(phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User) -> None:
+def not_told_early(
+    phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
+) -> None:
     """Before people may read this of the gold, in a transaction. Raises WouldLetOut."""
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
-    teams = Membership.objects.filter(team__registrations__season__tasks__phases__in=running)
+    teams = Membership.objects.filter(
+        team__registrations__season__tasks__phases__in=running
+    )
     if teams.filter(user__in=[person.pk for person in people]).exists():
         go_on(phase.task.season, not_free_yet(phase, kinds), by=by)
 
 
 def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
     known = secrecy_of(phase)
-    return [Early(phase, kind, free) for kind in kinds if (free := known.free_from(kind)) is not None]
+    return [
+        Early(phase, kind, free)
+        for kind in kinds
+        if (free := known.free_from(kind)) is not None
+    ]
 
 
 def go_on(season: Season, told: list[Early], *, by: User | None) -> None:
@@ -169,12 +222,21 @@ def go_on(season: Season, told: list[Early], *, by: User | None) -> None:
         raise refused
     for early in told:
         kinds = (Kind.OWN, Kind.CLASSES) if early.kind is Kind.OWN else (early.kind,)
-        added = [[kind.value, holder.task, holder.split] for holder in early.kept_by for kind in kinds]
+        added = [
+            [kind.value, holder.task, holder.split]
+            for holder in early.kept_by
+            for kind in kinds
+        ]
         phase = Phase.objects.select_for_update(of=("self",)).get(pk=early.phase.pk)
         phase.let_out += [one for one in added if one not in phase.let_out]
-        Phase.objects.filter(pk=phase.pk).update(let_out=phase.let_out, version=F("version") + 1)
+        Phase.objects.filter(pk=phase.pk).update(
+            let_out=phase.let_out, version=F("version") + 1
+        )
     with audit.in_english():
-        facts = {"what": "; ".join(early.words for early in told), "reason": typed.reason}
+        facts = {
+            "what": "; ".join(early.words for early in told),
+            "reason": typed.reason,
+        }
     audit.record("let-out", actor=by, subject=told[0].phase, place=season, facts=facts)
 
 
@@ -192,7 +254,9 @@ def _state(season: Season) -> _State:
     state = _State({}, {}, {})
     if not season.pk:
         return state
-    for phase in looked_up(Phase.objects.filter(task__season=season).select_related("task__season")):
+    for phase in looked_up(
+        Phase.objects.filter(task__season=season).select_related("task__season")
+    ):
         if not phase.task.season.is_public or phase.opens > now:
             continue
         for kind, is_on in _shows(phase, now).items():
@@ -201,7 +265,9 @@ def _state(season: Season) -> _State:
                 state.shown[phase.pk, kind] = phase
             elif end is not None and end != NEVER:
                 state.hidden[phase.pk, kind] = Early(phase, kind, end)
-        state.clashes.update({(phase.pk, early.kind): early for early in kept_back([phase])})
+        state.clashes.update(
+            {(phase.pk, early.kind): early for early in kept_back([phase])}
+        )
     return state
 
 
@@ -214,7 +280,15 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
             if binding and hidden_until(phase, kind, at) is None:
                 latest = max(until for until, _holder in binding)
-                found.append(Early(phase, kind, latest, tuple(holder for _until, holder in binding), at))
+                found.append(
+                    Early(
+                        phase,
+                        kind,
+                        latest,
+                        tuple(holder for _until, holder in binding),
+                        at,
+                    )
+                )
     return found
 
 

@@ -17,7 +17,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals, storage
-from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
 from citeboard.teams.models import User
 from tasks.delivery.webhooks.services import queue_event
 from tasks.gold import early, packing
@@ -58,17 +62,25 @@ def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        kept = keep_gold(prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder)))
+        kept = keep_gold(
+            prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
+        )
     with transaction.atomic(), early.nothing_early(task.season, by=None):
-        return record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
+        return record_gold(
+            task=task, split=split, kept=kept, reason=reason, again=again
+        )
 
 
-def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
+def keep_uploaded_gold(
+    *, task: Task, path: Path, filename: str, by: User | None
+) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
     arguments = {
         # The whole of a folder: participants are given some of it.
-        "task_type": json.dumps(dict(chosen.declared.files)) if chosen.declared else chosen.slug,
+        "task_type": json.dumps(dict(chosen.declared.files))
+        if chosen.declared
+        else chosen.slug,
         "options": chosen.checked_options(task.options),
         "filename": filename,
     }
@@ -80,23 +92,42 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
             for name in packing.FILES:
                 done.file(name)
             names = ("digest", "instances", "statistics", "findings")
-            return keep_gold(PreparedGold(folder=done.folder, **{name: done.result[name] for name in names}))
+            return keep_gold(
+                PreparedGold(
+                    folder=done.folder, **{name: done.result[name] for name in names}
+                )
+            )
     except UploadUnreadable as unreadable:
-        raise InputRefused([Problem(file=filename, message=str(unreadable))]) from unreadable
+        raise InputRefused(
+            [Problem(file=filename, message=str(unreadable))]
+        ) from unreadable
 
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     digest, folder = prepared.digest, prepared.folder
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
     place = f"{digest[:2]}/{digest}"
-    columns: dict[str, Any] = {column: _kept(folder / name, place) for column, name in stored.items()}
+    columns: dict[str, Any] = {
+        column: _kept(folder / name, place) for column, name in stored.items()
+    }
     columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
-    contents = tuple((folder / name).read_bytes() for name in (packing.CONTENT, packing.HELD, packing.PAPERS))
-    return KeptGold(digest=digest, instances=prepared.instances, columns=columns, contents=contents)
+    contents = tuple(
+        (folder / name).read_bytes()
+        for name in (packing.CONTENT, packing.HELD, packing.PAPERS)
+    )
+    return KeptGold(
+        digest=digest, instances=prepared.instances, columns=columns, contents=contents
+    )
 
 
 def record_gold(
-    *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True, anew: bool = False
+    *,
+    task: Task,
+    split: str,
+    kept: KeptGold,
+    reason: str,
+    again: bool = True,
+    anew: bool = False,
 ) -> tuple[Gold, bool]:
     """The version that holds it; ``anew`` makes one of the same content, of which other numbers follow."""
     with transaction.atomic():
@@ -113,7 +144,12 @@ def record_gold(
         if earlier is not None and not (again or anew):
             raise EarlierGold(earlier)
         number = present.number + 1 if present else 1
-        facts = {"digest": kept.digest, "instances": kept.instances, "reason": reason, **kept.columns}
+        facts = {
+            "digest": kept.digest,
+            "instances": kept.instances,
+            "reason": reason,
+            **kept.columns,
+        }
         new = Gold.objects.create(task=task, split=split, number=number, **facts)
         note_content(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
@@ -148,7 +184,9 @@ def index_file(gold: Gold) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as draft:
         storage.local_copy(storage.gold, gold.index, Path(draft)).rename(path)
-    for old in sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)[:-MAX_INDEXES]:
+    for old in sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)[
+        :-MAX_INDEXES
+    ]:
         old.unlink(missing_ok=True)
     return path
 
@@ -185,8 +223,13 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             deleted = _locked(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
-            if not of_split.filter(number__gt=deleted.number).exists() and phases.exists():
-                raise refusals.Refused(_("phases are scored by v%(number)s") % {"number": deleted.number})
+            if (
+                not of_split.filter(number__gt=deleted.number).exists()
+                and phases.exists()
+            ):
+                raise refusals.Refused(
+                    _("phases are scored by v%(number)s") % {"number": deleted.number}
+                )
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
@@ -203,8 +246,27 @@ def _locked(gold: Gold, reason: str) -> Gold:
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 
 
-def _noted(key: str, gold: Gold, reason: str, by: User, changes: list[audit.Change] | None = None) -> None:
-    for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by("pk"):
+def _noted(
+    key: str,
+    gold: Gold,
+    reason: str,
+    by: User,
+    changes: list[audit.Change] | None = None,
+) -> None:
+    for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by(
+        "pk"
+    ):
         bump_version(phase.pk)
-    facts = {"version": gold.number, "task": f"{gold.task}, {gold.split}", "reason": reason.strip()}
-    audit.record(key, actor=by, subject=gold, place=gold.task.season, facts=facts, changes=changes or [])
+    facts = {
+        "version": gold.number,
+        "task": f"{gold.task}, {gold.split}",
+        "reason": reason.strip(),
+    }
+    audit.record(
+        key,
+        actor=by,
+        subject=gold,
+        place=gold.task.season,
+        facts=facts,
+        changes=changes or [],
+    )

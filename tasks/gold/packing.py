@@ -15,13 +15,29 @@ from pathlib import Path
 from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
-from tasks.types import Index, InputRefused, Problem, Split, TaskType, base, problems, task_type
+from tasks.types import (
+    Index,
+    InputRefused,
+    Problem,
+    Split,
+    TaskType,
+    base,
+    problems,
+    task_type,
+)
 from tasks.types.files import InputFile, open_input
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
 #: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
 #: whatever else holds several instances.
-FILES = ("gold.zip", "index.json", "public.zip", "content.bin", "held.bin", "papers.bin")
+FILES = (
+    "gold.zip",
+    "index.json",
+    "public.zip",
+    "content.bin",
+    "held.bin",
+    "papers.bin",
+)
 GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
@@ -34,7 +50,9 @@ MAX_LOOKED_AT = 200_000
 FEW, MAX_LABELS = 5, 50
 #: The share of instances whose answer stands in a field of what is shown, from which that is told.
 MUCH = 0.5
-_UNSEEN = re.compile(r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
+_UNSEEN = re.compile(
+    r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +74,21 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process: the packed files stand in its folder unless there is a problem."""
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        prepared = prepare_gold(chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path())
+        prepared = prepare_gold(
+            chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path()
+        )
     except InputRefused as refused:
         return {"problems": problems.as_values(refused.problems)}
-    return {name: value for name, value in vars(prepared).items() if name != "folder"} | {"problems": []}
+    return {
+        name: value for name, value in vars(prepared).items() if name != "folder"
+    } | {"problems": []}
 
 
 def prepare_gold(
-    task_type: TaskType, files: Sequence[InputFile], options: Mapping[str, str], folder: Path
+    task_type: TaskType,
+    files: Sequence[InputFile],
+    options: Mapping[str, str],
+    folder: Path,
 ) -> PreparedGold:
     checked = task_type.checked_options(options)
     split = task_type.gold_of(files, checked)
@@ -71,42 +96,76 @@ def prepare_gold(
     _refuse_shared_names(members)
     odd = Findings()
     odd.name(keys_in(split.index))
-    contents = task_type.contents(members, split) if task_type.contents else [(split.digest, split.digest)]
+    contents = (
+        task_type.contents(members, split)
+        if task_type.contents
+        else [(split.digest, split.digest)]
+    )
     scored = b"".join(_digests(contents, odd))
-    also_held = b"".join(_digests(task_type.also_holds(members) if task_type.also_holds else ()))
-    units = list(_units(task_type, split, checked)) if split.instances <= MAX_LOOKED_AT else []
+    also_held = b"".join(
+        _digests(task_type.also_holds(members) if task_type.also_holds else ())
+    )
+    units = (
+        list(_units(task_type, split, checked))
+        if split.instances <= MAX_LOOKED_AT
+        else []
+    )
     odd.units(units, is_chosen=bool(checked.get(base.UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
     write_archive(folder / GOLD, [(file.name, file.open) for file in members])
-    index = json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    index = json.dumps(
+        split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     (folder / INDEX).write_text(index, encoding="utf-8")
     (folder / CONTENT).write_bytes(scored)
     (folder / HELD).write_bytes(scored + also_held)
     papers = sorted({unit for unit, name in units if unit != name})
-    (folder / PAPERS).write_bytes(b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers))
+    (folder / PAPERS).write_bytes(
+        b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers)
+    )
     public = task_type.public_files(files, checked)
-    write_archive(folder / PUBLIC, [(name, partial(io.BytesIO, content)) for name, content in public])
+    write_archive(
+        folder / PUBLIC,
+        [(name, partial(io.BytesIO, content)) for name, content in public],
+    )
     packed = task_type.gold_of(open_input(folder / GOLD, shown=GOLD), checked)
     if packed.digest != split.digest:
         words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
         words += f"have {split.instances}"
-        raise InputRefused([Problem(message=words, expected="files that mean the same wherever they stand")])
+        raise InputRefused(
+            [
+                Problem(
+                    message=words,
+                    expected="files that mean the same wherever they stand",
+                )
+            ]
+        )
     statistics = task_type.statistics(split) if task_type.statistics else []
-    facts: dict[str, Any] = {"digest": split.digest, "instances": split.instances, "statistics": statistics}
+    facts: dict[str, Any] = {
+        "digest": split.digest,
+        "instances": split.instances,
+        "statistics": statistics,
+    }
     return PreparedGold(folder=folder, findings=odd.all(), **facts)
 
 
-def _units(task_type: TaskType, split: Split, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _units(
+    task_type: TaskType, split: Split, options: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """With the instances of each, as runs are paired that answer nothing. Raises InputRefused."""
     run, _problems = task_type.read_run([], split.index, options)
     pairs = task_type.pairs_of(split, run, next(iter(task_type.rules)), options)
-    names = pairs.names if pairs.names is not None else map(str, range(len(pairs.units)))
+    names = (
+        pairs.names if pairs.names is not None else map(str, range(len(pairs.units)))
+    )
     for unit, name in zip(pairs.clusters or pairs.units, names, strict=True):
         yield unit if isinstance(unit, str) else unit[0], name
 
 
-def _digests(contents: Iterable[tuple[Any, Any]], odd: "Findings | None" = None) -> Iterator[bytes]:
+def _digests(
+    contents: Iterable[tuple[Any, Any]], odd: "Findings | None" = None
+) -> Iterator[bytes]:
     for shown, secret in contents:
         of_shown = sha256(_canonical(shown)).digest()
         of_all = sha256(of_shown + _canonical(secret)).digest()
@@ -119,7 +178,9 @@ def _canonical(value: Any) -> bytes:
     """As JSON, whatever its case, its spaces and the forms of its letters."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).encode("utf-8", "surrogatepass")
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def _refuse_shared_names(files: Sequence[InputFile]) -> None:
@@ -142,14 +203,19 @@ NO_TIME = (1980, 1, 1, 0, 0, 0)
 ORDINARY_FILE = 0o100644 << 16
 
 
-def write_archive(path: Path, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]) -> None:
+def write_archive(
+    path: Path, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]
+) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, open_file in sorted(files, key=lambda file: file[0]):
             member = zipfile.ZipInfo(name, NO_TIME)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system = 3
             member.external_attr = ORDINARY_FILE
-            with open_file() as source, archive.open(member, "w", force_zip64=True) as target:
+            with (
+                open_file() as source,
+                archive.open(member, "w", force_zip64=True) as target,
+            ):
                 shutil.copyfileobj(source, target)
 
 
@@ -168,7 +234,9 @@ class Findings:
         if self._instances > MAX_LOOKED_AT:
             return
         if (before := self._answers.setdefault(of_shown, of_all)) is not of_all:
-            self._count("doubled" if of_all == before else "contradicted", quoted(shown))
+            self._count(
+                "doubled" if of_all == before else "contradicted", quoted(shown)
+            )
         if isinstance(secret, str):
             self._single += 1
             if len(self._labels) <= MAX_LABELS:
@@ -197,10 +265,15 @@ class Findings:
         if self._counts["shown"] < MUCH * self._single:
             del self._counts["shown"]
         found = [
-            {"kind": kind, "count": count, "names": self._named[kind]} for kind, count in self._counts.items()
+            {"kind": kind, "count": count, "names": self._named[kind]}
+            for kind, count in self._counts.items()
         ]
         few = sorted(label for label, count in self._labels.items() if count < FEW)
-        if few and len(self._labels) <= MAX_LABELS and self._instances >= FEW * len(self._labels):
+        if (
+            few
+            and len(self._labels) <= MAX_LABELS
+            and self._instances >= FEW * len(self._labels)
+        ):
             named = [f"{label[:MAX_QUOTE]} ({self._labels[label]})" for label in few]
             found.append({"kind": "few", "count": len(few), "names": named})
         return found

@@ -52,11 +52,16 @@ def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | Non
         return _later(phase.inputs_released_at, at)
     # A run's classes stand on the page of its team beside its scores.
     is_own = kind in (Kind.OWN, Kind.CLASSES)
-    is_shown = phase.shows_scores if is_own else phase.board_now == Phase.Audience.EVERYONE
+    is_shown = (
+        phase.shows_scores if is_own else phase.board_now == Phase.Audience.EVERYONE
+    )
     end = phase.closes if phase.has_end else NEVER
     ends = []
     if not is_shown:
-        is_announced = phase.board_then == Phase.Audience.EVERYONE and not phase.has_changed_board(at)
+        is_announced = (
+            phase.board_then == Phase.Audience.EVERYONE
+            and not phase.has_changed_board(at)
+        )
         ends.append(phase.board_from if is_announced and phase.board_from else end)
     if kind in (Kind.INSTANCES, Kind.GOLD) and not phase.shows_instances:
         ends.append(end)
@@ -85,15 +90,22 @@ class Holder:
     def sharing(self, kind: Kind) -> frozenset[int]:
         return self.held if kind is Kind.GOLD else self.versions
 
-    def hidden_until(self, kind: Kind, at: dt.datetime, asked: Phase) -> dt.datetime | None:
+    def hidden_until(
+        self, kind: Kind, at: dt.datetime, asked: Phase
+    ) -> dt.datetime | None:
         """None where it keeps nothing of this back from a phase of another split."""
         if not self.phases:
             return None
         released = min(phase.inputs_released_at for phase in self.phases)
-        return max(filter(None, [_later(released, at), *_ends(self.phases, kind, at, asked)]), default=None)
+        return max(
+            filter(None, [_later(released, at), *_ends(self.phases, kind, at, asked)]),
+            default=None,
+        )
 
 
-def _ends(phases: Iterable[Phase], kind: Kind, at: dt.datetime, asked: Phase) -> Iterator[dt.datetime | None]:
+def _ends(
+    phases: Iterable[Phase], kind: Kind, at: dt.datetime, asked: Phase
+) -> Iterator[dt.datetime | None]:
     for phase in phases if kind is not Kind.INPUTS else ():
         frozen_from = phase.frozen_from
         is_of_before = frozen_from is not None and asked.closes <= frozen_from
@@ -120,12 +132,24 @@ class Secrecy:
     ) -> list[tuple[dt.datetime, Holder]]:
         """Who keeps it back, and until when; of this version of the gold, or of the newest."""
         now, version = at or timezone.now(), version or self.newest
-        found = [(end, self.beside) for end in _ends(self.beside.phases, kind, now, self.phase) if end]
+        found = [
+            (end, self.beside)
+            for end in _ends(self.beside.phases, kind, now, self.phase)
+            if end
+        ]
         for holder in self.elsewhere:
-            end = holder.hidden_until(kind, now, self.phase) if version in holder.sharing(kind) else None
+            end = (
+                holder.hidden_until(kind, now, self.phase)
+                if version in holder.sharing(kind)
+                else None
+            )
             if end is not None:
                 found.append((end, holder))
-        found = [one for one in found if [kind.value, one[1].task, one[1].split] not in self.phase.let_out]
+        found = [
+            one
+            for one in found
+            if [kind.value, one[1].task, one[1].split] not in self.phase.let_out
+        ]
         if kind in (Kind.INSTANCES, Kind.GOLD) and version in self.sealed:
             found.append((NEVER, self.beside))
         return found
@@ -134,7 +158,9 @@ class Secrecy:
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> dt.datetime | None:
         """The instant from which it is free, `NEVER` where there is none; None of what is free now."""
-        return max((end for end, _ in self.binding(kind, at=at, version=version)), default=None)
+        return max(
+            (end for end, _ in self.binding(kind, at=at, version=version)), default=None
+        )
 
     def free_from(self, kind: Kind) -> dt.datetime | None:
         """When the content is free, its own phases and all others asked: `NEVER`, or None if that is now."""
@@ -144,7 +170,11 @@ class Secrecy:
             return NEVER
         if kind is Kind.GOLD and not any(phase.gold_is_public for phase in own):
             return NEVER
-        ends = [Holder(self.phase.task_id, self.phase.split, own).hidden_until(kind, at, self.phase)]
+        ends = [
+            Holder(self.phase.task_id, self.phase.split, own).hidden_until(
+                kind, at, self.phase
+            )
+        ]
         ends += [self.until(Kind.INPUTS, at=at), self.until(kind, at=at)]
         return max(filter(None, ends), default=None)
 
@@ -154,7 +184,9 @@ class Secrecy:
     @property
     def older(self) -> frozenset[int]:
         """Versions before the newest that something else may hold for than for that."""
-        return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {self.newest}
+        return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {
+            self.newest
+        }
 
     @property
     def min_class_size(self) -> int:
@@ -162,10 +194,18 @@ class Secrecy:
         own = self.phase.task.min_class_size
         # A sealed version is kept back by no phase, where its split has this one alone.
         binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
-        return max([own, *(phase.task.min_class_size for phases in binding for phase in phases)])
+        return max(
+            [
+                own,
+                *(phase.task.min_class_size for phases in binding for phase in phases),
+            ]
+        )
 
     def facts(self) -> tuple[object, ...]:
-        return (self.min_class_size, *(kind.value for kind in Kind if not self.is_free(kind)))
+        return (
+            self.min_class_size,
+            *(kind.value for kind in Kind if not self.is_free(kind)),
+        )
 
 
 Split = tuple[int, str]
@@ -194,12 +234,21 @@ class _Listed(models.Aggregate):
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
     of_others = ("other__task", "other__split", "same", "held")
-    row = JSONArray("number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others))
-    return golds.order_by().values("task").annotate(rows=_Listed(row)).values_list("rows", flat=True)
+    row = JSONArray(
+        "number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others)
+    )
+    return (
+        golds.order_by()
+        .values("task")
+        .annotate(rows=_Listed(row))
+        .values_list("rows", flat=True)
+    )
 
 
 def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
-    versions = Gold.objects.filter(task=models.OuterRef("task"), split=models.OuterRef("split"))
+    versions = Gold.objects.filter(
+        task=models.OuterRef("task"), split=models.OuterRef("split")
+    )
     return phases.annotate(gold_listed=models.Subquery(_listed(versions)))
 
 
@@ -234,7 +283,11 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
         is_one = len(tasks) == 1
-        of_tasks = _of_task(*tasks) if is_one else list(with_gold(Phase.objects.filter(task__in=tasks)))
+        of_tasks = (
+            _of_task(*tasks)
+            if is_one
+            else list(with_gold(Phase.objects.filter(task__in=tasks)))
+        )
         for row in of_tasks:
             row.task = tasks[row.task_id]
         _look_up(unknown, of_tasks)
@@ -243,7 +296,9 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
 
 def with_phases(tasks: Iterable[Task]) -> None:
     """These tasks know their phases from here on, and each phase what others keep back of it."""
-    models.prefetch_related_objects(list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all())))
+    models.prefetch_related_objects(
+        list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all()))
+    )
     phases = [phase for task in tasks for phase in task.phases.all()]
     _look_up(phases, phases)
 
@@ -257,8 +312,13 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         listed[row.task_id, row.split] = vars(row)["gold_listed"]
     asked = {(phase.task_id, phase.split) for phase in phases}
     for task, split in asked - listed.keys():
-        listed[task, split] = _listed(Gold.objects.filter(task=task, split=split)).first()
-    versions = {split: sorted(_Version(*facts) for facts in listed[split] or ()) for split in asked}
+        listed[task, split] = _listed(
+            Gold.objects.filter(task=task, split=split)
+        ).first()
+    versions = {
+        split: sorted(_Version(*facts) for facts in listed[split] or ())
+        for split in asked
+    }
     shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
     unread = models.Q()
     for own, rows in versions.items():
@@ -266,8 +326,14 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
             other = (version.other_task, version.other_split)
             if version.held and other != own:
                 shared[own].setdefault(other, {})[version.pk] = version.same
-                unread |= models.Q() if other in by_split else models.Q(task=other[0], split=other[1])
-    for phase in Phase.objects.filter(unread).select_related("task__season") if unread else ():
+                unread |= (
+                    models.Q()
+                    if other in by_split
+                    else models.Q(task=other[0], split=other[1])
+                )
+    for phase in (
+        Phase.objects.filter(unread).select_related("task__season") if unread else ()
+    ):
         by_split.setdefault((phase.task_id, phase.split), []).append(phase)
     for phase in phases:
         own = (phase.task_id, phase.split)
@@ -275,21 +341,38 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         elsewhere: list[Holder] = []
         for other, counts in shared[own].items():
             sharing = frozenset(version for version, same in counts.items() if same)
-            elsewhere.append(Holder(*other, tuple(by_split.get(other, ())), sharing, frozenset(counts)))
-        rows, of_task = versions[own], (row for row in of_tasks if row.task_id == phase.task_id)
+            elsewhere.append(
+                Holder(
+                    *other, tuple(by_split.get(other, ())), sharing, frozenset(counts)
+                )
+            )
+        rows, of_task = (
+            versions[own],
+            (row for row in of_tasks if row.task_id == phase.task_id),
+        )
         newest = rows[-1].pk if rows else None
         sealed = frozenset(row.pk for row in rows if row.sealed_at)
         vars(phase)["secrecy"] = Secrecy(
-            phase, newest, sealed, Holder(*own, beside), tuple(elsewhere), tuple(of_task)
+            phase,
+            newest,
+            sealed,
+            Holder(*own, beside),
+            tuple(elsewhere),
+            tuple(of_task),
         )
 
 
 def inputs_are_free(phase: Phase) -> bool:
-    return phase.inputs_released_at <= timezone.now() and secrecy_of(phase).is_free(Kind.INPUTS)
+    return phase.inputs_released_at <= timezone.now() and secrecy_of(phase).is_free(
+        Kind.INPUTS
+    )
 
 
 def inputs_free_at(phase: Phase) -> dt.datetime:
-    return max(phase.inputs_released_at, secrecy_of(phase).until(Kind.INPUTS) or phase.inputs_released_at)
+    return max(
+        phase.inputs_released_at,
+        secrecy_of(phase).until(Kind.INPUTS) or phase.inputs_released_at,
+    )
 
 
 def shows_scores(phase: Phase) -> bool:

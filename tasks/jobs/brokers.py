@@ -59,7 +59,9 @@ class Notifications:
             self._listening = connection.connection
             return True
         with connection.wrap_database_errors:
-            return any(True for _ in self._listening.notifies(timeout=within, stop_after=1))
+            return any(
+                True for _ in self._listening.notifies(timeout=within, stop_after=1)
+            )
 
 
 class Pipe:
@@ -133,7 +135,9 @@ _AWAY: Any = object()
 
 def _database_answers(action: Callable[[], Any]) -> Any:
     """None while it does not: a process of the queue that ended for it would be started for the same end."""
-    answer = default_on_database_error(action, _AWAY, "the queue cannot be read or written")
+    answer = default_on_database_error(
+        action, _AWAY, "the queue cannot be read or written"
+    )
     if answer is not _AWAY:
         return answer
     time.sleep(LOOK)
@@ -147,10 +151,14 @@ class DatabaseWakes(ORM):
     def enqueue(self, task: str) -> int:
         with transaction.atomic():
             ring()
-            waiting = self.get_connection().filter(key=self.list_key, lock__lte=from_now())
+            waiting = self.get_connection().filter(
+                key=self.list_key, lock__lte=from_now()
+            )
             # Held until this transaction ends: whoever fetches it then sees what this one has made.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
-            row = same or self.get_connection().create(key=self.list_key, payload=task, lock=from_now())
+            row = same or self.get_connection().create(
+                key=self.list_key, payload=task, lock=from_now()
+            )
         return int(row.pk)
 
     def dequeue(self) -> Wakes | None:
@@ -172,7 +180,11 @@ class DatabaseWakes(ORM):
             return None if self._bell.is_heard(within=LOOK) else _found()
         # Of two groups that see it at once, one has it.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
-        return [(wake.pk, wake.payload)] if same.update(lock=from_now(Conf.RETRY)) else None
+        return (
+            [(wake.pk, wake.payload)]
+            if same.update(lock=from_now(Conf.RETRY))
+            else None
+        )
 
 
 class RedisWakes(Redis):
@@ -187,7 +199,9 @@ class RedisWakes(Redis):
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
         # An idle connection may have been closed by the server, so that one is tried twice.
-        waits: dict[str, Any] = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
+        waits: dict[str, Any] = dict.fromkeys(
+            ("socket_timeout", "socket_connect_timeout"), PATIENCE
+        )
         return redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 1), **waits)
 
     def ping(self) -> bool:
@@ -236,12 +250,22 @@ class RedisWakes(Redis):
 
 def _leave_alone(reason: RedisError) -> None:
     RedisWakes.away_until = time.monotonic() + PAUSE
-    note_outage(REDIS, f"Redis does not answer, workers look for what waits in the database: {reason}")
+    note_outage(
+        REDIS,
+        f"Redis does not answer, workers look for what waits in the database: {reason}",
+    )
 
 
 def _found() -> Wakes | None:
     if not claimable(group_name(os.getpgrp())).exists():
         return None
     name, key = uuid()
-    wake = {"id": key, "name": name, "func": WAKE, "args": (), "kwargs": {}, "started": timezone.now()}
+    wake = {
+        "id": key,
+        "name": name,
+        "func": WAKE,
+        "args": (),
+        "kwargs": {},
+        "started": timezone.now(),
+    }
     return [(None, SignedPackage.dumps(wake))]

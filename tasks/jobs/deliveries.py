@@ -30,7 +30,9 @@ class Deliveries(PostedKind):
 
     @property
     def due(self) -> QuerySet[Job]:
-        return super().due.filter(delivery__webhook__in=Webhook.objects.filter(is_active=True))
+        return super().due.filter(
+            delivery__webhook__in=Webhook.objects.filter(is_active=True)
+        )
 
 
 DELIVERIES = Deliveries()
@@ -38,7 +40,9 @@ DELIVERIES = Deliveries()
 
 def send_deliveries() -> int:
     until = time.monotonic() + BUDGET_SECONDS
-    return sum(_send(*taken) for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until))
+    return sum(
+        _send(*taken) for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until)
+    )
 
 
 def _send(job: Job, delivery: Delivery) -> bool:
@@ -67,5 +71,10 @@ def _send(job: Job, delivery: Delivery) -> bool:
             answered = Delivery.objects.filter(pk=delivery.pk)
             answered.update(response_code=code, error=error, answered_at=from_now())
     if not is_taken:
-        log.warning("Delivery %s was not taken, attempt %s: %s", delivery.pk, job.attempt, code or error)
+        log.warning(
+            "Delivery %s was not taken, attempt %s: %s",
+            delivery.pk,
+            job.attempt,
+            code or error,
+        )
     return is_taken

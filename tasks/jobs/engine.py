@@ -27,7 +27,13 @@ from django_q.tasks import async_task
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
 from tasks.jobs import tallies
-from tasks.jobs.queue_choice import claimable, in_turn, note_group, present_turns, served
+from tasks.jobs.queue_choice import (
+    claimable,
+    in_turn,
+    note_group,
+    present_turns,
+    served,
+)
 from tasks.models import Job, WorkerGroup
 
 State = Job.State
@@ -99,7 +105,9 @@ def row_of(job: Job) -> Any:
 
 def described(job: Job) -> dict[str, object]:
     about = {"job": job.pk, "attempt": job.attempt, "trace": job.trace}
-    return about | ({"submission": job.submission_id} if job.submission_id else {"kind": job.kind})
+    return about | (
+        {"submission": job.submission_id} if job.submission_id else {"kind": job.kind}
+    )
 
 
 def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
@@ -139,19 +147,28 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
     # The state stands in the update itself, where PostgreSQL looks again once another has let go of the row.
     same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
-    facts: dict[str, Any] = {"lease_owner": owner, "lease_expires_at": from_now(settings.LEASE_SECONDS)}
+    facts: dict[str, Any] = {
+        "lease_owner": owner,
+        "lease_expires_at": from_now(settings.LEASE_SECONDS),
+    }
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
     # One that could not be taken in its turn has the present one; those of a season never go back.
-    present = Subquery(present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1])
+    present = Subquery(
+        present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
+    )
     facts["turn"] = Greatest("turn", Coalesce(present, 0))
     with transaction.atomic():
         if not same.update(state=State.RUNNING, progress=0, reason="", **facts):
             return None
-        job = Job.all_kinds.select_related("submission__phase__task", "gold").get(pk=number)
+        job = Job.all_kinds.select_related("submission__phase__task", "gold").get(
+            pk=number
+        )
         if job.attempt > 1:
             tallies.count(tallies.BEGUN_AGAIN)
         kind = kind_of(job)
-        if kind.model is not None and not (kind.rows.filter(job=number).exists() and heartbeat(job)):
+        if kind.model is not None and not (
+            kind.rows.filter(job=number).exists() and heartbeat(job)
+        ):
             job.delete()
             return None
         kind.moved(job, State.RUNNING, "")
@@ -177,7 +194,11 @@ def claim_next(owner: str, group: str) -> Job | None:
 
 def wake_next(job: Job) -> None:
     """A wake is one worker's: whoever has taken a job sees to it that the next is taken too."""
-    others = served() if job.submission_id is None else served().exclude(submission=job.submission_id)
+    others = (
+        served()
+        if job.submission_id is None
+        else served().exclude(submission=job.submission_id)
+    )
     if (queue := others.order_by().values_list("queue", flat=True).first()) is not None:
         _wake_queue(queue)
 
@@ -216,8 +237,14 @@ def release(job: Job) -> bool:
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
     """Something is missing that is not its fault: it waits, and a sweep resumes it ever more seldom."""
     waited = (timezone.now() - job.created_at).total_seconds()
-    waking = until or from_now(min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT))
-    waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": waking}
+    waking = until or from_now(
+        min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT)
+    )
+    waiting: dict[str, Any] = {
+        "state": State.WAITING,
+        "reason": reason,
+        "woken_at": waking,
+    }
     with transaction.atomic():
         if not end_lease(job, is_counted=False, progress=0, **waiting):
             return False
@@ -229,7 +256,9 @@ def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
 
 def resume(job: Job) -> bool:
     with transaction.atomic():
-        moved = Job.all_kinds.filter(pk=job.pk, state=State.WAITING).update(state=State.QUEUED)
+        moved = Job.all_kinds.filter(pk=job.pk, state=State.WAITING).update(
+            state=State.QUEUED
+        )
         if moved:
             wake(job)
     return bool(moved)
@@ -246,7 +275,13 @@ def crashed(job: Job, reason: str) -> bool:
 def begin_anew(job: Job, **facts: object) -> bool:
     """Queue a job that has ended once more, as if it were new."""
     with transaction.atomic():
-        facts = {"attempt": 0, "progress": 0, "reason": "", "finished_at": None, **facts}
+        facts = {
+            "attempt": 0,
+            "progress": 0,
+            "reason": "",
+            "finished_at": None,
+            **facts,
+        }
         ended = Job.all_kinds.filter(pk=job.pk).exclude(state__in=Job.MOVING)
         if moved := ended.update(state=State.QUEUED, **facts):
             kind_of(job).moved(job, State.QUEUED, "")
@@ -266,7 +301,9 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
 
 def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
     """Take jobs, of these kinds or all, whose worker gave no sign of life until its lease ended."""
-    jobs = Job.all_kinds.filter(state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind)
+    jobs = Job.all_kinds.filter(
+        state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind
+    )
     related = jobs.select_related("submission__phase__task", "gold")
     return move_each(related, lambda job: expire_lease(job, now))
 
@@ -278,13 +315,19 @@ def end_leases(owner: str) -> int:
 
 def wake_again(*, before: dt.datetime) -> int:
     late = Q(woken_at__lt=before) | Q(woken_at__isnull=True)
-    unclaimed = Job.all_kinds.filter(late, state=State.QUEUED, priority__lt=Job.Priority.POST)
-    return move_each(unclaimed.order_by("priority", "created_at", "pk")[:MAX_WOKEN], _wake_once)
+    unclaimed = Job.all_kinds.filter(
+        late, state=State.QUEUED, priority__lt=Job.Priority.POST
+    )
+    return move_each(
+        unclaimed.order_by("priority", "created_at", "pk")[:MAX_WOKEN], _wake_once
+    )
 
 
 def _wake_once(job: Job) -> bool:
     with transaction.atomic():
-        same = Job.all_kinds.filter(pk=job.pk, state=State.QUEUED, woken_at=job.woken_at)
+        same = Job.all_kinds.filter(
+            pk=job.pk, state=State.QUEUED, woken_at=job.woken_at
+        )
         if not same.update(woken_at=from_now()):
             return False
         wake(job)
@@ -297,7 +340,9 @@ def orphaned() -> QuerySet[Job]:
     is_orphaned = Q(pk__in=())
     for name, path in KINDS.items():
         if (model := import_string(path).model) is not None:
-            is_orphaned |= Q(~Exists(model.objects.filter(job=OuterRef("pk"))), kind=name)
+            is_orphaned |= Q(
+                ~Exists(model.objects.filter(job=OuterRef("pk"))), kind=name
+            )
     return Job.all_kinds.filter(is_orphaned)
 
 
@@ -310,7 +355,9 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
         except (OperationalError, InterfaceError):
             raise
         except Exception:
-            log.exception("Job %s could not be set moving", job.pk, extra=described(job))
+            log.exception(
+                "Job %s could not be set moving", job.pk, extra=described(job)
+            )
     return moved
 
 

@@ -21,7 +21,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def retry_on_database_error(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+def retry_on_database_error(
+    action: Callable[P, R], *given: P.args, **named: P.kwargs
+) -> R:
     """Do it as often as it takes. The action must be one transaction that does nothing the second time."""
     until = time.monotonic() + LONGEST
     while True:
@@ -30,7 +32,10 @@ def retry_on_database_error(action: Callable[P, R], *given: P.args, **named: P.k
         except DATABASE_ERRORS as reason:
             if time.monotonic() > until:
                 raise
-            note_outage(DATABASE, f"the database is locked or away, and is tried again: {reason}")
+            note_outage(
+                DATABASE,
+                f"the database is locked or away, and is tried again: {reason}",
+            )
             connection.close()
             time.sleep(PAUSE)
         else:
@@ -38,7 +43,9 @@ def retry_on_database_error(action: Callable[P, R], *given: P.args, **named: P.k
             return answer
 
 
-def default_on_database_error(action: Callable[[], R], otherwise: R, words: str = _LOCKED) -> R:
+def default_on_database_error(
+    action: Callable[[], R], otherwise: R, words: str = _LOCKED
+) -> R:
     try:
         answer = action()
     except DATABASE_ERRORS as reason:

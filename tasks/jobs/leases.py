@@ -48,18 +48,24 @@ class Runs(Kind):
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
         begun = Status.SCORING if state == State.RUNNING else Status.QUEUED
         moving = Status.CHECKING if job.kind == Job.Kind.CHECK else begun
-        _sync_submission_status(job, Status.WAITING if state == State.WAITING else moving, reason)
+        _sync_submission_status(
+            job, Status.WAITING if state == State.WAITING else moving, reason
+        )
 
     def fail_last(self, job: Job, reason: str) -> bool:
         times = "once" if job.attempt == 1 else f"{job.attempt} times"
-        return fail(job, f"{reason} It was begun {times}, which is as often as a run is begun.")
+        return fail(
+            job, f"{reason} It was begun {times}, which is as often as a run is begun."
+        )
 
 
 RUNS = Runs()
 
 
 def options_digest(options: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(dict(options), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(dict(options), sort_keys=True).encode()
+    ).hexdigest()
 
 
 def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
@@ -80,13 +86,22 @@ def create_check(submission: Submission, gold: Gold) -> Job:
 
 
 def _job(
-    submission: Submission, gold: Gold, rules: str, *, sets_status: bool, kind: Job.Kind = Job.Kind.SCORE
+    submission: Submission,
+    gold: Gold,
+    rules: str,
+    *,
+    sets_status: bool,
+    kind: Job.Kind = Job.Kind.SCORE,
 ) -> tuple[Job, bool]:
     options, trace = submission.phase.task.options, request_id.get()
     facts = {"options": options, "sets_status": sets_status, "kind": kind}
     facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, kind)}
     job, is_new = Job.objects.get_or_create(
-        submission=submission, gold=gold, rules=rules, options_digest=options_digest(options), defaults=facts
+        submission=submission,
+        gold=gold,
+        rules=rules,
+        options_digest=options_digest(options),
+        defaults=facts,
     )
     if is_new:
         wake(job)
@@ -114,38 +129,60 @@ def claim_others(job: Job) -> list[Job]:
 
 def complete(job: Job, record: Callable[[], object]) -> bool:
     with transaction.atomic():
-        if not end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
+        if not end_lease(
+            job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
+        ):
             return False
         record()
-        has_moved = _sync_submission_status(job, Status.QUEUED if job.writes_run else Status.SCORED)
+        has_moved = _sync_submission_status(
+            job, Status.QUEUED if job.writes_run else Status.SCORED
+        )
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
                 # What failed of its team before organisers need not look at any more.
-                team = {"phase": job.submission.phase_id, "team": job.submission.team_id}
-                failed = Submission.objects.filter(**team, has_failed=True, status=Status.FAILED)
+                team = {
+                    "phase": job.submission.phase_id,
+                    "team": job.submission.team_id,
+                }
+                failed = Submission.objects.filter(
+                    **team, has_failed=True, status=Status.FAILED
+                )
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
                 seconds = (database_now() - job.submission.submitted_at).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
         bump_version(job.submission.phase_id, job.submission.team_id)
-    log.info("Job %s %s", job.pk, "computed a run" if job.writes_run else "scored", extra=described(job))
+    log.info(
+        "Job %s %s",
+        job.pk,
+        "computed a run" if job.writes_run else "scored",
+        extra=described(job),
+    )
     return True
 
 
-def accept(job: Job, warnings: Told, record: Callable[[], object] | None = None) -> bool:
+def accept(
+    job: Job, warnings: Told, record: Callable[[], object] | None = None
+) -> bool:
     """The run can be scored: make the jobs that do it in the transaction that ends the check."""
     submission = job.submission
     with transaction.atomic():
         # As when a run is sent: either a new gold sees this run, or this run sees the new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
-        if not end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
+        if not end_lease(
+            job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
+        ):
             return False
         # Rules and options may be others than when the check began.
-        submission = Submission.objects.select_related("phase__task").get(pk=submission.pk)
+        submission = Submission.objects.select_related("phase__task").get(
+            pk=submission.pk
+        )
         gold = Gold.objects.current(submission.phase)
         assert gold is not None, "gold is never taken away"
-        Submission.objects.filter(pk=submission.pk).update(warnings=[*submission.warnings, *warnings])
+        Submission.objects.filter(pk=submission.pk).update(
+            warnings=[*submission.warnings, *warnings]
+        )
         if record is not None:
             record()
         create_jobs(submission, gold)
@@ -165,17 +202,26 @@ def check_again(submission: Submission, gold: Gold) -> bool:
     return True
 
 
-def fail(job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False) -> bool:
+def fail(
+    job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False
+) -> bool:
     with transaction.atomic():
-        if not end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
+        if not end_lease(
+            job, state=State.FAILED, finished_at=from_now(), reason=reason
+        ):
             return False
-        status, facts = Status.FAILED, {"problems": list(problems), "hit_limit": hit_limit}
+        status, facts = (
+            Status.FAILED,
+            {"problems": list(problems), "hit_limit": hit_limit},
+        )
         if job.kind == Job.Kind.CHECK and problems and job.submission.team_id:
             late = LateReading.objects.filter(submission=job.submission_id).first()
             if late is not None and not late.is_named:
                 # One file for whichever tasks it fits, and it does not fit this one.
                 status = Status.CANCELLED
-            elif not job.submission.phase.is_late(job.submission.begun_at or job.submission.submitted_at):
+            elif not job.submission.phase.is_late(
+                job.submission.begun_at or job.submission.submitted_at
+            ):
                 # What replaces one after the end is not replaced again, or there would be no end.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
@@ -189,7 +235,9 @@ def fail(job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False)
 
 def cancel_jobs(submission_id: int) -> None:
     moving = Job.objects.filter(submission_id=submission_id, state__in=Job.MOVING)
-    moving.update(state=State.CANCELLED, finished_at=from_now(), lease_expires_at=None, reason="")
+    moving.update(
+        state=State.CANCELLED, finished_at=from_now(), lease_expires_at=None, reason=""
+    )
 
 
 def restart(job: Job) -> bool:
@@ -201,23 +249,39 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
     rules = phase.task.rules
     with transaction.atomic():
         # A run that is being sent holds its team's entry: it is waited for, and later ones see the new gold.
-        list(Registration.objects.select_for_update().filter(season=phase.task.season_id).order_by("pk"))
+        list(
+            Registration.objects.select_for_update()
+            .filter(season=phase.task.season_id)
+            .order_by("pk")
+        )
         gold = Gold.objects.current(phase)
         if gold is None:
             return []
         # What is still computed or checked is scored after that.
-        checks = Job.objects.filter(submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING)
-        runs = Submission.objects.filter(~Exists(checks), phase=phase, status__in=SCORED_AGAIN)
+        checks = Job.objects.filter(
+            submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
+        )
+        runs = Submission.objects.filter(
+            ~Exists(checks), phase=phase, status__in=SCORED_AGAIN
+        )
         options = options_digest(phase.task.options)
         wanted = Q(jobs__gold=gold, jobs__rules__in=rules, jobs__options_digest=options)
         missing = runs.exclude(UNWRITTEN).annotate(queued=Count("jobs", filter=wanted))
-        missing = missing.filter(queued__lt=len(rules)).select_related("phase__task").order_by("pk")
+        missing = (
+            missing.filter(queued__lt=len(rules))
+            .select_related("phase__task")
+            .order_by("pk")
+        )
         return [job for run in missing[:most] for job in create_jobs(run, gold)]
 
 
-def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:
+def _sync_submission_status(
+    job: Job, status: Submission.Status, reason: str = "", **facts: object
+) -> bool:
     if not job.sets_status:
         return False
     facts = {"problems": [], "hit_limit": False, "replace_until": None, **facts}
     following = Submission.objects.filter(pk=job.submission.pk, status__in=FOLLOWING)
-    return bool(following.update(status=status, status_since=from_now(), reason=reason, **facts))
+    return bool(
+        following.update(status=status, status_since=from_now(), reason=reason, **facts)
+    )

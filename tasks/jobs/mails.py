@@ -6,7 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
+from smtplib import (
+    SMTPException,
+    SMTPRecipientsRefused,
+    SMTPResponseException,
+    SMTPServerDisconnected,
+)
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,14 +40,21 @@ State = Job.State
 class Mails(PostedKind):
     lease = 120
 
-    def __init__(self, name: Job.Kind, model: type[Notification | MailedInvitation], *related: str) -> None:
+    def __init__(
+        self,
+        name: Job.Kind,
+        model: type[Notification | MailedInvitation],
+        *related: str,
+    ) -> None:
         self.name = name
         self.model = model
         self.related = related
 
 
 #: What e-mails are sent from, with the rows that each needs to be put into words.
-NOTIFICATIONS = Mails(Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission")
+NOTIFICATIONS = Mails(
+    Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
+)
 INVITATIONS = Mails(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
 KINDS = (NOTIFICATIONS, INVITATIONS)
 
@@ -74,7 +86,11 @@ def send_mails() -> int:
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
-        due = (taken for kind in KINDS for taken in kind.take_due(most=MAX_AT_ONCE, until=until))
+        due = (
+            taken
+            for kind in KINDS
+            for taken in kind.take_due(most=MAX_AT_ONCE, until=until)
+        )
         for job, row in islice(due, MAX_AT_ONCE):
             if not _is_wanted(row):
                 end_lease(job, state=State.CANCELLED, finished_at=from_now())
@@ -95,7 +111,12 @@ def send_mails() -> int:
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
-                log.warning("The mail of %s %s was refused, attempt %s", job.kind, row.pk, job.attempt)
+                log.warning(
+                    "The mail of %s %s was refused, attempt %s",
+                    job.kind,
+                    row.pk,
+                    job.attempt,
+                )
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
                 _end(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
@@ -122,23 +143,43 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
         return taken
     own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
     # Another process may be sending this person one.
-    if own.filter(job__state=State.RUNNING, job__started_at__lt=job.started_at).exists():
-        end_lease(job, state=State.QUEUED, due_at=from_now(NOTIFICATIONS.lease), is_counted=False)
+    if own.filter(
+        job__state=State.RUNNING, job__started_at__lt=job.started_at
+    ).exists():
+        end_lease(
+            job,
+            state=State.QUEUED,
+            due_at=from_now(NOTIFICATIONS.lease),
+            is_counted=False,
+        )
         return []
-    last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))["last"]
+    last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))[
+        "last"
+    ]
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
         return []
     # One that could be taken back until now waits for what was told meanwhile and still can be.
     if row.created_at + TOGETHER <= database_now():
-        others = own.filter(job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER)
-        until = others.filter(job__due_at__gt=database_now(), job__due_at__lte=row.created_at + 2 * TOGETHER)
+        others = own.filter(
+            job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER
+        )
+        until = others.filter(
+            job__due_at__gt=database_now(),
+            job__due_at__lte=row.created_at + 2 * TOGETHER,
+        )
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
             return []
     # What only waits for others is taken along by the first of them that goes.
-    waits = Q(job__state=State.QUEUED, job__reason="", created_at__lte=database_now() - TOGETHER)
-    for told in own.filter(waits | Q(job__in=NOTIFICATIONS.due.order_by())).order_by("pk"):
+    waits = Q(
+        job__state=State.QUEUED,
+        job__reason="",
+        created_at__lte=database_now() - TOGETHER,
+    )
+    for told in own.filter(waits | Q(job__in=NOTIFICATIONS.due.order_by())).order_by(
+        "pk"
+    ):
         other = claim(told.job_id or 0, job.lease_owner)
         if other is not None and _is_wanted(told):
             taken.append((other, told))
@@ -152,18 +193,30 @@ def queue_invitation() -> int:
 
 
 def unqueue_invitations(jobs: Sequence[int | None]) -> None:
-    Job.all_kinds.filter(pk__in=[job for job in jobs if job], kind=Job.Kind.INVITATION).delete()
+    Job.all_kinds.filter(
+        pk__in=[job for job in jobs if job], kind=Job.Kind.INVITATION
+    ).delete()
 
 
 def _mails(*states: Job.State) -> QuerySet[Job]:
-    return Job.all_kinds.filter(kind__in=[kind.name for kind in KINDS], state__in=states)
+    return Job.all_kinds.filter(
+        kind__in=[kind.name for kind in KINDS], state__in=states
+    )
 
 
 def try_again(*, by: User) -> int:
     with transaction.atomic():
-        queued = _mails(State.FAILED).update(state=State.QUEUED, attempt=0, due_at=from_now(-1))
+        queued = _mails(State.FAILED).update(
+            state=State.QUEUED, attempt=0, due_at=from_now(-1)
+        )
         if queued:
-            audit.record("mails-queued-again", actor=by, subject=by, place=by, facts={"mails": queued})
+            audit.record(
+                "mails-queued-again",
+                actor=by,
+                subject=by,
+                place=by,
+                facts={"mails": queued},
+            )
     return queued
 
 
@@ -182,25 +235,43 @@ def mail_state() -> MailState:
     )
 
 
-def _failure(row: Notification | MailedInvitation, errors: Mapping[int | None, str]) -> dict[str, Any]:
+def _failure(
+    row: Notification | MailedInvitation, errors: Mapping[int | None, str]
+) -> dict[str, Any]:
     if isinstance(row, MailedInvitation):
         facts = {"address": row.address, "what": "invitation", "error": errors[row.job]}
     else:
-        facts = {"address": row.user.email, "what": row.kind, "error": errors[row.job_id]}
+        facts = {
+            "address": row.user.email,
+            "what": row.kind,
+            "error": errors[row.job_id],
+        }
     return {**facts, "written_at": row.created_at}
 
 
 def _is_wanted(row: Notification | MailedInvitation) -> bool:
     if isinstance(row, MailedInvitation):
         return row.state == MailedInvitation.State.WAITING and not row.has_expired
-    if not row.user.is_active or not Notification.objects.readable().filter(pk=row.pk).exists():
+    if (
+        not row.user.is_active
+        or not Notification.objects.readable().filter(pk=row.pk).exists()
+    ):
         return False
-    return any(kind == row.kind and way == Channel.MAIL for kind, way in choices_of(row.user).items())
+    return any(
+        kind == row.kind and way == Channel.MAIL
+        for kind, way in choices_of(row.user).items()
+    )
 
 
 def _is_refusal(trouble: Exception) -> bool:
     code = trouble.smtp_code if isinstance(trouble, SMTPResponseException) else None
-    return isinstance(trouble, SMTPRecipientsRefused) or code in (550, 551, 552, 553, 554)
+    return isinstance(trouble, SMTPRecipientsRefused) or code in (
+        550,
+        551,
+        552,
+        553,
+        554,
+    )
 
 
 def _described(trouble: Exception) -> str:
@@ -208,29 +279,48 @@ def _described(trouble: Exception) -> str:
     if isinstance(trouble, SMTPRecipientsRefused):
         codes = sorted({str(code) for code, _ in trouble.recipients.values()})
         return f"The mail server refuses the address ({', '.join(codes)})."
-    kind = "the connection was closed" if isinstance(trouble, SMTPServerDisconnected) else str(trouble)
+    kind = (
+        "the connection was closed"
+        if isinstance(trouble, SMTPServerDisconnected)
+        else str(trouble)
+    )
     return f"{type(trouble).__name__}: {kind}"[:MAX_ERROR]
 
 
-def mail_of(row: Notification | MailedInvitation, *others: Notification) -> EmailMessage:
+def mail_of(
+    row: Notification | MailedInvitation, *others: Notification
+) -> EmailMessage:
     person = row.created_by if isinstance(row, MailedInvitation) else row.user
     with translation.override((person and person.language) or settings.LANGUAGE_CODE):
-        return invitation_mail(row) if isinstance(row, MailedInvitation) else notification_mail(row, *others)
+        return (
+            invitation_mail(row)
+            if isinstance(row, MailedInvitation)
+            else notification_mail(row, *others)
+        )
 
 
 def notification_mail(*told: Notification) -> EmailMessage:
     """Of what one person is told at once; a link ends e-mails of each kind."""
     person, words = told[0].user, [words_of(row) for row in told]
-    kinds = {row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)]) for row in told}
+    kinds = {
+        row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)])
+        for row in told
+    }
     choose = f"{settings.BASE_URL}{reverse('message-choices')}"
     foot = [_("Choose what you are told of: %(address)s") % {"address": choose}]
     for kind, path in kinds.items():
         foot.append(_("Sent for: %(kind)s.") % {"kind": Kind(kind).label})
-        foot.append(_("No more such e-mails: %(address)s") % {"address": f"{settings.BASE_URL}{path}"})
+        foot.append(
+            _("No more such e-mails: %(address)s")
+            % {"address": f"{settings.BASE_URL}{path}"}
+        )
     # A title holds names that people chose; a subject is one line.
     subject = " ".join(words[0].title.split())
     if len(told) > 1:
-        subject = _("%(first)s, and %(more)s more") % {"first": subject, "more": len(told) - 1}
+        subject = _("%(first)s, and %(more)s more") % {
+            "first": subject,
+            "more": len(told) - 1,
+        }
     headers = {
         # The same each time, so that of a mail that is sent twice programs show one.
         "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
@@ -239,6 +329,10 @@ def notification_mail(*told: Notification) -> EmailMessage:
     if len(kinds) == 1:
         headers["List-Unsubscribe"] = f"<{settings.BASE_URL}{kinds[told[0].kind]}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    parts = [f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words]
+    parts = [
+        f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words
+    ]
     body = "\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n"
-    return EmailMessage(f"[Citeboard] {subject}", body, to=[person.email], headers=headers)
+    return EmailMessage(
+        f"[Citeboard] {subject}", body, to=[person.email], headers=headers
+    )

@@ -7,7 +7,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import BooleanField, Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    BooleanField,
+    Count,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
 from django.db.models.expressions import RawSQL
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -37,12 +46,18 @@ class SignOfLife:
 
 
 def note_group(name: str) -> None:
-    facts = {"queues": settings.QUEUES, "workers": settings.WORKERS, "seen_at": from_now()}
+    facts = {
+        "queues": settings.QUEUES,
+        "workers": settings.WORKERS,
+        "seen_at": from_now(),
+    }
     WorkerGroup.objects.update_or_create(name=name, defaults=facts)
 
 
 def living_groups() -> list[WorkerGroup]:
-    return list(WorkerGroup.objects.filter(seen_at__gt=from_now(-MAX_SILENCE)).order_by("name"))
+    return list(
+        WorkerGroup.objects.filter(seen_at__gt=from_now(-MAX_SILENCE)).order_by("name")
+    )
 
 
 def forget_group(name: str) -> None:
@@ -97,16 +112,30 @@ def queue_of(task: Task) -> str:
     """The one its organisers have named, or by what its metrics need under its options."""
     if task.queue:
         return task.queue
-    return MODELS if import_string(NEEDS_MODELS)(task.type, tuple(task.rules), task.options) else LIGHT
+    return (
+        MODELS
+        if import_string(NEEDS_MODELS)(task.type, tuple(task.rules), task.options)
+        else LIGHT
+    )
 
 
 def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
     if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
-    same = {"season": submission.phase.task.season_id, "priority": Job.Priority.NEW, "kind": kind}
-    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, **same)
-    lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by("-started_at")
-    took = sorted(lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT])
+    same = {
+        "season": submission.phase.task.season_id,
+        "priority": Job.Priority.NEW,
+        "kind": kind,
+    }
+    done = Job.objects.filter(
+        submission__phase=submission.phase_id, state=Job.State.DONE, **same
+    )
+    lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by(
+        "-started_at"
+    )
+    took = sorted(
+        lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT]
+    )
     return bool(took) and took[len(took) // 2] > HEAVY
 
 
@@ -114,8 +143,13 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
     task = submission.phase.task
     queue = LIGHT if kind == Job.Kind.CHECK else queue_of(task)
     is_again = submission.status == Submission.Status.SCORED
-    facts = {"season": task.season_id, "priority": Job.Priority.AGAIN if is_again else Job.Priority.NEW}
-    before = Job.objects.filter(**facts, team=submission.team_id or 0).exclude(submission=submission)
+    facts = {
+        "season": task.season_id,
+        "priority": Job.Priority.AGAIN if is_again else Job.Priority.NEW,
+    }
+    before = Job.objects.filter(**facts, team=submission.team_id or 0).exclude(
+        submission=submission
+    )
     own = before.order_by("-turn").values_list("turn", flat=True).first()
     # One turn after the team's last, and none that has gone by.
     turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
@@ -154,7 +188,9 @@ HEADS = f"""
 
 
 def served() -> QuerySet[Job]:
-    waiting = Job.all_kinds.filter(state=Job.State.QUEUED, priority__lt=Job.Priority.POST)
+    waiting = Job.all_kinds.filter(
+        state=Job.State.QUEUED, priority__lt=Job.Priority.POST
+    )
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
@@ -171,8 +207,13 @@ def claimable(group: str) -> QuerySet[Job]:
     if not settings.FAST_LANE:
         return jobs
     # One process may have all rule sets of a run.
-    at_work = Job.all_kinds.filter(RUNNING, lease_owner__gt="", lease_owner__startswith=group).aggregate(
-        **{name: Count("lease_owner", filter=which, distinct=True) for name, which in LONG.items()}
+    at_work = Job.all_kinds.filter(
+        RUNNING, lease_owner__gt="", lease_owner__startswith=group
+    ).aggregate(
+        **{
+            name: Count("lease_owner", filter=which, distinct=True)
+            for name, which in LONG.items()
+        }
     )
     for name, which in LONG.items():
         if at_work[name] >= settings.WORKERS:
@@ -182,22 +223,30 @@ def claimable(group: str) -> QuerySet[Job]:
 
 def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
     with connection.cursor() as cursor:
-        cursor.execute(HEADS % {"by": "INDEXED BY job_queued" if connection.vendor == "sqlite" else ""})
+        cursor.execute(
+            HEADS
+            % {"by": "INDEXED BY job_queued" if connection.vendor == "sqlite" else ""}
+        )
         return jobs.filter(pk__in=[number for (number,) in cursor.fetchall() if number])
 
 
 def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     """In the order in which workers take them, where these are the first of their groups."""
-    begun = Job.objects.filter(season=OuterRef("season"), started_at__gt=from_now(-MEMORY))
+    begun = Job.objects.filter(
+        season=OuterRef("season"), started_at__gt=from_now(-MEMORY)
+    )
     lately = begun.order_by("-started_at").values("started_at")
     new, again = (
-        Subquery(lately.filter(priority=priority)[:1]) for priority in (Job.Priority.NEW, Job.Priority.AGAIN)
+        Subquery(lately.filter(priority=priority)[:1])
+        for priority in (Job.Priority.NEW, Job.Priority.AGAIN)
     )
     rows: list[Any] = list(jobs.annotate(new=new, again=again).order_by(*Job.ORDER))
     seasons: dict[tuple[int, int], Any] = {}
     for job in rows:
         last = max(job.new or NEVER, job.again or NEVER)
-        seasons.setdefault((job.priority, job.season), (job.priority, last, job.created_at, job.pk))
+        seasons.setdefault(
+            (job.priority, job.season), (job.priority, last, job.created_at, job.pk)
+        )
     return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
@@ -208,24 +257,34 @@ MAX_PLACE = 100
 def place_in_queue(submission: Submission) -> int | None:
     """1 for what is next in its queue, more than MAX_PLACE after so many; None for what does not wait."""
     job = (
-        submission.jobs.filter(sets_status=True, state=Job.State.QUEUED).order_by("-id").first()
+        submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)
+        .order_by("-id")
+        .first()
         if submission.status in (Submission.Status.QUEUED, Submission.Status.CHECKING)
         else None
     )
     if job is None:
         return None
-    firsts = in_turn(heads(Job.objects.filter(queue=job.queue, priority__lte=job.priority)))
+    firsts = in_turn(
+        heads(Job.objects.filter(queue=job.queue, priority__lte=job.priority))
+    )
     order = list(dict.fromkeys((first.priority, first.season) for first in firsts))
     same = Q(turn=job.turn, created_at=job.created_at, pk__lte=job.pk)
-    earlier = Q(turn__lt=job.turn) | Q(turn=job.turn, created_at__lt=job.created_at) | same
+    earlier = (
+        Q(turn__lt=job.turn) | Q(turn=job.turn, created_at__lt=job.created_at) | same
+    )
     own: list[int] = []
     others = Counter[tuple[int, int]]()
     for first in firsts:
         # With `IN`, as SQLite finds no truth value by an index.
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
-        waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(*Job.ORDER)
+        waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(
+            *Job.ORDER
+        )
         if (first.priority, first.season) == (job.priority, job.season):
-            own += waiting.filter(earlier, turn__lte=job.turn).values_list("pk", flat=True)[: MAX_PLACE + 1]
+            own += waiting.filter(earlier, turn__lte=job.turn).values_list(
+                "pk", flat=True
+            )[: MAX_PLACE + 1]
         else:
             others[first.priority, first.season] += waiting[: MAX_PLACE + 1].count()
     if len(own) <= MAX_PLACE and job.pk not in own:
@@ -239,5 +298,9 @@ def place_in_queue(submission: Submission) -> int | None:
 
 
 def with_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    running = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state=Job.State.RUNNING)
-    return submissions.annotate(progress=Subquery(running.order_by("-id").values("progress")[:1]))
+    running = Job.objects.filter(
+        submission=OuterRef("pk"), sets_status=True, state=Job.State.RUNNING
+    )
+    return submissions.annotate(
+        progress=Subquery(running.order_by("-id").values("progress")[:1])
+    )

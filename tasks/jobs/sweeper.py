@@ -37,11 +37,15 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     lease = dt.timedelta(seconds=settings.LEASE_SECONDS)
     waiting = Job.all_kinds.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
     orphaned().filter(state__in=Job.MOVING).delete()
-    swept = Swept(expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2))
+    swept = Swept(
+        expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2)
+    )
     # The queue keeps a wake until it is acknowledged; one whose worker died would come back in a week. A wake
     # that was handed out is locked from then on for the time of a retry; a fresh one until now.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
-    OrmQ.objects.filter(lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE).delete()
+    OrmQ.objects.filter(
+        lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE
+    ).delete()
     WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
     tallies.add_up()
     try:

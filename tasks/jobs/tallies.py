@@ -43,9 +43,14 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
     for tally in Tally.objects.filter(name=name):
-        numbers.setdefault(tally.label, [0] * (len(BUCKETS) + 1))[tally.place] = tally.number
+        numbers.setdefault(tally.label, [0] * (len(BUCKETS) + 1))[tally.place] = (
+            tally.number
+        )
         sums[tally.label] = sums.get(tally.label, 0.0) + tally.total
-    return {label: (list(accumulate(places)), sums[label]) for label, places in numbers.items()}
+    return {
+        label: (list(accumulate(places)), sums[label])
+        for label, places in numbers.items()
+    }
 
 
 #: What a row of ``Tallied`` is of. In UTC, as the database keeps instants.
@@ -68,8 +73,13 @@ _JOB = """
 _RUN_DIFFERS = """
     OLD.status <> NEW.status OR OLD.size <> NEW.size OR OLD.submitted_at <> NEW.submitted_at
     OR OLD.phase_id <> NEW.phase_id OR COALESCE(OLD.team_id, 0) <> COALESCE(NEW.team_id, 0)"""
-_JOB_DIFFERS = "OLD.state <> NEW.state OR OLD.queue <> NEW.queue OR OLD.kind <> NEW.kind"
-TABLES = {"tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS), "tasks_job": ((_JOB,), _JOB_DIFFERS)}
+_JOB_DIFFERS = (
+    "OLD.state <> NEW.state OR OLD.queue <> NEW.queue OR OLD.kind <> NEW.kind"
+)
+TABLES = {
+    "tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS),
+    "tasks_job": ((_JOB,), _JOB_DIFFERS),
+}
 #: By name, which is another one once they do something else.
 TRIGGERS = {
     f"tallied_{table}_{event.lower()}": (table, event)
@@ -88,16 +98,32 @@ def watch(connection: BaseDatabaseWrapper) -> None:
     """Have the database count, unless it does; SQLite drops triggers where it makes a table anew."""
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        cursor.execute("SELECT tgname FROM pg_trigger" if is_postgresql else "SELECT name FROM sqlite_schema")
-        missing = {name: TRIGGERS[name] for name in TRIGGERS.keys() - {name for (name,) in cursor.fetchall()}}
-        serial = "bigserial PRIMARY KEY" if is_postgresql else "integer PRIMARY KEY AUTOINCREMENT"
+        cursor.execute(
+            "SELECT tgname FROM pg_trigger"
+            if is_postgresql
+            else "SELECT name FROM sqlite_schema"
+        )
+        missing = {
+            name: TRIGGERS[name]
+            for name in TRIGGERS.keys() - {name for (name,) in cursor.fetchall()}
+        }
+        serial = (
+            "bigserial PRIMARY KEY"
+            if is_postgresql
+            else "integer PRIMARY KEY AUTOINCREMENT"
+        )
         cursor.execute(_TABLE.format(serial=serial))
-        cursor.execute("CREATE INDEX IF NOT EXISTS tallied_of_phase ON tasks_tallied (what, phase, team)")
+        cursor.execute(
+            "CREATE INDEX IF NOT EXISTS tallied_of_phase ON tasks_tallied (what, phase, team)"
+        )
         for name, (table, event) in missing.items():
             parts, differs = TABLES[table]
             body = " ".join(
                 f"{_INTO} {_filled(part, connection, row=row, sign=sign)};"
-                for row, sign, other in (("OLD.", "-", "INSERT"), ("NEW.", "", "DELETE"))
+                for row, sign, other in (
+                    ("OLD.", "-", "INSERT"),
+                    ("NEW.", "", "DELETE"),
+                )
                 for part in parts
                 if event != other
             )
@@ -109,7 +135,9 @@ def watch(connection: BaseDatabaseWrapper) -> None:
                 )
                 does = f"EXECUTE FUNCTION {name}()"
             when = f"WHEN ({differs})" if event == "UPDATE" else ""
-            cursor.execute(f"CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} {does}")
+            cursor.execute(
+                f"CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} {does}"
+            )
         if missing:
             mend(connection)
 
@@ -119,7 +147,11 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
 
     One statement, which sees one moment, so that runs may come in meanwhile.
     """
-    parts = [_filled(part, connection, rows=f"FROM {table}") for table in TABLES for part in TABLES[table][0]]
+    parts = [
+        _filled(part, connection, rows=f"FROM {table}")
+        for table in TABLES
+        for part in TABLES[table][0]
+    ]
     parts.append(f"SELECT {', '.join(KEY)}, -number, -size FROM tasks_tallied")  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(
@@ -131,21 +163,39 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
 
 
 def _filled(
-    part: str, connection: BaseDatabaseWrapper, *, row: str = "", sign: str = "", rows: str = ""
+    part: str,
+    connection: BaseDatabaseWrapper,
+    *,
+    row: str = "",
+    sign: str = "",
+    rows: str = "",
 ) -> str:
     at = f"{row}submitted_at"
-    day = f"CAST({at} AT TIME ZONE 'UTC' AS date)" if connection.vendor == "postgresql" else f"date({at})"
+    day = (
+        f"CAST({at} AT TIME ZONE 'UTC' AS date)"
+        if connection.vendor == "postgresql"
+        else f"date({at})"
+    )
     return part.format(row=row, sign=sign, rows=rows, day=day)
 
 
 def number_of_runs(which: Q) -> int:
     """Of the values of ``phase``, ``team`` (0 for none) and ``state`` that are meant."""
-    return int(Tallied.objects.filter(which, what=RUNS).aggregate(all=Sum("number", default=0))["all"])
+    return int(
+        Tallied.objects.filter(which, what=RUNS).aggregate(
+            all=Sum("number", default=0)
+        )["all"]
+    )
 
 
 def add_up() -> None:
     """Rows that are alike become one; those that others are adding meanwhile stay for the next time."""
-    if not Tallied.objects.values(*KEY).annotate(rows=Count("pk")).filter(rows__gt=1).exists():
+    if (
+        not Tallied.objects.values(*KEY)
+        .annotate(rows=Count("pk"))
+        .filter(rows__gt=1)
+        .exists()
+    ):
         return
     alike: dict[tuple[Any, ...], list[Tallied]] = defaultdict(list)
     with transaction.atomic():
@@ -156,6 +206,11 @@ def add_up() -> None:
         for start in range(0, len(gone), AT_ONCE):
             Tallied.objects.filter(pk__in=gone[start : start + AT_ONCE]).delete()
         for key, rows in several.items():
-            number, size = sum(row.number for row in rows), sum(row.size for row in rows)
+            number, size = (
+                sum(row.number for row in rows),
+                sum(row.size for row in rows),
+            )
             if number or size:
-                Tallied.objects.create(**dict(zip(KEY, key, strict=True)), number=number, size=size)
+                Tallied.objects.create(
+                    **dict(zip(KEY, key, strict=True)), number=number, size=size
+                )

@@ -41,13 +41,24 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
     with interruptions.held_back():
         job = None
         try:
-            job = None if interruptions.is_asked() else interruptions.retry_on_database_error(claim)
+            job = (
+                None
+                if interruptions.is_asked()
+                else interruptions.retry_on_database_error(claim)
+            )
             if job is not None:
                 # Log lines carry the id of the request that made the job.
                 token = request_id.set(job.trace or f"job-{job.pk}")
                 try:
-                    interruptions.default_on_database_error(lambda: engine.wake_next(job), otherwise=None)
-                    with span(f"job {job.kind}", continued=job.trace, job=job.pk, attempt=job.attempt):
+                    interruptions.default_on_database_error(
+                        lambda: engine.wake_next(job), otherwise=None
+                    )
+                    with span(
+                        f"job {job.kind}",
+                        continued=job.trace,
+                        job=job.pk,
+                        attempt=job.attempt,
+                    ):
                         _work(job)
                 finally:
                     request_id.reset(token)
@@ -76,9 +87,18 @@ def settle(job: Job, reason: Exception) -> None:
         case interruptions.Stopping():
             interruptions.retry_on_database_error(engine.release, job)
         case engine.JobLost():
-            log.warning("Job %s is not ours any more", job.pk, extra=engine.described(job))
+            log.warning(
+                "Job %s is not ours any more", job.pk, extra=engine.described(job)
+            )
         case OperationalError() | InterfaceError():
             raise reason
         case _:
-            log.error("Job %s failed by a fault", job.pk, extra=engine.described(job), exc_info=reason)
-            interruptions.retry_on_database_error(engine.crashed, job, engine.kind_of(job).fault)
+            log.error(
+                "Job %s failed by a fault",
+                job.pk,
+                extra=engine.described(job),
+                exc_info=reason,
+            )
+            interruptions.retry_on_database_error(
+                engine.crashed, job, engine.kind_of(job).fault
+            )

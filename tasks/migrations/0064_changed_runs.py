@@ -12,6 +12,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="phase",
             name="changed",
-            field=models.CharField(db_default="", default="", editable=False, max_length=400),
+            field=models.CharField(
+                db_default="", default="", editable=False, max_length=400
+            ),
         ),
     ]

@@ -12,9 +12,30 @@ from tasks.models.notifications import (
     Report,
     Webhook,
 )
-from tasks.models.registrations import JoinRequest, MergeProposal, Registration, Terms, TermsAcceptance
-from tasks.models.seasons import Gold, GoldContent, GoldOverlap, Organiser, Phase, Season, SeasonFile, Task
-from tasks.models.submissions import Bundle, ExtraTries, LateReading, Submission, TeamFigure
+from tasks.models.registrations import (
+    JoinRequest,
+    MergeProposal,
+    Registration,
+    Terms,
+    TermsAcceptance,
+)
+from tasks.models.seasons import (
+    Gold,
+    GoldContent,
+    GoldOverlap,
+    Organiser,
+    Phase,
+    Season,
+    SeasonFile,
+    Task,
+)
+from tasks.models.submissions import (
+    Bundle,
+    ExtraTries,
+    LateReading,
+    Submission,
+    TeamFigure,
+)
 
 __all__ = [
     "Acknowledgement",

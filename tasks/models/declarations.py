@@ -34,8 +34,12 @@ class MeasuresFile(models.Model):
 
     digest = models.CharField(max_length=64, unique=True)
     text = models.TextField()
-    season = models.ForeignKey("tasks.Season", on_delete=SET_NULL, null=True, related_name="+")
-    brought_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=SET_NULL, null=True, related_name="+")
+    season = models.ForeignKey(
+        "tasks.Season", on_delete=SET_NULL, null=True, related_name="+"
+    )
+    brought_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=SET_NULL, null=True, related_name="+"
+    )
     brought_at = models.DateTimeField(auto_now_add=True)
     approved_at = models.DateTimeField(null=True)
 
@@ -49,13 +53,19 @@ def may_be_run(text: str) -> bool:
     if settings.OWN_MEASURES == "nobody" or not closes_all():
         return False
     brought = MeasuresFile.objects.filter(digest=own_measures.digest_of(text))
-    return (brought if settings.OWN_MEASURES == "organisers" else brought.exclude(approved_at=None)).exists()
+    return (
+        brought
+        if settings.OWN_MEASURES == "organisers"
+        else brought.exclude(approved_at=None)
+    ).exists()
 
 
 def keep(task_type: TaskType) -> Declaration:
     assert task_type.declared is not None, "a built-in type is no row"
     files = dict(task_type.declared.files)
-    digest = hashlib.sha256(json.dumps(files, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(
+        json.dumps(files, ensure_ascii=False, sort_keys=True).encode()
+    ).hexdigest()
     facts = {"slug": task_type.slug, "files": files}
     row, _ = Declaration.objects.get_or_create(digest=digest, defaults=facts)
     return row
@@ -68,5 +78,10 @@ def declared_type(digest: str) -> TaskType:
 
 def newest(slug: str) -> TaskType | None:
     """By the slug alone, under which several rows may differ in what people read."""
-    row = Declaration.objects.filter(slug=slug).order_by("-kept_at", "digest").only("digest").first()
+    row = (
+        Declaration.objects.filter(slug=slug)
+        .order_by("-kept_at", "digest")
+        .only("digest")
+        .first()
+    )
     return declared_type(row.digest) if row else None

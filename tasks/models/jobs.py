@@ -64,10 +64,14 @@ class Job(models.Model):
     gold: models.ForeignKey[Gold, Gold] = models.ForeignKey(  # type: ignore[misc]
         Gold, on_delete=PROTECT, null=True, blank=True, related_name="jobs"
     )
-    rules = models.CharField(max_length=60, blank=True, help_text="Empty for a job that scores nothing.")
+    rules = models.CharField(
+        max_length=60, blank=True, help_text="Empty for a job that scores nothing."
+    )
     options: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     options_digest = models.CharField(max_length=64, blank=True)
-    sets_status = models.BooleanField(default=False, help_text="The submission's status follows this job.")
+    sets_status = models.BooleanField(
+        default=False, help_text="The submission's status follows this job."
+    )
     queue = models.CharField(
         max_length=60,
         default=LIGHT,
@@ -80,9 +84,13 @@ class Job(models.Model):
     priority = models.PositiveSmallIntegerField(
         choices=Priority, default=Priority.NEW, db_default=Priority.NEW
     )
-    season = models.PositiveBigIntegerField(default=0, db_default=0, help_text="Of its run; 0 without one.")
+    season = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="Of its run; 0 without one."
+    )
     team = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="Of its run, when it was made; 0 without one."
+        default=0,
+        db_default=0,
+        help_text="Of its run, when it was made; 0 without one.",
     )
     turn = models.PositiveIntegerField(
         default=0,
@@ -91,20 +99,28 @@ class Job(models.Model):
     )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    attempt = models.PositiveIntegerField(default=0, help_text="Counted when a worker claims the job.")
+    attempt = models.PositiveIntegerField(
+        default=0, help_text="Counted when a worker claims the job."
+    )
     leases_lost = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="How often its worker gave no sign of life until the lease ended."
+        default=0,
+        db_default=0,
+        help_text="How often its worker gave no sign of life until the lease ended.",
     )
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
-    progress = models.FloatField(default=0, help_text="Share of the scoring that is done, 0 to 1.")
+    progress = models.FloatField(
+        default=0, help_text="Share of the scoring that is done, 0 to 1."
+    )
     trace = models.CharField(
         max_length=64,
         blank=True,
         help_text="The id of the request that made the job; every log line of it says so.",
     )
     created_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(null=True, blank=True, help_text="When a sweep posts it.")
+    due_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a sweep posts it."
+    )
     woken_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -114,52 +130,86 @@ class Job(models.Model):
     objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
     #: What a choice among those that are queued goes by, and the order of those that have it all alike.
-    GROUP: ClassVar[tuple[str, ...]] = ("queue", "kind", "is_heavy", "priority", "season")
+    GROUP: ClassVar[tuple[str, ...]] = (
+        "queue",
+        "kind",
+        "is_heavy",
+        "priority",
+        "season",
+    )
     ORDER: ClassVar[tuple[str, ...]] = ("turn", "created_at", "id")
 
     class Meta:
         ordering = ["created_at", "id"]
         indexes = [
             models.Index(
-                fields=["queue", "kind", "is_heavy", "priority", "season", "turn", "created_at", "id"],
+                fields=[
+                    "queue",
+                    "kind",
+                    "is_heavy",
+                    "priority",
+                    "season",
+                    "turn",
+                    "created_at",
+                    "id",
+                ],
                 condition=Q(state="queued"),
                 name="job_queued",
             ),
             models.Index(
-                fields=["lease_owner", "kind", "is_heavy"], condition=Q(state="running"), name="job_running"
+                fields=["lease_owner", "kind", "is_heavy"],
+                condition=Q(state="running"),
+                name="job_running",
             ),
             models.Index(fields=["season", "priority", "started_at"], name="job_begun"),
-            models.Index(fields=["season", "priority", "team", "turn"], name="job_turn"),
+            models.Index(
+                fields=["season", "priority", "team", "turn"], name="job_turn"
+            ),
             models.Index(fields=["state", "finished_at"], name="job_finished"),
             models.Index(fields=["started_at"]),
             models.Index(fields=["kind", "state", "due_at"], name="job_due"),
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["submission", "gold", "rules", "options_digest"], name="job_once_a_scoring"
+                fields=["submission", "gold", "rules", "options_digest"],
+                name="job_once_a_scoring",
             ),
             models.CheckConstraint(
                 condition=~Q(state="running") | Q(lease_expires_at__isnull=False),
                 name="job_running_holds_a_lease",
             ),
             models.CheckConstraint(
-                condition=(Q(kind="score") & ~Q(rules="")) | (~Q(kind="score") & Q(rules="")),
+                condition=(Q(kind="score") & ~Q(rules=""))
+                | (~Q(kind="score") & Q(rules="")),
                 name="job_has_rules_where_it_scores",
             ),
             models.CheckConstraint(
-                condition=Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
+                condition=Q(
+                    kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False
+                )
                 | (~Q(kind__in=OF_RUNS) & Q(submission=None, gold=None)),
                 name="job_has_a_run_where_it_is_of_one",
             ),
         ]
 
     def __str__(self) -> str:
-        of_run = f"{self.submission}, {self.kind}" if self.kind in self.OF_RUNS else f"{self.kind} {self.pk}"
+        of_run = (
+            f"{self.submission}, {self.kind}"
+            if self.kind in self.OF_RUNS
+            else f"{self.kind} {self.pk}"
+        )
         return f"{self.submission} under {self.rules}" if self.rules else of_run
 
     @classmethod
-    def to_post(cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime) -> list[Job]:
-        facts = {"kind": kind, "priority": cls.Priority.POST, "created_at": at, "due_at": due_at}
+    def to_post(
+        cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime
+    ) -> list[Job]:
+        facts = {
+            "kind": kind,
+            "priority": cls.Priority.POST,
+            "created_at": at,
+            "due_at": due_at,
+        }
         return cls.all_kinds.bulk_create(cls(**facts) for _ in range(number))
 
     @property
@@ -173,26 +223,42 @@ MAX_NOTE = 500
 class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
     def holding(self) -> AcknowledgementQuerySet:
         run = Q(
-            job=None, submission__status=Submission.Status.FAILED, submission__status_since=F("failed_at")
+            job=None,
+            submission__status=Submission.Status.FAILED,
+            submission__status_since=F("failed_at"),
         )
-        return self.filter(run | Q(job__state=Job.State.FAILED, job__finished_at=F("failed_at")))
+        return self.filter(
+            run | Q(job__state=Job.State.FAILED, job__finished_at=F("failed_at"))
+        )
 
     def of_run(self) -> Exists:
-        of_runs = self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since"))
+        of_runs = self.filter(
+            job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since")
+        )
         return Exists(of_runs.order_by())
 
     def of_job(self) -> Exists:
-        return Exists(self.filter(job=OuterRef("pk"), failed_at=OuterRef("finished_at")).order_by())
+        return Exists(
+            self.filter(
+                job=OuterRef("pk"), failed_at=OuterRef("finished_at")
+            ).order_by()
+        )
 
 
 class Acknowledgement(models.Model):
     """It holds for the failure of one instant: what fails again comes back."""
 
-    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="acknowledgements")
-    job = models.ForeignKey(Job, on_delete=CASCADE, null=True, blank=True, related_name="acknowledgements")
+    submission = models.ForeignKey(
+        Submission, on_delete=CASCADE, related_name="acknowledgements"
+    )
+    job = models.ForeignKey(
+        Job, on_delete=CASCADE, null=True, blank=True, related_name="acknowledgements"
+    )
     failed_at = models.DateTimeField()
     note = models.CharField(max_length=MAX_NOTE, blank=True)
-    by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     at = models.DateTimeField(default=timezone.now)
 
     objects = AcknowledgementQuerySet.as_manager()
@@ -205,7 +271,9 @@ class Acknowledgement(models.Model):
                 condition=Q(job=None),
                 name="acknowledged_once_a_failed_run",
             ),
-            models.UniqueConstraint(fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"),
+            models.UniqueConstraint(
+                fields=["job", "failed_at"], name="acknowledged_once_a_failed_job"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -223,7 +291,11 @@ class Tally(models.Model):
 
     class Meta:
         ordering = ["name", "label", "place"]
-        constraints = [models.UniqueConstraint(fields=["name", "label", "place"], name="tally_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name", "label", "place"], name="tally_once"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.label} {self.place}"
@@ -254,7 +326,9 @@ class Tallied(models.Model):
 
 class WorkerGroup(models.Model):
     name = models.CharField(max_length=80, unique=True)
-    queues: models.JSONField[list[str]] = models.JSONField(default=list, help_text="Empty: all of them.")
+    queues: models.JSONField[list[str]] = models.JSONField(
+        default=list, help_text="Empty: all of them."
+    )
     workers = models.PositiveSmallIntegerField()
     seen_at = models.DateTimeField()
 

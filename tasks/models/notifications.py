@@ -3,7 +3,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import CASCADE, SET_NULL, CheckConstraint, Exists, OuterRef, Q, UniqueConstraint
+from django.db.models import (
+    CASCADE,
+    SET_NULL,
+    CheckConstraint,
+    Exists,
+    OuterRef,
+    Q,
+    UniqueConstraint,
+)
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -23,7 +31,10 @@ class Kind(models.TextChoices):
     LIMITS = "limits-changed", _("How many runs a team may send was changed")
     TRIES = "tries-given", _("Your team was given more tries")
     CONFIRM = "results-to-confirm", _("Results of your team wait to be confirmed")
-    EXCLUDED = "run-excluded", _("A run of your team was hidden, disqualified or reinstated")
+    EXCLUDED = (
+        "run-excluded",
+        _("A run of your team was hidden, disqualified or reinstated"),
+    )
     ANNOUNCED = "announced", _("Announcements of your seasons")
     MAILED = "teams-mailed", _("Mails of organisers to some of the teams")
     TERMS = "terms-published", _("The terms of a season of yours have a new version")
@@ -69,9 +80,17 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
     def readable(self) -> NotificationQuerySet:
         member = Membership.objects.filter(team=OuterRef("team"), user=OuterRef("user"))
-        runs_it = Q(Exists(Organiser.objects.filter(season=OuterRef("season"), user=OuterRef("user"))))
+        runs_it = Q(
+            Exists(
+                Organiser.objects.filter(
+                    season=OuterRef("season"), user=OuterRef("user")
+                )
+            )
+        )
         runs_it |= Q(user__is_staff=True)
-        has_changed = Q(phase__board_from__isnull=False, phase__board_from__lte=timezone.now())
+        has_changed = Q(
+            phase__board_from__isnull=False, phase__board_from__lte=timezone.now()
+        )
         open_boards = (Phase.Audience.EVERYONE, Phase.Audience.RANKS)
         is_open = (has_changed & Q(phase__board_then__in=open_boards)) | (
             ~has_changed & Q(phase__board__in=open_boards)
@@ -89,27 +108,45 @@ class Notification(models.Model):
     user = models.ForeignKey(User, on_delete=CASCADE, related_name="notifications")
     kind = models.CharField(max_length=30)
     event = models.CharField(max_length=160, help_text="What happened, once.")
-    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="+", null=True, blank=True)
-    phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="+", null=True, blank=True)
-    team = models.ForeignKey(Team, on_delete=CASCADE, related_name="+", null=True, blank=True)
-    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="+", null=True, blank=True)
+    season = models.ForeignKey(
+        Season, on_delete=CASCADE, related_name="+", null=True, blank=True
+    )
+    phase = models.ForeignKey(
+        Phase, on_delete=CASCADE, related_name="+", null=True, blank=True
+    )
+    team = models.ForeignKey(
+        Team, on_delete=CASCADE, related_name="+", null=True, blank=True
+    )
+    submission = models.ForeignKey(
+        Submission, on_delete=CASCADE, related_name="+", null=True, blank=True
+    )
     facts: models.JSONField[dict[str, Any]] = models.JSONField(
-        default=dict, help_text="What the rows do not say later: the deadline before, the reason given."
+        default=dict,
+        help_text="What the rows do not say later: the deadline before, the reason given.",
     )
     created_at = models.DateTimeField(default=timezone.now)
     read_at = models.DateTimeField(null=True, blank=True)
     #: What sends its e-mail, where it has one.
-    job = models.OneToOneField(Job, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    job = models.OneToOneField(
+        Job, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     objects = NotificationQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         indexes = [
-            models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
+            models.Index(
+                fields=["user", "read_at", "-created_at"],
+                name="notification_of_a_person",
+            ),
             models.Index(fields=["event"], name="notification_event"),
         ]
-        constraints = [UniqueConstraint(fields=["user", "event"], name="notification_once_an_event")]
+        constraints = [
+            UniqueConstraint(
+                fields=["user", "event"], name="notification_once_an_event"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.user}"
@@ -118,12 +155,18 @@ class Notification(models.Model):
 class NotificationChoice(models.Model):
     """How a person is told of one kind of event; without a row, as the kind has it."""
 
-    user = models.ForeignKey(User, on_delete=CASCADE, related_name="notification_choices")
+    user = models.ForeignKey(
+        User, on_delete=CASCADE, related_name="notification_choices"
+    )
     kind = models.CharField(max_length=30)
     channel = models.CharField(max_length=4, choices=Channel)
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind")]
+        constraints = [
+            UniqueConstraint(
+                fields=["user", "kind"], name="notification_choice_once_a_kind"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.kind}: {self.channel}"
@@ -137,11 +180,15 @@ class Webhook(models.Model):
     nonce = models.CharField(max_length=32)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
-    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["id"]
-        constraints = [UniqueConstraint(fields=["season", "url"], name="webhook_once_an_address")]
+        constraints = [
+            UniqueConstraint(fields=["season", "url"], name="webhook_once_an_address")
+        ]
 
     def __str__(self) -> str:
         return self.url
@@ -169,14 +216,19 @@ class Delivery(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         verbose_name_plural = "deliveries"
-        constraints = [UniqueConstraint(fields=["webhook", "event"], name="delivery_once_an_event")]
+        constraints = [
+            UniqueConstraint(fields=["webhook", "event"], name="delivery_once_an_event")
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.webhook}"
 
     @property
     def state(self) -> Delivery.State:
-        posted = {Job.State.RUNNING: self.State.SENDING, Job.State.DONE: self.State.DELIVERED}
+        posted = {
+            Job.State.RUNNING: self.State.SENDING,
+            Job.State.DONE: self.State.DELIVERED,
+        }
         return posted.get(Job.State(self.job.state)) or self.State(self.job.state)
 
     @property
@@ -193,7 +245,9 @@ class Announcement(models.Model):
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="announcements")
     text = models.TextField(help_text="Markdown.")
     announced_at = models.DateTimeField(default=timezone.now)
-    announced_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    announced_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     edited_at = models.DateTimeField(null=True, blank=True)
     taken_back_at = models.DateTimeField(null=True, blank=True)
 
@@ -211,10 +265,14 @@ class Announcement(models.Model):
 
 
 class AnnouncementEdit(models.Model):
-    announcement = models.ForeignKey(Announcement, on_delete=CASCADE, related_name="edits")
+    announcement = models.ForeignKey(
+        Announcement, on_delete=CASCADE, related_name="edits"
+    )
     text = models.TextField()
     until = models.DateTimeField(default=timezone.now)
-    edited_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    edited_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-until", "-id"]
@@ -234,12 +292,18 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 class Question(models.Model):
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="questions")
     text = models.TextField()
-    asked_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    asked_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     asked_at = models.DateTimeField(default=timezone.now)
     answer = models.TextField(blank=True, default="", help_text="Markdown.")
-    answered_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    answered_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     answered_at = models.DateTimeField(null=True, blank=True)
-    is_public = models.BooleanField(default=False, help_text="Everybody reads question and answer.")
+    is_public = models.BooleanField(
+        default=False, help_text="Everybody reads question and answer."
+    )
 
     objects = QuestionQuerySet.as_manager()
 
@@ -258,11 +322,17 @@ class Question(models.Model):
 
 
 class Report(models.Model):
-    address = models.CharField(max_length=400, blank=True, help_text="The page that it is about.")
+    address = models.CharField(
+        max_length=400, blank=True, help_text="The page that it is about."
+    )
     text = models.TextField()
-    reported_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    reported_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     reported_at = models.DateTimeField(default=timezone.now)
-    closed_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    closed_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -3,7 +3,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import CASCADE, PROTECT, SET_NULL, Exists, F, OuterRef, Q, UniqueConstraint
+from django.db.models import (
+    CASCADE,
+    PROTECT,
+    SET_NULL,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    UniqueConstraint,
+)
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -23,7 +32,9 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
         return self.filter(is_approved=False, decided_at__isnull=False)
 
     def marked(self) -> RegistrationQuerySet:
-        own = Membership.objects.filter(team=OuterRef("team"), user__organises__season=OuterRef("season"))
+        own = Membership.objects.filter(
+            team=OuterRef("team"), user__organises__season=OuterRef("season")
+        )
         return self.annotate(has_organiser=Exists(own))
 
     def not_refused(self) -> RegistrationQuerySet:
@@ -50,13 +61,23 @@ class Registration(models.Model):
     is_approved = models.BooleanField(default=True)
     registered_at = models.DateTimeField(default=timezone.now)
     message = models.TextField(
-        blank=True, default="", db_default="", help_text="What the team tells who decides on its entry."
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What the team tells who decides on its entry.",
     )
     decided_at = models.DateTimeField(null=True, blank=True)
-    decided_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
-    reason = models.TextField(blank=True, help_text="Why it was refused; its team reads it.")
+    decided_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
+    reason = models.TextField(
+        blank=True, help_text="Why it was refused; its team reads it."
+    )
     alias = models.PositiveIntegerField(
-        null=True, blank=True, editable=False, help_text="The number that stands for its name."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The number that stands for its name.",
     )
 
     objects = RegistrationQuerySet.as_manager()
@@ -64,7 +85,9 @@ class Registration(models.Model):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["season", "team"], name="registration_once"),
-            UniqueConstraint(fields=["season", "alias"], name="registration_alias_once"),
+            UniqueConstraint(
+                fields=["season", "alias"], name="registration_alias_once"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -95,7 +118,11 @@ class JoinRequest(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["asked_at", "id"]
-        constraints = [UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team")]
+        constraints = [
+            UniqueConstraint(
+                fields=["team", "user"], name="join_request_once_a_person_and_team"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.user} asks to join {self.team}"
@@ -108,17 +135,25 @@ class JoinRequest(models.Model):
 class MergeProposal(models.Model):
     """A team would go into another, whose lead answers; then, or withdrawn, it has no row any more."""
 
-    season = models.ForeignKey(Season, on_delete=CASCADE, related_name="merge_proposals")
+    season = models.ForeignKey(
+        Season, on_delete=CASCADE, related_name="merge_proposals"
+    )
     team = models.ForeignKey(Team, on_delete=CASCADE, related_name="merges_proposed")
     into = models.ForeignKey(Team, on_delete=CASCADE, related_name="merges_asked")
-    proposed_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
+    proposed_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, related_name="+"
+    )
     proposed_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["proposed_at", "id"]
         constraints = [
-            UniqueConstraint(fields=["season", "team"], name="merge_proposal_once_a_team"),
-            models.CheckConstraint(condition=~Q(team=F("into")), name="merge_of_two_teams"),
+            UniqueConstraint(
+                fields=["season", "team"], name="merge_proposal_once_a_team"
+            ),
+            models.CheckConstraint(
+                condition=~Q(team=F("into")), name="merge_of_two_teams"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -156,14 +191,19 @@ class Terms(models.Model):
     text = models.TextField(help_text="Markdown.")
     published_at = models.DateTimeField(default=timezone.now)
     counts_from = models.DateTimeField(
-        null=True, help_text="Until then the version before holds for who has accepted that; null: at once."
+        null=True,
+        help_text="Until then the version before holds for who has accepted that; null: at once.",
     )
-    published_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    published_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         verbose_name_plural = "terms"
         ordering = ["-number"]
-        constraints = [UniqueConstraint(fields=["season", "number"], name="terms_number_once")]
+        constraints = [
+            UniqueConstraint(fields=["season", "number"], name="terms_number_once")
+        ]
 
     def __str__(self) -> str:
         return f"version {self.number} of the terms"
@@ -173,15 +213,21 @@ class TermsAcceptance(models.Model):
     """Who accepted a version, and when; ``name`` is what the person was called then."""
 
     terms = models.ForeignKey(Terms, on_delete=CASCADE, related_name="acceptances")
-    user = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    user = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     name = models.CharField(max_length=120)
     accepted_at = models.DateTimeField(default=timezone.now)
     given: models.JSONField[dict[str, str]] = late_json(
-        dict, "What the season asked of the person with it, by field; organisers alone read it.", blank=True
+        dict,
+        "What the season asked of the person with it, by field; organisers alone read it.",
+        blank=True,
     )
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")]
+        constraints = [
+            UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} accepted {self.terms}"

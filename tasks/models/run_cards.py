@@ -68,7 +68,9 @@ CARD = {
         CardField(
             name="training_data",
             english=_("Training data"),
-            asks=_("What it was trained or tuned on, with versions and years; “none” without any."),
+            asks=_(
+                "What it was trained or tuned on, with versions and years; “none” without any."
+            ),
         ),
         CardField(
             name="trained_on",
@@ -85,7 +87,9 @@ CARD = {
             english=_("Trained on data of the test year"),
             values=YES_OR_NO,
             marked={"yes": _("trained on the test year")},
-            asks=_("Whether anything that it was trained on appeared in the year of the test data or later."),
+            asks=_(
+                "Whether anything that it was trained on appeared in the year of the test data or later."
+            ),
         ),
         CardField(
             name="knowledge_cutoff",
@@ -121,7 +125,9 @@ CARD = {
             english=_("Human in the loop"),
             values=YES_OR_NO,
             marked={"yes": _("human in the loop")},
-            asks=_("Whether a person looked at the test data and changed an answer, a query or a prompt."),
+            asks=_(
+                "Whether a person looked at the test data and changed an answer, a query or a prompt."
+            ),
         ),
     )
 }
@@ -135,7 +141,11 @@ REQUIRABLE = {
     COSTS: gettext_lazy("Costs, at least one figure"),
 }
 #: By the field, the values that are marked, with the words in English.
-MARKS = {(known.name, value): words for known in CARD.values() for value, words in known.marked.items()}
+MARKS = {
+    (known.name, value): words
+    for known in CARD.values()
+    for value, words in known.marked.items()
+}
 #: What an address calls the fields that mark.
 MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
@@ -143,11 +153,19 @@ MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 def marks_of(card: Mapping[str, str]) -> list[tuple[str, str]]:
     if not card:
         return []
-    return [(name, gettext(words)) for (name, value), words in MARKS.items() if card.get(name) == value]
+    return [
+        (name, gettext(words))
+        for (name, value), words in MARKS.items()
+        if card.get(name) == value
+    ]
 
 
 def without_names(card: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in card.items() if name in CARD and not CARD[name].names_team}
+    return {
+        name: value
+        for name, value in card.items()
+        if name in CARD and not CARD[name].names_team
+    }
 
 
 def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
@@ -165,7 +183,11 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
         return False
     if known.is_date:
         return said == NONE or (said < value and not value.startswith(said))
-    return value.casefold() in said.casefold().split(", ") if known.is_list else said == value
+    return (
+        value.casefold() in said.casefold().split(", ")
+        if known.is_list
+        else said == value
+    )
 
 
 def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
@@ -186,4 +208,8 @@ def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, st
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
-    return [(one, one.choices.get(card[name], card[name])) for name, one in CARD.items() if card.get(name)]
+    return [
+        (one, one.choices.get(card[name], card[name]))
+        for name, one in CARD.items()
+        if card.get(name)
+    ]

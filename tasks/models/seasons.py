@@ -32,7 +32,9 @@ LADDER = "ladder"
 PARTS = ("public", "private")
 #: What a season's calendar has besides its phases, in order.
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
-ASKED_FROM_NOW = _("Organisers alone export it. Of those who have accepted already another version asks it.")
+ASKED_FROM_NOW = _(
+    "Organisers alone export it. Of those who have accepted already another version asks it."
+)
 #: With less no scorer starts.
 MIN_MEMORY_MB = 256
 
@@ -61,7 +63,9 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         return self.filter(Q(is_public=True) | Q(pk__in=helped))
 
     def with_teams(self) -> SeasonQuerySet:
-        return self.annotate(teams=Count("registrations", filter=Q(registrations__is_approved=True)))
+        return self.annotate(
+            teams=Count("registrations", filter=Q(registrations__is_approved=True))
+        )
 
     def current_first(self) -> SeasonQuerySet:
         """Open ones, the next deadline first; those to come; past ones; published results alone."""
@@ -72,7 +76,10 @@ class SeasonQuerySet(models.QuerySet["Season"]):
             When(Exists(phases.open(now)), then=Value(0)),
             When(Exists(phases.filter(opens__gt=now)), then=Value(1)),
             When(Exists(phases), then=Value(2)),
-            When(Exists(tasks) & ~Exists(tasks.filter(is_reported_only=False)), then=Value(3)),
+            When(
+                Exists(tasks) & ~Exists(tasks.filter(is_reported_only=False)),
+                then=Value(3),
+            ),
             default=Value(1),
         )
         deadline = phases.open(now).order_by("closes").values("closes")[:1]
@@ -111,19 +118,27 @@ class Setting:
 _IN_API = Setting(in_api=True)
 
 
-def _instant(words: Any, help_text: Any = "") -> models.DateTimeField[dt.datetime | None, dt.datetime | None]:
+def _instant(
+    words: Any, help_text: Any = ""
+) -> models.DateTimeField[dt.datetime | None, dt.datetime | None]:
     return models.DateTimeField(words, null=True, blank=True, help_text=help_text)
 
 
-def _switch(words: Any, help_text: Any, *, default: bool = False) -> models.BooleanField[bool, bool]:
-    return models.BooleanField(words, default=default, db_default=default, help_text=help_text)
+def _switch(
+    words: Any, help_text: Any, *, default: bool = False
+) -> models.BooleanField[bool, bool]:
+    return models.BooleanField(
+        words, default=default, db_default=default, help_text=help_text
+    )
 
 
 def _limit(
     words: Any, help_text: Any = "", least: int = 1
 ) -> models.PositiveIntegerField[int | None, int | None]:
     bounds = [MinValueValidator(least)]
-    return models.PositiveIntegerField(words, null=True, blank=True, validators=bounds, help_text=help_text)
+    return models.PositiveIntegerField(
+        words, null=True, blank=True, validators=bounds, help_text=help_text
+    )
 
 
 class Configured(models.Model):
@@ -142,7 +157,9 @@ class Configured(models.Model):
 
     @classmethod
     def key(cls, name: str) -> str:
-        return (name in cls.SETTINGS and cls.SETTINGS[name].key) or name.removeprefix("is_")
+        return (name in cls.SETTINGS and cls.SETTINGS[name].key) or name.removeprefix(
+            "is_"
+        )
 
     @classmethod
     def is_required(cls, name: str) -> bool:
@@ -151,12 +168,17 @@ class Configured(models.Model):
 
     @classmethod
     def settings_that(cls, flag: str) -> list[str]:
-        return [name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)]
+        return [
+            name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)
+        ]
 
     def board_facts(self, at: dt.datetime) -> list[object]:
         """The settings that boards follow from, and which of their instants have come."""
         values = [getattr(self, name) for name in self.settings_that("on_board")]
-        return [*values, *(value <= at for value in values if isinstance(value, dt.datetime))]
+        return [
+            *values,
+            *(value <= at for value in values if isinstance(value, dt.datetime)),
+        ]
 
 
 class Season(Configured):
@@ -172,14 +194,20 @@ class Season(Configured):
     licence = models.CharField(max_length=200, blank=True)
     is_public = models.BooleanField(default=True)
     was_public = models.BooleanField(
-        default=False, db_default=False, help_text="It is, or has been, public: then it is not deleted."
+        default=False,
+        db_default=False,
+        help_text="It is, or has been, public: then it is not deleted.",
     )
-    registration = models.CharField(_("how teams enter"), max_length=10, choices=Entry, default=Entry.OPEN)
+    registration = models.CharField(
+        _("how teams enter"), max_length=10, choices=Entry, default=Entry.OPEN
+    )
     entry_list = models.TextField(
         blank=True,
         default="",
         db_default="",
-        help_text=_("Who may enter by list: an address, or @ and a domain, on each line."),
+        help_text=_(
+            "Who may enter by list: an address, or @ and a domain, on each line."
+        ),
     )
     max_team_size = _limit(_("members of a team at most"))
     members_until = _instant(
@@ -216,20 +244,31 @@ class Season(Configured):
         ),
     )
     allows_several_teams = models.BooleanField(
-        default=False, help_text=_("Whether a person may take part with more than one team.")
+        default=False,
+        help_text=_("Whether a person may take part with more than one team."),
     )
     shows_overall = _switch(
         _("overall table"),
-        _("Whether teams are ranked over the tasks too, by the boards that everybody sees."),
+        _(
+            "Whether teams are ranked over the tasks too, by the boards that everybody sees."
+        ),
     )
     allows_frames = _switch(
         _("boards in frames"),
-        _("Whether pages elsewhere may show the boards in a frame, by their addresses under /embed/."),
+        _(
+            "Whether pages elsewhere may show the boards in a frame, by their addresses under /embed/."
+        ),
     )
-    asks_affiliation = _switch(_("who accepts the terms gives an affiliation"), ASKED_FROM_NOW)
+    asks_affiliation = _switch(
+        _("who accepts the terms gives an affiliation"), ASKED_FROM_NOW
+    )
     asks_country = _switch(_("who accepts the terms gives a country"), ASKED_FROM_NOW)
-    asks_legal_name = _switch(_("who accepts the terms gives a legal name"), ASKED_FROM_NOW)
-    announcement = models.TextField(blank=True, help_text=_("Markdown, at the top of the season's page."))
+    asks_legal_name = _switch(
+        _("who accepts the terms gives a legal name"), ASKED_FROM_NOW
+    )
+    announcement = models.TextField(
+        blank=True, help_text=_("Markdown, at the top of the season's page.")
+    )
     announced_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -247,7 +286,9 @@ class Season(Configured):
         **{name: Setting(in_api=True, on_board=False) for name in SEASON_DATES},
         "time_zone": Setting(label=_("Time zone"), on_board=False),
         "allows_several_teams": Setting(
-            label=_("A person may take part with more than one team"), key="several_teams", on_board=False
+            label=_("A person may take part with more than one team"),
+            key="several_teams",
+            on_board=False,
         ),
         "shows_overall": Setting(key="overall", on_board=False),
         "allows_frames": Setting(key="frames", on_board=False),
@@ -263,10 +304,15 @@ class Season(Configured):
         return self.title
 
     def is_anonymous(self, at: dt.datetime | None = None) -> bool:
-        return self.anonymous_until is not None and (at or timezone.now()) < self.anonymous_until
+        return (
+            self.anonymous_until is not None
+            and (at or timezone.now()) < self.anonymous_until
+        )
 
     def names_teams(self) -> bool:
-        return not (self.is_anonymous() or self.tasks.filter(phases__shows_teams=False).exists())
+        return not (
+            self.is_anonymous() or self.tasks.filter(phases__shows_teams=False).exists()
+        )
 
     @property
     def zone(self) -> ZoneInfo:
@@ -291,14 +337,21 @@ class Organiser(models.Model):
         ORGANISER = "organiser", _("organiser")
         HELPER = "helper", _("helper")
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="organisers")
+    season = models.ForeignKey(
+        Season, on_delete=models.CASCADE, related_name="organisers"
+    )
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="organises")
     role = models.CharField(
-        max_length=10, choices=Role, default=Role.ORGANISER, db_default=Role.ORGANISER.value
+        max_length=10,
+        choices=Role,
+        default=Role.ORGANISER,
+        db_default=Role.ORGANISER.value,
     )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["season", "user"], name="organiser_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["season", "user"], name="organiser_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display()} of {self.season}"
@@ -312,16 +365,27 @@ class Task(Configured):
     title = models.CharField(max_length=120)
     type = models.CharField(_("task type"), max_length=120)
     declaration = models.ForeignKey(
-        Declaration, on_delete=models.PROTECT, null=True, blank=True, related_name="+", editable=False
+        Declaration,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        editable=False,
     )
-    summary = models.TextField(blank=True, help_text=_("Markdown, shown above the type's own card."))
+    summary = models.TextField(
+        blank=True, help_text=_("Markdown, shown above the type's own card.")
+    )
     rules: models.JSONField[list[str]] = models.JSONField(
         default=list, help_text=_("Names of rule sets; the first one ranks.")
     )
     options: models.JSONField[dict[str, str]] = models.JSONField(
-        default=dict, blank=True, help_text=_("Options of the task type, as the offline scorer takes them.")
+        default=dict,
+        blank=True,
+        help_text=_("Options of the task type, as the offline scorer takes them."),
     )
-    is_reported_only = models.BooleanField(default=False, help_text=_("No gold: published results only."))
+    is_reported_only = models.BooleanField(
+        default=False, help_text=_("No gold: published results only.")
+    )
     published: models.JSONField[list[dict[str, Any]]] = models.JSONField(
         default=list,
         blank=True,
@@ -331,12 +395,16 @@ class Task(Configured):
         _("smallest class shown"),
         default=MIN_CLASS_SIZE,
         validators=[MinValueValidator(1)],
-        help_text=_("Classes of fewer instances are shown only to those who may see single instances."),
+        help_text=_(
+            "Classes of fewer instances are shown only to those who may see single instances."
+        ),
     )
     rank_by = late_text(
         80,
         _("ranked by"),
-        help_text=_("A metric of the first rule set, such as mrr@10; empty: its first. Nothing is rescored."),
+        help_text=_(
+            "A metric of the first rule set, such as mrr@10; empty: its first. Nothing is rescored."
+        ),
     )
     shown_measures = late_json(
         list,
@@ -349,10 +417,13 @@ class Task(Configured):
         blank=True,
         default="",
         db_default="",
-        help_text=_("Where its runs wait, such as gpu; empty: by what its metrics need, light or models."),
+        help_text=_(
+            "Where its runs wait, such as gpu; empty: by what its metrics need, light or models."
+        ),
     )
     max_seconds = _limit(
-        _("computing time of a scoring"), _("Seconds; what the site allows where it is empty or more.")
+        _("computing time of a scoring"),
+        _("Seconds; what the site allows where it is empty or more."),
     )
     max_memory_mb = _limit(
         _("memory of a scoring"),
@@ -365,8 +436,14 @@ class Task(Configured):
         blank=True,
         default="",
         db_default="",
-        validators=[RegexValidator(rf"\A{HUB_DATASET}\Z", _("Its owner and its name, such as owner/name."))],
-        help_text=_("Of Hugging Face, such as owner/name: results for its leaderboards name it."),
+        validators=[
+            RegexValidator(
+                rf"\A{HUB_DATASET}\Z", _("Its owner and its name, such as owner/name.")
+            )
+        ],
+        help_text=_(
+            "Of Hugging Face, such as owner/name: results for its leaderboards name it."
+        ),
     )
     position = models.PositiveSmallIntegerField(default=0)
 
@@ -375,11 +452,15 @@ class Task(Configured):
         "type": Setting(label=_("Task type"), in_api=True),
         "summary": Setting(label=_("Summary"), in_api=True),
         "rules": Setting(
-            label=_("Rule sets, one a line; the first ranks"), in_api=True, changes_numbers=True
+            label=_("Rule sets, one a line; the first ranks"),
+            in_api=True,
+            changes_numbers=True,
         ),
         "options": Setting(on_board=False, changes_numbers=True),
         "is_reported_only": Setting(
-            label=_("Shows published results only, without gold"), in_api=True, on_board=False
+            label=_("Shows published results only, without gold"),
+            in_api=True,
+            on_board=False,
         ),
         **dict.fromkeys(("rank_by", "shown_measures", "min_class_size"), _IN_API),
         "queue": Setting(label=_("Queue"), is_slug=True, on_board=False),
@@ -390,14 +471,22 @@ class Task(Configured):
 
     class Meta:
         ordering = ["position", "id"]
-        constraints = [models.UniqueConstraint(fields=["season", "slug"], name="task_slug_once_a_season")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["season", "slug"], name="task_slug_once_a_season"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title
 
     @property
     def task_type(self) -> TaskType:
-        own = declared_type(self.declaration_id) if self.declaration_id else task_type(self.type)
+        own = (
+            declared_type(self.declaration_id)
+            if self.declaration_id
+            else task_type(self.type)
+        )
         return own.shown_as(self.rank_by, self.shown_measures)
 
     @property
@@ -415,7 +504,9 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(opens__lte=now, closes__gt=now)
 
     def visible_to(self, user: object) -> PhaseQuerySet:
-        return self.filter(task__season__in=Season.objects.visible_to(user).values("pk"))
+        return self.filter(
+            task__season__in=Season.objects.visible_to(user).values("pk")
+        )
 
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
         """On its split, or of any task on one that ever held an instance of its gold."""
@@ -470,16 +561,25 @@ class Phase(Configured):
         ),
     )
     inputs_from = _instant(
-        _("inputs from"), _("When participants get the inputs and may check runs, if before the phase opens.")
+        _("inputs from"),
+        _(
+            "When participants get the inputs and may check runs, if before the phase opens."
+        ),
     )
-    time_zone = models.CharField(max_length=60, default="UTC", validators=[validate_zone])
+    time_zone = models.CharField(
+        max_length=60, default="UTC", validators=[validate_zone]
+    )
     runs_per_day = models.PositiveIntegerField(null=True, blank=True)
     runs_in_total = models.PositiveIntegerField(null=True, blank=True)
     board = models.CharField(
-        _("who sees the board"), max_length=12, choices=Audience, default=Audience.EVERYONE
+        _("who sees the board"),
+        max_length=12,
+        choices=Audience,
+        default=Audience.EVERYONE,
     )
     board_from = _instant(
-        _("that changes at"), _("At this instant who sees the board becomes another, by the clock alone.")
+        _("that changes at"),
+        _("At this instant who sees the board becomes another, by the clock alone."),
     )
     board_then = late_text(12, _("who sees the board from then on"), choices=Audience)
     frozen_from = _instant(
@@ -491,7 +591,9 @@ class Phase(Configured):
     )
     frozen_until = _instant(
         _("frozen until"),
-        _("When everybody sees what organisers see again; empty: when an organiser reveals it."),
+        _(
+            "When everybody sees what organisers see again; empty: when an organiser reveals it."
+        ),
     )
     own_scores = late_text(
         8,
@@ -509,17 +611,23 @@ class Phase(Configured):
     )
     shows_run_counts = _switch(
         _("shows how many runs there are"),
-        _("Whether others than organisers read how many teams have sent runs, and how many."),
+        _(
+            "Whether others than organisers read how many teams have sent runs, and how many."
+        ),
         default=True,
     )
-    counting = models.CharField(_("which run counts"), max_length=10, choices=Counting, default=Counting.BEST)
+    counting = models.CharField(
+        _("which run counts"), max_length=10, choices=Counting, default=Counting.BEST
+    )
     priority_runs = _limit(
         _("how many runs count by priority"),
         _("Where the first runs by priority count: so many of each team. Empty: one."),
     )
     shows_contrastive = _switch(
         _("shows contrastive runs"),
-        _("Whether contrastive runs stand on the board too: marked, and without a rank."),
+        _(
+            "Whether contrastive runs stand on the board too: marked, and without a rank."
+        ),
     )
     confirms_results = _switch(
         _("teams confirm their results"),
@@ -529,9 +637,14 @@ class Phase(Configured):
         ),
     )
     confirmation_ended_at = models.DateTimeField(null=True, editable=False)
-    confirmation_ended_because = models.TextField(default="", db_default="", editable=False)
+    confirmation_ended_because = models.TextField(
+        default="", db_default="", editable=False
+    )
     confirmation_reopened = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text="How often the confirmation was begun anew."
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text="How often the confirmation was begun anew.",
     )
     confirmation_told = models.PositiveBigIntegerField(
         null=True,
@@ -555,7 +668,9 @@ class Phase(Configured):
     )
     gold_from = _instant(
         _("gold from"),
-        _("Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."),
+        _(
+            "Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."
+        ),
     )
     public_part = _limit(
         _("public part of the split, per cent"),
@@ -567,7 +682,9 @@ class Phase(Configured):
     )
     part_seed = _limit(
         _("seed of the draw"),
-        _("Of the public part; drawn with the first run and the same for phases on the same gold."),
+        _(
+            "Of the public part; drawn with the first run and the same for phases on the same gold."
+        ),
     )
     ladder = _switch(
         _("scores by the Ladder"),
@@ -586,14 +703,21 @@ class Phase(Configured):
     )
     min_answered_share = _limit(
         _("share of answers that scores need, per cent"),
-        _("A run that answers a smaller share of the instances is told no number at all."),
+        _(
+            "A run that answers a smaller share of the instances is told no number at all."
+        ),
     )
     shares_tries = _switch(
         _("tries count on all phases with its gold"),
-        _("Runs to other phases on the same gold, of any task, use up tries of this one too."),
+        _(
+            "Runs to other phases on the same gold, of any task, use up tries of this one too."
+        ),
     )
     card_required: models.JSONField[list[str]] = late_json(
-        list, _("A run that is sent without it is refused."), _("what a run card must say"), blank=True
+        list,
+        _("A run that is sent without it is refused."),
+        _("what a run card must say"),
+        blank=True,
     )
     let_out: models.JSONField[list[list[Any]]] = late_json(
         list,
@@ -608,13 +732,18 @@ class Phase(Configured):
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     #: The newest versions, each with the team whose runs alone changed: ` 41:7 42:0`, 0 for no team.
-    changed = models.CharField(max_length=MAX_CHANGED, default="", db_default="", editable=False)
+    changed = models.CharField(
+        max_length=MAX_CHANGED, default="", db_default="", editable=False
+    )
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
         "title": Setting(label=_("Title"), in_api=True),
         "split": replace(
-            _IN_API, label=_("Split: the gold that its runs are scored with"), is_slug=True, on_board=False
+            _IN_API,
+            label=_("Split: the gold that its runs are scored with"),
+            is_slug=True,
+            on_board=False,
         ),
         "opens": Setting(label=_("Opens"), in_api=True),
         "closes": Setting(label=_("Closes"), in_api=True),
@@ -623,9 +752,15 @@ class Phase(Configured):
         "runs_per_day": Setting(label=_("Runs per day"), in_api=True),
         "runs_in_total": Setting(label=_("Runs in total"), in_api=True),
         **dict.fromkeys(("board", "board_from", "board_then"), _IN_API),
-        **dict.fromkeys(("frozen_from", "frozen_until"), Setting(in_api=True, is_cloned=False)),
-        **dict.fromkeys(("own_scores", "shows_teams", "shows_run_counts", "counting"), _IN_API),
-        **dict.fromkeys(("priority_runs", "shows_contrastive", "confirms_results"), _IN_API),
+        **dict.fromkeys(
+            ("frozen_from", "frozen_until"), Setting(in_api=True, is_cloned=False)
+        ),
+        **dict.fromkeys(
+            ("own_scores", "shows_teams", "shows_run_counts", "counting"), _IN_API
+        ),
+        **dict.fromkeys(
+            ("priority_runs", "shows_contrastive", "confirms_results"), _IN_API
+        ),
         "shows_instances": Setting(),
         "gold_is_public": Setting(key="gold_public"),
         "gold_from": Setting(in_api=True),
@@ -642,8 +777,12 @@ class Phase(Configured):
     class Meta:
         ordering: ClassVar[list[str]] = ["position", "opens", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["task", "slug"], name="phase_slug_once_a_task"),
-            models.CheckConstraint(condition=Q(closes__gt=F("opens")), name="phase_closes_after_it_opens"),
+            models.UniqueConstraint(
+                fields=["task", "slug"], name="phase_slug_once_a_task"
+            ),
+            models.CheckConstraint(
+                condition=Q(closes__gt=F("opens")), name="phase_closes_after_it_opens"
+            ),
             models.CheckConstraint(
                 condition=Q(board_from=None, board_then="")
                 | (Q(board_from__isnull=False) & ~Q(board_then="")),
@@ -661,7 +800,9 @@ class Phase(Configured):
 
     def changed_since(self, version: int) -> set[int] | None:
         """The teams whose runs changed since that version; None where something else may have changed too."""
-        known = {int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)}
+        known = {
+            int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)
+        }
         since = range(version + 1, self.version + 1)
         return {known[at] for at in since} - {0} if known.keys() >= set(since) else None
 
@@ -725,7 +866,11 @@ class Phase(Configured):
     @property
     def is_shown_later(self) -> bool:
         open_boards = (self.Audience.RANKS, self.Audience.EVERYONE)
-        return self.board_from is not None and not self.has_changed_board() and self.board_then in open_boards
+        return (
+            self.board_from is not None
+            and not self.has_changed_board()
+            and self.board_then in open_boards
+        )
 
     @property
     def own_runs_show(self) -> str:
@@ -735,7 +880,11 @@ class Phase(Configured):
             return self.OwnRuns.SCORES
         chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
         is_listed = board == self.Audience.RANKS
-        return self.OwnRuns.SCORED if is_listed and chosen == self.OwnRuns.NOTHING else chosen
+        return (
+            self.OwnRuns.SCORED
+            if is_listed and chosen == self.OwnRuns.NOTHING
+            else chosen
+        )
 
     @property
     def shows_scores(self) -> bool:
@@ -754,10 +903,15 @@ def bump_version(phase_id: int, team_id: int | None = None) -> None:
     """Say that what the phase's board shows has changed; inside the transaction that changes it. ``team_id``
     where no run that counts has changed but those of this team; 0 where none has.
     """
-    changes: dict[str, Any] = {"version": F("version") + 1, "updated_at": timezone.now()}
+    changes: dict[str, Any] = {
+        "version": F("version") + 1,
+        "updated_at": timezone.now(),
+    }
     if team_id is not None:
         version = Cast(F("version") + 1, models.CharField())
-        changes["changed"] = Right(Concat("changed", Value(" "), version, Value(f":{team_id}")), MAX_CHANGED)
+        changes["changed"] = Right(
+            Concat("changed", Value(" "), version, Value(f":{team_id}")), MAX_CHANGED
+        )
     Phase.objects.filter(pk=phase_id).update(**changes)
 
 
@@ -768,7 +922,11 @@ def bump_versions(season: Season) -> None:
 
 class GoldQuerySet(models.QuerySet["Gold"]):
     def current(self, phase: Phase) -> Gold | None:
-        return self.filter(task_id=phase.task_id, split=phase.split).order_by("-number").first()
+        return (
+            self.filter(task_id=phase.task_id, split=phase.split)
+            .order_by("-number")
+            .first()
+        )
 
 
 class Gold(models.Model):
@@ -777,23 +935,35 @@ class Gold(models.Model):
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="gold")
     split = models.CharField(max_length=60)
     number = models.PositiveIntegerField()
-    digest = models.CharField(max_length=64, help_text="SHA-256 of the canonical content.")
+    digest = models.CharField(
+        max_length=64, help_text="SHA-256 of the canonical content."
+    )
     instances = models.PositiveIntegerField()
-    file = models.CharField(max_length=200, help_text="The archive of gold, in the gold storage.")
-    index = models.CharField(max_length=200, help_text="What checks an upload, in the gold storage.")
-    public = models.CharField(max_length=200, help_text="The archive of public inputs, in the gold storage.")
+    file = models.CharField(
+        max_length=200, help_text="The archive of gold, in the gold storage."
+    )
+    index = models.CharField(
+        max_length=200, help_text="What checks an upload, in the gold storage."
+    )
+    public = models.CharField(
+        max_length=200, help_text="The archive of public inputs, in the gold storage."
+    )
     statistics: models.JSONField[list[dict[str, Any]]] = late_json(
         list,
         "What it consists of by data set, where its task type says so; empty for gold of before.",
         editable=False,
     )
     findings: models.JSONField[list[dict[str, Any]]] = late_json(
-        list, "What is odd about it, for organisers; empty for gold of before.", editable=False
+        list,
+        "What is odd about it, for organisers; empty for gold of before.",
+        editable=False,
     )
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)
     sealed_at = models.DateTimeField(
-        null=True, editable=False, help_text="From then on it is given out to nobody, whatever a phase says."
+        null=True,
+        editable=False,
+        help_text="From then on it is given out to nobody, whatever a phase says.",
     )
 
     objects = GoldQuerySet.as_manager()
@@ -801,7 +971,9 @@ class Gold(models.Model):
     class Meta:
         ordering = ["task", "split", "number"]
         constraints = [
-            models.UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split")
+            models.UniqueConstraint(
+                fields=["task", "split", "number"], name="gold_number_once_a_split"
+            )
         ]
 
     def __str__(self) -> str:
@@ -811,11 +983,17 @@ class Gold(models.Model):
 class GoldContent(models.Model):
     """By what the instances of a gold are known in another: digests, blinded by a key of the site."""
 
-    gold = models.OneToOneField(Gold, on_delete=models.CASCADE, primary_key=True, related_name="content")
-    key = models.CharField(max_length=16, help_text="Which key of the site they were blinded by.")
+    gold = models.OneToOneField(
+        Gold, on_delete=models.CASCADE, primary_key=True, related_name="content"
+    )
+    key = models.CharField(
+        max_length=16, help_text="Which key of the site they were blinded by."
+    )
     digests = models.BinaryField(help_text="Of the instances that are scored.")
     held = models.BinaryField(help_text="Of all that its files hold.")
-    papers = models.BinaryField(null=True, help_text="Of its papers; none of gold of before.")
+    papers = models.BinaryField(
+        null=True, help_text="Of its papers; none of gold of before."
+    )
 
     def __str__(self) -> str:
         return f"the content of {self.gold}"
@@ -826,15 +1004,27 @@ class GoldOverlap(models.Model):
 
     gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="overlaps")
     other = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
-    same = models.PositiveIntegerField(help_text="Instances that are the same in both, and scored.")
-    held = models.PositiveIntegerField(help_text="Those that the files of both hold, scored or not.")
-    alike = models.PositiveIntegerField(help_text="Those that show the same and have another gold answer.")
+    same = models.PositiveIntegerField(
+        help_text="Instances that are the same in both, and scored."
+    )
+    held = models.PositiveIntegerField(
+        help_text="Those that the files of both hold, scored or not."
+    )
+    alike = models.PositiveIntegerField(
+        help_text="Those that show the same and have another gold answer."
+    )
     papers = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Papers of both, in one season, whatever is asked of them."
+        default=0,
+        db_default=0,
+        help_text="Papers of both, in one season, whatever is asked of them.",
     )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["gold", "other"], name="gold_overlap_once_a_pair")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["gold", "other"], name="gold_overlap_once_a_pair"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"what {self.gold} and {self.other} have in common"
@@ -845,10 +1035,13 @@ class SeasonFile(models.Model):
 
     season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")
     values: models.JSONField[dict[str, Any]] = models.JSONField(
-        default=dict, help_text="What it said, by key, such as tasks.1a.phases.final.closes."
+        default=dict,
+        help_text="What it said, by key, such as tasks.1a.phases.final.closes.",
     )
     loaded_at = models.DateTimeField(default=timezone.now)
-    loaded_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    loaded_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     def __str__(self) -> str:
         return f"the file of {self.season}"

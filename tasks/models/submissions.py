@@ -5,7 +5,14 @@ from typing import Any, ClassVar
 
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import CASCADE, PROTECT, SET_NULL, CheckConstraint, Q, UniqueConstraint
+from django.db.models import (
+    CASCADE,
+    PROTECT,
+    SET_NULL,
+    CheckConstraint,
+    Q,
+    UniqueConstraint,
+)
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
@@ -18,12 +25,16 @@ from tasks.models.seasons import Phase, Season
 class Bundle(models.Model):
     season = models.ForeignKey(Season, on_delete=PROTECT, related_name="bundles")
     team = models.ForeignKey(Team, on_delete=PROTECT, related_name="bundles")
-    filename = models.CharField(max_length=200, help_text="What its team called the file.")
+    filename = models.CharField(
+        max_length=200, help_text="What its team called the file."
+    )
     sha256 = models.CharField(max_length=64)
     submitted_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True)
     submitted_at = models.DateTimeField(default=timezone.now)
     idempotency_key = models.CharField(
-        max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same bundle."
+        max_length=100,
+        blank=True,
+        help_text="Chosen by the sender: the same key again is the same bundle.",
     )
 
     class Meta:
@@ -80,8 +91,12 @@ class Submission(models.Model):
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
     phase = models.ForeignKey(Phase, on_delete=PROTECT, related_name="submissions")
-    team = models.ForeignKey(Team, on_delete=PROTECT, related_name="submissions", null=True, blank=True)
-    number = models.PositiveIntegerField(help_text="Counts the runs of a team in a phase.")
+    team = models.ForeignKey(
+        Team, on_delete=PROTECT, related_name="submissions", null=True, blank=True
+    )
+    number = models.PositiveIntegerField(
+        help_text="Counts the runs of a team in a phase."
+    )
     system = models.CharField(max_length=80)
     system_skeleton = Skeleton("system")
     description = models.TextField(blank=True)
@@ -89,56 +104,85 @@ class Submission(models.Model):
         list, "Addresses of what its team says of it: code, a paper, a page."
     )
     card: models.JSONField[dict[str, str]] = late_json(
-        dict, "How it was made, by the fields of a run card that its team has filled in."
+        dict,
+        "How it was made, by the fields of a run card that its team has filled in.",
     )
     kind = models.CharField(max_length=12, choices=Kind, default=Kind.PRIMARY)
     built_in = models.CharField(
-        max_length=60, blank=True, help_text="The built-in baseline that the worker computes it with."
+        max_length=60,
+        blank=True,
+        help_text="The built-in baseline that the worker computes it with.",
     )
     file = models.CharField(
-        max_length=200, blank=True, help_text="The run, in the run storage; empty until it is computed."
+        max_length=200,
+        blank=True,
+        help_text="The run, in the run storage; empty until it is computed.",
     )
-    filename = models.CharField(max_length=200, blank=True, help_text="What its team called the file.")
+    filename = models.CharField(
+        max_length=200, blank=True, help_text="What its team called the file."
+    )
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.PositiveBigIntegerField(default=0)
     warnings: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     problems: models.JSONField[list[dict[str, Any]]] = models.JSONField(
-        default=list, help_text="Why a run that was checked or read in a job was refused."
+        default=list,
+        help_text="Why a run that was checked or read in a job was refused.",
     )
     submitted_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True)
     submitted_at = models.DateTimeField(default=timezone.now)
     begun_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the first byte of its upload came, by which deadlines go."
+        null=True,
+        blank=True,
+        help_text="When the first byte of its upload came, by which deadlines go.",
     )
     is_late = models.BooleanField(
-        default=False, db_default=False, help_text="It came after the end, and no organiser has accepted it."
+        default=False,
+        db_default=False,
+        help_text="It came after the end, and no organiser has accepted it.",
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     status_since = models.DateTimeField(default=timezone.now)
-    reason = models.TextField(blank=True, help_text="Why it failed or waits, in words a team can act on.")
+    reason = models.TextField(
+        blank=True, help_text="Why it failed or waits, in words a team can act on."
+    )
     replace_until = models.DateTimeField(
         null=True,
         blank=True,
         help_text="So long a run that was read in a job and refused may be replaced, after the end too.",
     )
     hit_limit = models.BooleanField(
-        default=False, help_text="It failed because its scoring needed too much computing time or memory."
+        default=False,
+        help_text="It failed because its scoring needed too much computing time or memory.",
     )
     idempotency_key = models.CharField(
-        max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same run."
+        max_length=100,
+        blank=True,
+        help_text="Chosen by the sender: the same key again is the same run.",
     )
-    bundle = models.ForeignKey(Bundle, on_delete=PROTECT, related_name="submissions", null=True, blank=True)
-    is_selected = models.BooleanField(default=False, help_text="The run that counts where teams select.")
+    bundle = models.ForeignKey(
+        Bundle, on_delete=PROTECT, related_name="submissions", null=True, blank=True
+    )
+    is_selected = models.BooleanField(
+        default=False, help_text="The run that counts where teams select."
+    )
     priority = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Its place among the team's runs, where the first few are judged."
+        default=0,
+        db_default=0,
+        help_text="Its place among the team's runs, where the first few are judged.",
     )
     exclusion = late_text(
-        12, choices=Exclusion, help_text="Set by organisers: the run stands on no board, whatever its score."
+        12,
+        choices=Exclusion,
+        help_text="Set by organisers: the run stands on no board, whatever its score.",
     )
-    exclusion_reason = models.TextField(blank=True, default="", db_default="", help_text="Its team reads it.")
+    exclusion_reason = models.TextField(
+        blank=True, default="", db_default="", help_text="Its team reads it."
+    )
     # Of those alone of which it is so it is asked whether organisers are to look at them.
     is_alike = models.BooleanField(
-        default=False, db_default=False, help_text="Another team sent the same file, or the same answers."
+        default=False,
+        db_default=False,
+        help_text="Another team sent the same file, or the same answers.",
     )
     has_failed = models.BooleanField(
         default=False,
@@ -152,19 +196,32 @@ class Submission(models.Model):
             models.Index(fields=["phase", "team", "submitted_at"]),
             models.Index(fields=["phase", "status"]),
             models.Index(fields=["submitted_at", "id"], name="submission_newest"),
-            models.Index(fields=["team", "submitted_at", "id"], name="submission_of_team"),
+            models.Index(
+                fields=["team", "submitted_at", "id"], name="submission_of_team"
+            ),
             # With what is counted by day, which looks at nothing else.
             models.Index(
-                fields=["phase", "submitted_at", "id", "status", "team", "size"], name="submission_by_day"
+                fields=["phase", "submitted_at", "id", "status", "team", "size"],
+                name="submission_by_day",
             ),
             models.Index(fields=["sha256", "team"], name="submission_same_file"),
-            models.Index(fields=["phase"], condition=Q(is_alike=True), name="submission_alike"),
-            models.Index(fields=["phase", "status"], condition=Q(has_failed=True), name="submission_failed"),
+            models.Index(
+                fields=["phase"], condition=Q(is_alike=True), name="submission_alike"
+            ),
+            models.Index(
+                fields=["phase", "status"],
+                condition=Q(has_failed=True),
+                name="submission_failed",
+            ),
         ]
         constraints = [
-            UniqueConstraint(fields=["phase", "team", "number"], name="submission_number_once_a_team"),
             UniqueConstraint(
-                fields=["phase", "number"], condition=Q(team=None), name="submission_number_once_a_baseline"
+                fields=["phase", "team", "number"], name="submission_number_once_a_team"
+            ),
+            UniqueConstraint(
+                fields=["phase", "number"],
+                condition=Q(team=None),
+                name="submission_number_once_a_baseline",
             ),
             UniqueConstraint(
                 fields=["phase", "team", "idempotency_key"],
@@ -187,7 +244,9 @@ class Submission(models.Model):
 
     @property
     def neutral_filename(self) -> str:
-        return f"run{PurePosixPath(self.filename).suffix.lower()}" if self.filename else ""
+        return (
+            f"run{PurePosixPath(self.filename).suffix.lower()}" if self.filename else ""
+        )
 
     @property
     def is_moving(self) -> bool:
@@ -197,11 +256,16 @@ class Submission(models.Model):
 class LateReading(models.Model):
     """What is still to be read of a run that came when no reader was free; gone once it is read."""
 
-    submission = models.OneToOneField(Submission, on_delete=CASCADE, related_name="late_reading")
-    metadata = models.BinaryField(blank=True, help_text="The file of ir_metadata that came with it.")
+    submission = models.OneToOneField(
+        Submission, on_delete=CASCADE, related_name="late_reading"
+    )
+    metadata = models.BinaryField(
+        blank=True, help_text="The file of ir_metadata that came with it."
+    )
     metadata_name = models.CharField(max_length=200, blank=True)
     is_named = models.BooleanField(
-        default=True, help_text="Its sender has named the task, so that the file is meant for it."
+        default=True,
+        help_text="Its sender has named the task, so that the file is meant for it.",
     )
 
     def __str__(self) -> str:
@@ -215,13 +279,17 @@ class ExtraTries(models.Model):
     team = models.ForeignKey(Team, on_delete=PROTECT, related_name="extra_tries")
     tries = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
     reason = models.CharField(max_length=500, help_text="The team reads it.")
-    given_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, blank=True, related_name="+")
+    given_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
+    )
     given_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         verbose_name_plural = "extra tries"
         ordering = ["-given_at", "-id"]
-        constraints = [CheckConstraint(condition=Q(tries__gt=0), name="extra_tries_are_some")]
+        constraints = [
+            CheckConstraint(condition=Q(tries__gt=0), name="extra_tries_are_some")
+        ]
 
     def __str__(self) -> str:
         return f"{self.tries} more for {self.team} in {self.phase}"
@@ -230,7 +298,9 @@ class ExtraTries(models.Model):
 class TeamFigure(models.Model):
     """One such number, in the unit that `tasks.submissions.run_card` gives. Nobody has checked it."""
 
-    submission = models.ForeignKey(Submission, on_delete=CASCADE, related_name="team_figures")
+    submission = models.ForeignKey(
+        Submission, on_delete=CASCADE, related_name="team_figures"
+    )
     #: Stands here too, so that a board without any is told in one look.
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="team_figures")
     name = models.CharField(max_length=40)
@@ -238,7 +308,11 @@ class TeamFigure(models.Model):
 
     class Meta:
         ordering = ["id"]
-        constraints = [UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure")]
+        constraints = [
+            UniqueConstraint(
+                fields=["submission", "name"], name="team_figure_once_a_measure"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.value} of {self.submission}"

@@ -20,7 +20,15 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.delivery.notifications import events
-from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
+from tasks.models import (
+    JoinRequest,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Terms,
+    TermsAcceptance,
+)
 from tasks.models.seasons import bump_versions
 
 #: What a team may tell who decides on its entry.
@@ -35,25 +43,35 @@ class TermsFirst(EntryRefused):
     """Whoever enters a team has accepted the season's terms."""
 
 
-def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
+def register_team(
+    *, season: Season, team: Team, by: User | None = None, message: str = ""
+) -> Registration:
     with transaction.atomic():
         # The team first, then the season, as everywhere: somebody may be joining the team right now.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        if (present := Registration.objects.filter(season=season, team=team).first()) is not None:
+        if (
+            present := Registration.objects.filter(season=season, team=team).first()
+        ) is not None:
             return present
         if season.registration == Season.Entry.CLOSED:
             raise EntryRefused(_("%(season)s takes no more teams") % {"season": season})
         terms = terms_to_accept(season, by) if by else None
         if terms is not None:
-            words = _("accept version %(version)s of the terms of %(season)s before you enter a team")
+            words = _(
+                "accept version %(version)s of the terms of %(season)s before you enter a team"
+            )
             raise TermsFirst(words % {"version": terms.number, "season": season})
         members = User.objects.filter(memberships__team=team)
         _check_rivals(season, team, members)
         _check_list(season, members)
         check_size(season, members.count())
         is_approved = season.registration in (Season.Entry.OPEN, Season.Entry.LIST)
-        facts = {"is_approved": is_approved, "message": message.strip(), "alias": draw_alias(season)}
+        facts = {
+            "is_approved": is_approved,
+            "message": message.strip(),
+            "alias": draw_alias(season),
+        }
         registration = Registration.objects.create(season=season, team=team, **facts)
         key = "team-entered" if is_approved else "team-entered/asked"
         audit.record(key, actor=by, subject=team, place=season, facts={"team": team})
@@ -64,7 +82,13 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
 
 def draw_alias(season: Season) -> int:
     taken = set(season.registrations.values_list("alias", flat=True))
-    return secrets.choice([number for number in range(1, max(99, 4 * len(taken)) + 1) if number not in taken])
+    return secrets.choice(
+        [
+            number
+            for number in range(1, max(99, 4 * len(taken)) + 1)
+            if number not in taken
+        ]
+    )
 
 
 def any_invitation(secret: str) -> Invitation | MailedInvitation:
@@ -79,9 +103,13 @@ def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membe
     """Take the place that an invitation offers; one by e-mail is used up."""
     with transaction.atomic():
         membership.locked(invitation.team)
-        standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = Invitation.objects.all()
+        standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = (
+            Invitation.objects.all()
+        )
         if isinstance(invitation, MailedInvitation):
-            standing = MailedInvitation.objects.filter(state=MailedInvitation.State.WAITING)
+            standing = MailedInvitation.objects.filter(
+                state=MailedInvitation.State.WAITING
+            )
         # It may have been renewed, answered or revoked since it was looked at.
         if not standing.filter(nonce=invitation.nonce).exists():
             raise membership.InvitationNotValid
@@ -106,7 +134,11 @@ def check_joining(
 ) -> None:
     if Membership.objects.filter(team=team, user=user).exists():
         return
-    seasons = Season.objects.select_for_update(of=("self",)).filter(registrations__team=team).order_by("pk")
+    seasons = (
+        Season.objects.select_for_update(of=("self",))
+        .filter(registrations__team=team)
+        .order_by("pk")
+    )
     if besides is not None:
         seasons = seasons.exclude(pk=besides.pk)
     if only is not None:
@@ -121,7 +153,9 @@ def check_joining(
 
 def remove_from_team(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
-        for season in Season.objects.filter(registrations__team=membership.locked(team)).order_by("pk"):
+        for season in Season.objects.filter(
+            registrations__team=membership.locked(team)
+        ).order_by("pk"):
             _check_frozen(season)
         membership.remove_member(team=team, user=user, by=by)
 
@@ -142,9 +176,15 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
     _decide(registration, by, is_approved=False, reason=reason)
 
 
-def take_decision_back(*, season: Season, team: int, facts: Mapping[str, Any]) -> Registration:
+def take_decision_back(
+    *, season: Season, team: int, facts: Mapping[str, Any]
+) -> Registration:
     """As it was before the decision whose entry of the history keeps these facts. Raises EntryRefused."""
-    changed = Registration.objects.select_for_update().filter(season=season, team=team).first()
+    changed = (
+        Registration.objects.select_for_update()
+        .filter(season=season, team=team)
+        .first()
+    )
     if changed is None or audit.as_json(changed.decided_at) != facts.get("decided"):
         raise EntryRefused(_("it has been decided anew since"))
     for name, value in json.loads(facts["before"]).items():
@@ -156,14 +196,28 @@ def take_decision_back(*, season: Season, team: int, facts: Mapping[str, Any]) -
     return changed
 
 
-def _change(season: Season, by: User, key: str, wanted: dict[str, Any], **facts: object) -> Season:
+def _change(
+    season: Season, by: User, key: str, wanted: dict[str, Any], **facts: object
+) -> Season:
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
         if changes := audit.set_fields(changed, wanted):
             if key == "team-limits":
-                named = {change.key.replace("_", " "): audit.as_json(change.after) for change in changes}
-                facts["limits"] = ", ".join(f"{name} {limit or 'without'}" for name, limit in named.items())
-            audit.record(key, actor=by, subject=changed, place=changed, facts=facts, changes=changes)
+                named = {
+                    change.key.replace("_", " "): audit.as_json(change.after)
+                    for change in changes
+                }
+                facts["limits"] = ", ".join(
+                    f"{name} {limit or 'without'}" for name, limit in named.items()
+                )
+            audit.record(
+                key,
+                actor=by,
+                subject=changed,
+                place=changed,
+                facts=facts,
+                changes=changes,
+            )
     return changed
 
 
@@ -174,11 +228,17 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
     """Who may enter where the season is open to a list; teams that are in stay."""
     lines = entry_lines(addresses.splitlines())
-    return _change(season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines))
+    return _change(
+        season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines)
+    )
 
 
 def limit_teams(
-    *, season: Season, max_team_size: int | None, members_until: dt.datetime | None, by: User
+    *,
+    season: Season,
+    max_team_size: int | None,
+    members_until: dt.datetime | None,
+    by: User,
 ) -> Season:
     wanted = {"max_team_size": max_team_size, "members_until": members_until}
     return _change(season, by, "team-limits", wanted)
@@ -189,17 +249,27 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            words = _("%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays")
+            words = _(
+                "%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays"
+            )
             raise EntryRefused(words % {"team": team, "season": season})
         registration.delete()
-        audit.record("entry-taken-back", actor=by, subject=team, place=season, facts={"team": team})
+        audit.record(
+            "entry-taken-back",
+            actor=by,
+            subject=team,
+            place=season,
+            facts={"team": team},
+        )
 
 
 #: What a decision changes of a team's place.
 _DECISION = ("is_approved", "reason", "decided_at", "decided_by_id")
 
 
-def _decide(registration: Registration, by: User, *, is_approved: bool, reason: str) -> None:
+def _decide(
+    registration: Registration, by: User, *, is_approved: bool, reason: str
+) -> None:
     with transaction.atomic():
         changed = Registration.objects.select_for_update().get(pk=registration.pk)
         before = {name: audit.as_json(getattr(changed, name)) for name in _DECISION}
@@ -209,7 +279,9 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
         key = "team-approved" if is_approved else "team-refused"
         facts = {"team": changed.team, "reason": reason, "before": json.dumps(before)}
         facts["decided"] = audit.as_json(changed.decided_at)
-        audit.record(key, actor=by, subject=changed.team, place=changed.season, facts=facts)
+        audit.record(
+            key, actor=by, subject=changed.team, place=changed.season, facts=facts
+        )
         events.tell_decided(changed)
         bump_versions(changed.season)
     registration.refresh_from_db()
@@ -219,7 +291,9 @@ def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
         words = _("the teams of %(season)s keep their members since %(instant)s")
-        raise EntryRefused(words % {"season": season, "instant": instants.utc_minute(until)})
+        raise EntryRefused(
+            words % {"season": season, "instant": instants.utc_minute(until)}
+        )
 
 
 def check_size(season: Season, members: int) -> None:
@@ -255,7 +329,9 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
     if season.allows_several_teams:
         return
     rivals = Registration.objects.filter(season=season).exclude(team=team).not_refused()
-    taken = Membership.objects.filter(team__in=rivals.values("team"), user__in=people).first()
+    taken = Membership.objects.filter(
+        team__in=rivals.values("team"), user__in=people
+    ).first()
     if taken is not None:
         words = _("%(person)s already takes part in %(season)s with another team")
         raise EntryRefused(words % {"person": taken.user, "season": season})
@@ -274,7 +350,9 @@ class NotTheTerms(refusals.Refused):
     """The version that was accepted is not the one that holds; the message says so."""
 
 
-_terms = Prepared(lambda season: Terms.objects.filter(season=season).order_by("-number")[:1])
+_terms = Prepared(
+    lambda season: Terms.objects.filter(season=season).order_by("-number")[:1]
+)
 
 
 def current_terms(season: Season) -> Terms | None:
@@ -295,12 +373,22 @@ def terms_to_accept(season: Season, user: object) -> Terms | None:
     least = terms.number
     if terms.counts_from and terms.counts_from > timezone.now():
         # It is not asked for before its day of who has accepted the one before.
-        in_force = Terms.objects.filter(season=season).exclude(counts_from__gt=timezone.now()).first()
+        in_force = (
+            Terms.objects.filter(season=season)
+            .exclude(counts_from__gt=timezone.now())
+            .first()
+        )
         least = in_force.number if in_force else 0
-    accepted = TermsAcceptance.objects.filter(terms__season=season, terms__number__gte=least)
+    accepted = TermsAcceptance.objects.filter(
+        terms__season=season, terms__number__gte=least
+    )
     if not least or (isinstance(user, User) and accepted.filter(user=user).exists()):
         return None
-    return None if Season.objects.organised_by(user).filter(pk=season.pk).exists() else terms
+    return (
+        None
+        if Season.objects.organised_by(user).filter(pk=season.pk).exists()
+        else terms
+    )
 
 
 def terms_text(text: str) -> str:
@@ -308,7 +396,11 @@ def terms_text(text: str) -> str:
 
 
 def publish_terms(
-    *, season: Season, text: str, by: User | None, counts_from: dt.datetime | None = None
+    *,
+    season: Season,
+    text: str,
+    by: User | None,
+    counts_from: dt.datetime | None = None,
 ) -> Terms:
     """Another version, of which everybody who takes part is told."""
     with transaction.atomic():
@@ -319,12 +411,20 @@ def publish_terms(
         number = before.number + 1 if before else 1
         facts = {"number": number, "text": text, "counts_from": counts_from}
         terms = Terms.objects.create(season=season, published_by=by, **facts)
-        audit.record("terms-published", actor=by, subject=terms, place=season, facts={"version": number})
+        audit.record(
+            "terms-published",
+            actor=by,
+            subject=terms,
+            place=season,
+            facts={"version": number},
+        )
         events.tell_terms(terms, by=by)
     return terms
 
 
-def accept_terms(*, season: Season, number: int, user: User, **given: str) -> TermsAcceptance:
+def accept_terms(
+    *, season: Season, number: int, user: User, **given: str
+) -> TermsAcceptance:
     """Once more changes nothing. What the season asks and is not ``given`` is taken from the profile. Raises
     NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
     """
@@ -332,11 +432,18 @@ def accept_terms(*, season: Season, number: int, user: User, **given: str) -> Te
         season = Season.objects.select_for_update().get(pk=season.pk)
         terms = current_terms(season)
         if terms is None:
-            raise NotTheTerms(_("%(season)s has no terms to accept") % {"season": season})
+            raise NotTheTerms(
+                _("%(season)s has no terms to accept") % {"season": season}
+            )
         if terms.number != number:
-            words = _("version %(version)s of the terms holds now; read it and accept it")
+            words = _(
+                "version %(version)s of the terms holds now; read it and accept it"
+            )
             raise NotTheTerms(words % {"version": terms.number})
-        asked = {name: " ".join((given.get(name) or getattr(user, name)).split()) for name in season.asks}
+        asked = {
+            name: " ".join((given.get(name) or getattr(user, name)).split())
+            for name in season.asks
+        }
         words = _("%(season)s asks for it with its terms") % {"season": season}
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
             terms=terms, user=user, defaults={"name": str(user), "given": asked}
@@ -346,12 +453,16 @@ def accept_terms(*, season: Season, number: int, user: User, **given: str) -> Te
                 raise ValidationError(lacking)
             User.objects.filter(pk=user.pk).update(**asked)
             facts = {"version": terms.number}
-            audit.record("terms-accepted", actor=user, subject=user, place=season, facts=facts)
+            audit.record(
+                "terms-accepted", actor=user, subject=user, place=season, facts=facts
+            )
     return acceptance
 
 
 def acceptances(season: Season) -> QuerySet[TermsAcceptance]:
-    found = TermsAcceptance.objects.filter(terms__season=season).select_related("terms", "user")
+    found = TermsAcceptance.objects.filter(terms__season=season).select_related(
+        "terms", "user"
+    )
     return found.order_by("-accepted_at", "-pk")
 
 
@@ -362,7 +473,10 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
         try:
             validate_email(f"somebody{line}" if line.startswith("@") else line)
         except ValidationError:
-            refused.append(_("“%(line)s” is neither an address nor @ and a domain") % {"line": line})
+            refused.append(
+                _("“%(line)s” is neither an address nor @ and a domain")
+                % {"line": line}
+            )
     if refused:
         raise ValidationError(refused)
     return tuple(found)
@@ -382,21 +496,35 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
             raise EntryRefused(_("you are in %(team)s already") % {"team": team})
         present = JoinRequest.objects.filter(team=team, user=user).first()
         if present is not None and present.declined_at is not None:
-            raise EntryRefused(_("%(team)s has declined; it can still invite you") % {"team": team})
+            raise EntryRefused(
+                _("%(team)s has declined; it can still invite you") % {"team": team}
+            )
         if present is not None:
             return present
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
-        if AuditEntry.objects.filter(actor=user, action="join-asked", at__gt=since).count() >= MAX_A_DAY:
+        if (
+            AuditEntry.objects.filter(
+                actor=user, action="join-asked", at__gt=since
+            ).count()
+            >= MAX_A_DAY
+        ):
             words = _("you have asked %(number)s times within a day; go on tomorrow")
             raise EntryRefused(words % {"number": MAX_A_DAY})
-        if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
-            words = _("%(number)s requests of yours wait for an answer; take one back first")
+        if (
+            JoinRequest.objects.filter(user=user, declined_at=None).count()
+            >= MAX_WAITING
+        ):
+            words = _(
+                "%(number)s requests of yours wait for an answer; take one back first"
+            )
             raise EntryRefused(words % {"number": MAX_WAITING})
         # What other seasons of the team say is for its members to read, when they answer.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
-        asked = JoinRequest.objects.create(team=team, user=user, season=season, message=said)
+        asked = JoinRequest.objects.create(
+            team=team, user=user, season=season, message=said
+        )
         audit.record("join-asked", actor=user, subject=asked, place=team)
         events.tell_join_asked(asked)
     return asked
@@ -407,7 +535,9 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
         asked = _waiting(asked)
         joined = take_place(asked.team, asked.user)
         facts = {"person": asked.user}
-        audit.record("join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts)
+        audit.record(
+            "join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts
+        )
         events.tell_join_decided(asked, is_accepted=True)
     return joined
 
@@ -418,7 +548,9 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
         asked.declined_at = timezone.now()
         asked.save(update_fields=["declined_at"])
         facts = {"person": asked.user}
-        audit.record("join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts)
+        audit.record(
+            "join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts
+        )
         events.forget(asked.event)
         events.tell_join_decided(asked, is_accepted=False)
 
@@ -426,24 +558,35 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
 def take_back_request(*, asked: JoinRequest) -> None:
     with transaction.atomic():
         asked = _waiting(asked)
-        audit.record("join-taken-back", actor=asked.user, subject=asked, place=asked.team)
+        audit.record(
+            "join-taken-back", actor=asked.user, subject=asked, place=asked.team
+        )
         events.forget(asked.event)
         asked.delete()
 
 
 def waiting_requests(team: Team) -> QuerySet[JoinRequest]:
-    return JoinRequest.objects.filter(team=team, declined_at=None).select_related("user", "season")
+    return JoinRequest.objects.filter(team=team, declined_at=None).select_related(
+        "user", "season"
+    )
 
 
 def requests_of(user: object) -> QuerySet[JoinRequest]:
     if not isinstance(user, User):
         return JoinRequest.objects.none()
-    return JoinRequest.objects.filter(user=user, declined_at=None).select_related("team", "season")
+    return JoinRequest.objects.filter(user=user, declined_at=None).select_related(
+        "team", "season"
+    )
 
 
 def _waiting(asked: JoinRequest) -> JoinRequest:
     membership.locked(asked.team)
-    present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
+    present = (
+        waiting_requests(asked.team)
+        .select_related("team", "user")
+        .filter(pk=asked.pk)
+        .first()
+    )
     if present is None:
         raise EntryRefused(_("this has been answered or taken back already"))
     return present

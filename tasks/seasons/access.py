@@ -17,7 +17,15 @@ from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
 from tasks.gold.secrecy import inputs_are_free, inputs_free_at, phase_by_address
-from tasks.models import JoinRequest, MergeProposal, Organiser, Phase, Registration, Season, Task
+from tasks.models import (
+    JoinRequest,
+    MergeProposal,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Task,
+)
 from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
@@ -34,7 +42,11 @@ def season_for(user: object, season: str) -> Season:
 
 
 def task_for(user: object, season: str, task: str) -> Task:
-    row = Task.objects.select_related("season").filter(season__slug=season, slug=task).first()
+    row = (
+        Task.objects.select_related("season")
+        .filter(season__slug=season, slug=task)
+        .first()
+    )
     if row is None or not _is_visible(row.season, user):
         raise Http404(_("There is no task at this address."))
     return row
@@ -48,7 +60,10 @@ def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
 
 
 def may_organise(user: object, season: Season) -> bool:
-    return isinstance(user, User) and Season.objects.organised_by(user).filter(pk=season.pk).exists()
+    return (
+        isinstance(user, User)
+        and Season.objects.organised_by(user).filter(pk=season.pk).exists()
+    )
 
 
 def staff(user: object) -> User:
@@ -59,7 +74,11 @@ def staff(user: object) -> User:
 
 def creator_of_seasons(user: object) -> object:
     if not may_create_seasons(user):
-        raise Http404(_("Seasons are created by staff of the site, and by whom they give the right."))
+        raise Http404(
+            _(
+                "Seasons are created by staff of the site, and by whom they give the right."
+            )
+        )
     return user
 
 
@@ -80,7 +99,9 @@ def season_to_help(user: object, season: str) -> Season:
     return _season_for_whom(user, season, may_help)
 
 
-def _season_for_whom(user: object, season: str, may: Callable[[object, Season], bool]) -> Season:
+def _season_for_whom(
+    user: object, season: str, may: Callable[[object, Season], bool]
+) -> Season:
     row = season_for(user, season)
     if not may(user, row):
         raise Http404(_("You do not organise a season at this address."))
@@ -104,15 +125,22 @@ def require_inputs(user: object, phase: Phase) -> None:
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:
-    return teams_of(user).filter(registrations__in=Registration.objects.filter(season=season).not_refused())
+    return teams_of(user).filter(
+        registrations__in=Registration.objects.filter(season=season).not_refused()
+    )
 
 
 def _is_visible(season: Season, user: object) -> bool:
-    return season.is_public or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+    return (
+        season.is_public
+        or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+    )
 
 
 def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
-    entries = Registration.objects.filter(season=season).select_related("team", "season")
+    entries = Registration.objects.filter(season=season).select_related(
+        "team", "season"
+    )
     entries = entries.order_by("team__name")
     if may_help(user, season):
         return entries
@@ -123,21 +151,29 @@ def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
 
 def teams_to_ask(user: object, season: Season) -> QuerySet[Team]:
     listed = listed_entries(user, season).not_refused().order_by()
-    return Team.objects.filter(registrations__in=listed).exclude(pk__in=teams_of(user).values("pk"))
+    return Team.objects.filter(registrations__in=listed).exclude(
+        pk__in=teams_of(user).values("pk")
+    )
 
 
 def join_request_of(team: Team, number: int) -> JoinRequest:
-    asking = JoinRequest.objects.select_related("user", "team").filter(team=team, pk=number)
+    asking = JoinRequest.objects.select_related("user", "team").filter(
+        team=team, pk=number
+    )
     return first_or_absent(asking, _("Nobody asks to join under this number."))
 
 
 def merge_proposals(team: Team) -> QuerySet[MergeProposal]:
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team))
-    return concerned.select_related("season", "team", "into").annotate(answers=Q(into=team))
+    return concerned.select_related("season", "team", "into").annotate(
+        answers=Q(into=team)
+    )
 
 
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
-    return first_or_absent(merge_proposals(team).filter(pk=number), _("There is no such proposal."))
+    return first_or_absent(
+        merge_proposals(team).filter(pk=number), _("There is no such proposal.")
+    )
 
 
 class NoSuchPlace(LookupError):
@@ -147,20 +183,33 @@ class NoSuchPlace(LookupError):
 def task_at(address: str) -> Task:
     tasks = Task.objects.select_related("season")
     season, _, slug = address.strip("/").partition("/")
-    names = {"pk": int(address)} if _is_number(address) else {"season__slug": season, "slug": slug}
+    names = (
+        {"pk": int(address)}
+        if _is_number(address)
+        else {"season__slug": season, "slug": slug}
+    )
     if task := tasks.filter(**names).first():
         return task
-    addresses = ", ".join(f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk"))
-    raise NoSuchPlace(f"there is no task “{address}”; there are {addresses or 'none yet'}")
+    addresses = ", ".join(
+        f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk")
+    )
+    raise NoSuchPlace(
+        f"there is no task “{address}”; there are {addresses or 'none yet'}"
+    )
 
 
 def phase_at(address: str) -> Phase:
     phases = Phase.objects.select_related("task__season")
     season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
     names = {"task__season__slug": season, "task__slug": task, "slug": slug}
-    if phase := phases.filter(**{"pk": int(address)} if _is_number(address) else names).first():
+    if phase := phases.filter(
+        **{"pk": int(address)} if _is_number(address) else names
+    ).first():
         return phase
-    there = ", ".join(f"{one.task.season.slug}/{one.task.slug}/{one.slug}" for one in phases.order_by("pk"))
+    there = ", ".join(
+        f"{one.task.season.slug}/{one.task.slug}/{one.slug}"
+        for one in phases.order_by("pk")
+    )
     raise NoSuchPlace(f"there is no phase “{address}”; there are {there or 'none yet'}")
 
 
@@ -169,7 +218,9 @@ def _is_number(address: str) -> bool:
 
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-WORDS = gettext_lazy("Organisers of this site sign in with a second factor; turn yours on first.")
+WORDS = gettext_lazy(
+    "Organisers of this site sign in with a second factor; turn yours on first."
+)
 
 
 class SecondFactorMiddleware:
@@ -180,7 +231,9 @@ class SecondFactorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not settings.ORGANISERS_NEED_SECOND_FACTOR or (
-            request.path.startswith((reverse("mfa_index"), reverse("account_logout"), settings.STATIC_URL))
+            request.path.startswith(
+                (reverse("mfa_index"), reverse("account_logout"), settings.STATIC_URL)
+            )
             or (request.path == reverse("account_reauthenticate"))
         ):
             return self.get_response(request)

@@ -32,12 +32,21 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         change = audit.Change("announcement", changed.announcement, text)
         _show(changed, new)
         facts = {"text": " ".join(text.split())}
-        audit.record("announced", actor=by, subject=changed, place=changed, facts=facts, changes=[change])
+        audit.record(
+            "announced",
+            actor=by,
+            subject=changed,
+            place=changed,
+            facts=facts,
+            changes=[change],
+        )
         events.tell_announced(changed, new, by=by)
     return changed
 
 
-def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Announcement:
+def edit_announcement(
+    *, announcement: Announcement, text: str, by: User
+) -> Announcement:
     """Let it say something else; what it said before stays readable. Nobody is told once more."""
     text = text.strip()
     with transaction.atomic():
@@ -46,7 +55,9 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
         if not text or changed.text == text or changed.taken_back_at is not None:
             return changed
         now = timezone.now()
-        AnnouncementEdit.objects.create(announcement=changed, text=changed.text, until=now, edited_by=by)
+        AnnouncementEdit.objects.create(
+            announcement=changed, text=changed.text, until=now, edited_by=by
+        )
         change = audit.Change("announcement", changed.text, text)
         changed.text, changed.edited_at = text, now
         changed.save(update_fields=["text", "edited_at"])
@@ -54,7 +65,9 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
             _show(season, changed)
         facts = {"text": " ".join(text.split())}
         key = "announcement-edited"
-        audit.record(key, actor=by, subject=season, place=season, facts=facts, changes=[change])
+        audit.record(
+            key, actor=by, subject=season, place=season, facts=facts, changes=[change]
+        )
         events.reword_announced(changed)
     return changed
 
@@ -75,12 +88,17 @@ def _revoke(season: Season, announcement: Announcement | None, by: User | None) 
         season.announcement, season.announced_at = "", None
         season.save(update_fields=["announcement", "announced_at"])
     change = audit.Change("announcement", announcement.text, "")
-    audit.record("announced/removed", actor=by, subject=season, place=season, changes=[change])
+    audit.record(
+        "announced/removed", actor=by, subject=season, place=season, changes=[change]
+    )
     events.forget(announcement.event)
 
 
 def _show(season: Season, announcement: Announcement) -> None:
-    season.announcement, season.announced_at = announcement.text, announcement.announced_at
+    season.announcement, season.announced_at = (
+        announcement.text,
+        announcement.announced_at,
+    )
     season.save(update_fields=["announcement", "announced_at"])
 
 
@@ -96,10 +114,14 @@ def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None
 
 def ask(*, season: Season, text: str, by: User) -> Question:
     with transaction.atomic():
-        asked = Question.objects.filter(asked_by=by, asked_at__gt=timezone.now() - AN_HOUR)
+        asked = Question.objects.filter(
+            asked_by=by, asked_at__gt=timezone.now() - AN_HOUR
+        )
         words = _("you have asked %(number)s questions within an hour; ask on later")
         _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, words)
-        question = Question.objects.create(season=season, text=text.strip(), asked_by=by)
+        question = Question.objects.create(
+            season=season, text=text.strip(), asked_by=by
+        )
         audit.record("question-asked", actor=by, subject=question, place=season)
         events.tell_question(question, by=by)
     return question
@@ -109,9 +131,13 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
     with transaction.atomic():
         changed = Question.objects.select_for_update().get(pk=question.pk)
         wanted = {"answer": text.strip(), "is_public": is_public}
-        if changes := audit.set_fields(changed, wanted, answered_by=by, answered_at=timezone.now()):
+        if changes := audit.set_fields(
+            changed, wanted, answered_by=by, answered_at=timezone.now()
+        ):
             key = "question-answered/public" if is_public else "question-answered"
-            audit.record(key, actor=by, subject=changed, place=changed.season, changes=changes)
+            audit.record(
+                key, actor=by, subject=changed, place=changed.season, changes=changes
+            )
             events.tell_answered(changed)
     return changed
 
@@ -124,10 +150,16 @@ def readable_questions(season: Season, user: object) -> QuerySet[Question]:
 
 def report_abuse(*, address: str, text: str, by: User) -> Report:
     with transaction.atomic():
-        sent = Report.objects.filter(reported_by=by, reported_at__gt=timezone.now() - AN_HOUR)
-        words = _("you have sent %(number)s reports within an hour; send the next later")
+        sent = Report.objects.filter(
+            reported_by=by, reported_at__gt=timezone.now() - AN_HOUR
+        )
+        words = _(
+            "you have sent %(number)s reports within an hour; send the next later"
+        )
         _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, words)
-        report = Report.objects.create(address=address.strip(), text=text.strip(), reported_by=by)
+        report = Report.objects.create(
+            address=address.strip(), text=text.strip(), reported_by=by
+        )
         audit.record("reported", actor=by, subject=report, place=report)
         events.tell_report(report)
     return report
@@ -137,5 +169,13 @@ def close_report(*, report: Report, by: User) -> None:
     with transaction.atomic():
         changed = Report.objects.select_for_update().get(pk=report.pk)
         if changed.closed_at is None:
-            changes = audit.set_fields(changed, {"closed_at": timezone.now()}, closed_by=by)
-            audit.record("report-closed", actor=by, subject=changed, place=changed, changes=changes)
+            changes = audit.set_fields(
+                changed, {"closed_at": timezone.now()}, closed_by=by
+            )
+            audit.record(
+                "report-closed",
+                actor=by,
+                subject=changed,
+                place=changed,
+                changes=changes,
+            )

@@ -31,8 +31,14 @@ class Card:
 
         def part(found: re.Match[str]) -> str:
             rules = re.findall(r"`([\w-]+)`", found["rules"] or found["of"] or "")
-            is_off = found["option"] and str(task.options.get(found["option"], "no")) == "no"
-            return "" if is_off or (rules and not set(rules) & set(task.rules)) else found[0]
+            is_off = (
+                found["option"] and str(task.options.get(found["option"], "no")) == "no"
+            )
+            return (
+                ""
+                if is_off or (rules and not set(rules) & set(task.rules))
+                else found[0]
+            )
 
         return rendered(_OF_RULES_OR_OPTION.sub(part, self.text))
 
@@ -56,7 +62,9 @@ def card_of_type(task_type: str) -> Card:
 
 
 def section(text: str, heading: str, level: int = 2) -> str:
-    begin = re.search(rf"^{'#' * level} {re.escape(heading)}\s*$", text, flags=re.MULTILINE)
+    begin = re.search(
+        rf"^{'#' * level} {re.escape(heading)}\s*$", text, flags=re.MULTILINE
+    )
     if begin is None:
         return ""
     rest = text[begin.end() :]

@@ -29,12 +29,20 @@ OF_EVERYBODY = (
 
 
 def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
-    return history(season) if may_organise(user, season) else concerning(season, list(teams_of(user)))
+    return (
+        history(season)
+        if may_organise(user, season)
+        else concerning(season, list(teams_of(user)))
+    )
 
 
 def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
-    runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values("pk")
-    about_teams = Q(subject_type="teams.team", subject_id__in=[team.pk for team in teams])
+    runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values(
+        "pk"
+    )
+    about_teams = Q(
+        subject_type="teams.team", subject_id__in=[team.pk for team in teams]
+    )
     about_runs = Q(subject_type="tasks.submission", subject_id__in=runs)
     return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
 
@@ -44,7 +52,11 @@ REFUSED = "team-refused"
 
 
 def may_undo(entry: AuditEntry) -> bool:
-    return _refused(entry) is not None if entry.action == REFUSED else audit.may_be_restored(entry)
+    return (
+        _refused(entry) is not None
+        if entry.action == REFUSED
+        else audit.may_be_restored(entry)
+    )
 
 
 def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
@@ -67,14 +79,18 @@ def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | 
 
 
 def delete_phase(*, phase: Phase, by: User) -> None:
-    refusal = _("%(phase)s has runs, which stay; it can be closed and hidden") % {"phase": phase}
+    refusal = _("%(phase)s has runs, which stay; it can be closed and hidden") % {
+        "phase": phase
+    }
     _delete(phase, phase.task.season, by, refusal)
 
 
 def delete_task(*, task: Task, by: User) -> None:
     refusal = _("%(task)s has runs, which stays; its phases can be closed and hidden")
     if Gold.objects.filter(task=task).exists():
-        refusal = _("%(task)s has gold, which stays; its phases can be closed and hidden")
+        refusal = _(
+            "%(task)s has gold, which stays; its phases can be closed and hidden"
+        )
     _delete(task, task.season, by, refusal % {"task": task})
 
 

@@ -19,7 +19,9 @@ from tasks.models import Organiser, Season
 Role = Organiser.Role
 
 
-def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:
+def add_organiser(
+    *, season: Season, user: User, by: User | None, role: str = Role.ORGANISER
+) -> bool:
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before = Organiser.objects.filter(season=season, user=user).first()
@@ -27,10 +29,19 @@ def add_organiser(*, season: Season, user: User, by: User | None, role: str = Ro
             return False
         if before is not None and by is not None and not by.is_staff:
             _require_another(before)
-        Organiser.objects.update_or_create(season=season, user=user, defaults={"role": role})
+        Organiser.objects.update_or_create(
+            season=season, user=user, defaults={"role": role}
+        )
         change = audit.Change("role", before.role if before else None, str(role))
         facts = {"person": user}
-        audit.record(f"{role}-added", actor=by, subject=user, place=season, facts=facts, changes=[change])
+        audit.record(
+            f"{role}-added",
+            actor=by,
+            subject=user,
+            place=season,
+            facts=facts,
+            changes=[change],
+        )
         tell_role(season, user, str(role), at=timezone.now(), by=by)
     return True
 
@@ -51,14 +62,25 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         role = organiser.role
         person, place = organiser.user, organiser.season
         facts, change = {"person": person}, audit.Change("role", str(role), None)
-        audit.record(f"{role}-removed", actor=by, subject=person, place=place, facts=facts, changes=[change])
+        audit.record(
+            f"{role}-removed",
+            actor=by,
+            subject=person,
+            place=place,
+            facts=facts,
+            changes=[change],
+        )
         organiser.delete()
 
 
 def _require_another(organiser: Organiser) -> None:
-    others = Organiser.objects.filter(season=organiser.season, role=Role.ORGANISER).exclude(pk=organiser.pk)
+    others = Organiser.objects.filter(
+        season=organiser.season, role=Role.ORGANISER
+    ).exclude(pk=organiser.pk)
     if organiser.role == Role.ORGANISER and not others.exists():
-        raise refusals.Refused(_("the season needs an organiser; add another one first"))
+        raise refusals.Refused(
+            _("the season needs an organiser; add another one first")
+        )
 
 
 PATH = "/first-organiser/"
@@ -69,7 +91,9 @@ MAX_TOKENS = 10
 
 def is_awaited() -> bool:
     may_organise = User.objects.filter(is_active=True, is_staff=True).exists()
-    return not may_organise and not Organiser.objects.filter(user__is_active=True).exists()
+    return (
+        not may_organise and not Organiser.objects.filter(user__is_active=True).exists()
+    )
 
 
 @sensitive_variables("secret")
@@ -81,7 +105,9 @@ def how_to_begin() -> str:
     with transaction.atomic():
         FirstOrganiserToken.objects.create(digest=token_digest(secret))
         newest = FirstOrganiserToken.objects.order_by("-pk")[:MAX_TOKENS].values("pk")
-        FirstOrganiserToken.objects.exclude(pk__in=list(newest.values_list("pk", flat=True))).delete()
+        FirstOrganiserToken.objects.exclude(
+            pk__in=list(newest.values_list("pk", flat=True))
+        ).delete()
     how = f"Make the first account that may on {settings.BASE_URL}{PATH} with the token {secret}"
     return f"Nobody may organise yet. {how} (good once, for a day)."
 
@@ -93,13 +119,22 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
         since = timezone.now() - GOOD_FOR
         # All are compared, so that the time it takes tells of none.
-        is_good = sum([compare_digest(token.digest, digest) and token.made_at > since for token in tokens])
+        is_good = sum(
+            [
+                compare_digest(token.digest, digest) and token.made_at > since
+                for token in tokens
+            ]
+        )
         if not is_good or not is_awaited():
             raise refusals.Refused(
-                _("this token is not good, or not any more; “manage.py doctor” prints another")
+                _(
+                    "this token is not good, or not any more; “manage.py doctor” prints another"
+                )
             )
         user = User.objects.create_superuser(email, password, name=name)
-        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+        EmailAddress.objects.create(
+            user=user, email=user.email, verified=True, primary=True
+        )
         FirstOrganiserToken.objects.all().delete()
         audit.record("first-organiser", actor=user, subject=user, place=user, facts={})
     return user

@@ -26,22 +26,33 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
     if may_be_run(text):
         return
     if settings.OWN_MEASURES == "nobody":
-        raise MeasuresRefused(_("this site computes no measures but those that ship with Citeboard"))
+        raise MeasuresRefused(
+            _("this site computes no measures but those that ship with Citeboard")
+        )
     if not confinement.closes_all():
-        raise MeasuresRefused(_("this machine cannot keep a program that is not ours from files and network"))
+        raise MeasuresRefused(
+            _(
+                "this machine cannot keep a program that is not ours from files and network"
+            )
+        )
     is_approved = by is None or by.is_staff or settings.OWN_MEASURES == "organisers"
     with transaction.atomic():
         row, is_new = MeasuresFile.objects.get_or_create(
-            digest=digest_of(text), defaults={"text": text, "season": season, "brought_by": by}
+            digest=digest_of(text),
+            defaults={"text": text, "season": season, "brought_by": by},
         )
         if is_approved:
             MeasuresFile.objects.filter(pk=row.pk).update(approved_at=timezone.now())
         if is_new or is_approved:
             action = "measures-brought/approved" if is_approved else "measures-brought"
             facts = {"digest": row.digest[:12]}
-            audit.record(action, actor=by, subject=row, place=season or row, facts=facts)
+            audit.record(
+                action, actor=by, subject=row, place=season or row, facts=facts
+            )
     if not is_approved:
-        words = _("measures.py (%(digest)s) waits until those who run the site have approved it")
+        words = _(
+            "measures.py (%(digest)s) waits until those who run the site have approved it"
+        )
         raise MeasuresRefused(words % {"digest": row.digest[:12]})
 
 
@@ -59,12 +70,25 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
             changes = audit.set_fields(row, {"approved_at": wanted})
             action = "measures-approved" if wanted else "measures-withdrawn"
             facts = {"digest": row.digest[:12]}
-            audit.record(action, actor=by, subject=row, place=row.season or row, facts=facts, changes=changes)
+            audit.record(
+                action,
+                actor=by,
+                subject=row,
+                place=row.season or row,
+                facts=facts,
+                changes=changes,
+            )
     return row
 
 
 def tell_organisers(task: Task, why: Problem) -> None:
     """In the season's history, once for each reason."""
     facts = {"task": task.title, "why": str(why)}
-    if not audit.history(task.season).filter(action="measures-failed", facts=facts).exists():
-        audit.record("measures-failed", actor=None, subject=task, place=task.season, facts=facts)
+    if (
+        not audit.history(task.season)
+        .filter(action="measures-failed", facts=facts)
+        .exists()
+    ):
+        audit.record(
+            "measures-failed", actor=None, subject=task, place=task.season, facts=facts
+        )

@@ -20,13 +20,18 @@ from tasks.models.seasons import bump_version
 Instant = dt.datetime | None
 
 
-def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
+def move_phase(
+    *, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User
+) -> Phase:
     if closes <= opens:
         raise Refused(_("a phase closes after it opens"))
     with transaction.atomic():
         moved = locked_phase(phase)
         before = PhaseFacts.of(moved)
-        facts = {"before": _span(moved.opens, moved.closes), "after": _span(opens, closes)}
+        facts = {
+            "before": _span(moved.opens, moved.closes),
+            "after": _span(opens, closes),
+        }
         if _set(moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts):
             tell_changed_phase(moved, before, at=timezone.now(), by=by)
     return moved
@@ -42,7 +47,9 @@ def open_now(*, phase: Phase, by: User) -> Phase:
         if opened.closes <= now:
             planned = planned_ends([opened])
             if not planned:
-                raise Refused(_("%(phase)s is over; give it a new end") % {"phase": opened})
+                raise Refused(
+                    _("%(phase)s is over; give it a new end") % {"phase": opened}
+                )
             wanted = {"closes": planned[opened.pk]}
         _set(opened, by, "phase-opened", wanted)
     return opened
@@ -53,9 +60,13 @@ def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
     now = timezone.now()
     over = {phase.pk: phase for phase in phases if phase.closes <= now}
     planned: dict[int, dt.datetime] = {}
-    for entry in audit.about(*over.values()).filter(action="phase-closed") if over else ():
+    for entry in (
+        audit.about(*over.values()).filter(action="phase-closed") if over else ()
+    ):
         for change in entry.changes:
-            end, by_hand = (dt.datetime.fromisoformat(change[name]) for name in ("before", "after"))
+            end, by_hand = (
+                dt.datetime.fromisoformat(change[name]) for name in ("before", "after")
+            )
             if by_hand == over[entry.subject_id].closes and end > now:
                 planned[entry.subject_id] = end
     return planned
@@ -68,7 +79,9 @@ def close_now(*, phase: Phase, by: User) -> Phase:
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
-            raise Refused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
+            raise Refused(
+                _("%(phase)s has not begun; move it instead") % {"phase": closed}
+            )
         before = PhaseFacts.of(closed)
         _set(closed, by, "phase-closed", {"closes": now})
         tell_changed_phase(closed, before, at=now, by=by)
@@ -76,16 +89,31 @@ def close_now(*, phase: Phase, by: User) -> Phase:
 
 
 def locked_phase(phase: Phase) -> Phase:
-    return Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+    return (
+        Phase.objects.select_for_update(of=("self",))
+        .select_related("task__season")
+        .get(pk=phase.pk)
+    )
 
 
-def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
+def _set(
+    phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str
+) -> bool:
     with nothing_early(phase.task.season, by=by):
-        changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
+        changes = audit.set_fields(
+            phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}."
+        )
     if changes:
         bump_version(phase.pk)
         facts = {"phase": f"{phase.task}, {phase}", **facts}
-        audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)
+        audit.record(
+            key,
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts=facts,
+            changes=changes,
+        )
     return bool(changes)
 
 
@@ -99,22 +127,41 @@ def _clock(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-def change_board(*, phase: Phase, board: str, board_from: Instant, board_then: str, by: User) -> Phase:
+def change_board(
+    *, phase: Phase, board: str, board_from: Instant, board_then: str, by: User
+) -> Phase:
     if (board_from is None) != (not board_then):
-        raise Refused(_("say both when the board is shown to others and to whom, or neither"))
+        raise Refused(
+            _("say both when the board is shown to others and to whom, or neither")
+        )
     with transaction.atomic():
         changed = locked_phase(phase)
         with audit.in_english():
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
-                facts |= {"instant": _clock(board_from), "then": str(Phase.Audience(board_then).label)}
+                facts |= {
+                    "instant": _clock(board_from),
+                    "then": str(Phase.Audience(board_then).label),
+                }
         key = "board-changed" if board_from is None else "board-changed/later"
-        _set(changed, by, key, {"board": board, "board_from": board_from, "board_then": board_then}, **facts)
+        _set(
+            changed,
+            by,
+            key,
+            {"board": board, "board_from": board_from, "board_then": board_then},
+            **facts,
+        )
     return changed
 
 
 def reveal_now(*, phase: Phase, by: User) -> Phase:
-    return change_board(phase=phase, board=Phase.Audience.EVERYONE, board_from=None, board_then="", by=by)
+    return change_board(
+        phase=phase,
+        board=Phase.Audience.EVERYONE,
+        board_from=None,
+        board_then="",
+        by=by,
+    )
 
 
 def describe_board(phase: Phase) -> str:
@@ -126,20 +173,34 @@ def describe_board(phase: Phase) -> str:
     return _("%(audience)s, from %(instant)s %(then)s") % facts
 
 
-def freeze_board(*, phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User) -> Phase:
+def freeze_board(
+    *, phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User
+) -> Phase:
     now = timezone.now()
     with transaction.atomic():
         changed = locked_phase(phase)
         if frozen_from is None and frozen_until is not None:
             raise Refused(_("say from when the board is frozen, not only until when"))
-        if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
+        if (
+            frozen_from is not None
+            and frozen_until is not None
+            and frozen_until <= frozen_from
+        ):
             raise Refused(_("the board would be revealed before it is frozen"))
         if changed.is_frozen(now) and frozen_from != changed.frozen_from:
-            raise Refused(_("the board is frozen already; reveal it, then freeze it anew"))
+            raise Refused(
+                _("the board is frozen already; reveal it, then freeze it anew")
+            )
         is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
-        is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
+        is_new = frozen_from != changed.frozen_from or (
+            is_revealed and frozen_until != changed.frozen_until
+        )
         if frozen_from is not None and frozen_from < now and is_new:
-            raise Refused(_("a board is frozen from now on or later, since what was seen was seen"))
+            raise Refused(
+                _(
+                    "a board is frozen from now on or later, since what was seen was seen"
+                )
+            )
         return _freeze(changed, frozen_from, frozen_until, by)
 
 
@@ -162,11 +223,29 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
         return _freeze(changed, changed.frozen_from, until, by)
 
 
-def _freeze(phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User) -> Phase:
+def _freeze(
+    phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User
+) -> Phase:
     ends = {"first": frozen_from, "last": frozen_until}
-    key = "board-frozen/until" if frozen_until else "board-frozen" if frozen_from else "board-frozen/not"
-    facts = {name: utc_minute(instant) for name, instant in ends.items() if instant is not None}
-    _set(phase, by, key, {"frozen_from": frozen_from, "frozen_until": frozen_until}, **facts)
+    key = (
+        "board-frozen/until"
+        if frozen_until
+        else "board-frozen"
+        if frozen_from
+        else "board-frozen/not"
+    )
+    facts = {
+        name: utc_minute(instant)
+        for name, instant in ends.items()
+        if instant is not None
+    }
+    _set(
+        phase,
+        by,
+        key,
+        {"frozen_from": frozen_from, "frozen_until": frozen_until},
+        **facts,
+    )
     return phase
 
 
@@ -176,4 +255,7 @@ def describe_freeze(phase: Phase) -> str:
     first = utc_minute(phase.frozen_from)
     if phase.frozen_until is None:
         return _("from %(first)s until it is revealed") % {"first": first}
-    return _("from %(first)s until %(last)s") % {"first": first, "last": utc_minute(phase.frozen_until)}
+    return _("from %(first)s until %(last)s") % {
+        "first": first,
+        "last": utc_minute(phase.frozen_until),
+    }

@@ -9,7 +9,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import audit
-from citeboard.core.instants import NoInstant, is_no_end, read_end, read_instant, zone_of
+from citeboard.core.instants import (
+    NoInstant,
+    is_no_end,
+    read_end,
+    read_instant,
+    zone_of,
+)
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import SEASON_DATES, Configured
@@ -58,13 +64,22 @@ _SEMEVAL = Preset(
         "with scores on a public part of the split and ranks by the rest. Five runs with their scores can "
         "tell up to a fifth of a small test set; where that is too much, hide own scores in the evaluation."
     ),
-    {"opens": _("Practice opens"), "evaluation": _("Evaluation opens"), "closes": _("Evaluation closes")},
+    {
+        "opens": _("Practice opens"),
+        "evaluation": _("Evaluation opens"),
+        "closes": _("Evaluation closes"),
+    },
     (
         PhasePlan(
-            "practice", "opens", "evaluation", {"split": "dev", "runs_per_day": 10, "shows_instances": True}
+            "practice",
+            "opens",
+            "evaluation",
+            {"split": "dev", "runs_per_day": 10, "shows_instances": True},
         ),
         PhasePlan("evaluation", "evaluation", "closes", {**_ALONE, "counting": "last"}),
-        PhasePlan("post-evaluation", "closes", settings={**_IN_PARTS, "runs_per_day": 5}),
+        PhasePlan(
+            "post-evaluation", "closes", settings={**_IN_PARTS, "runs_per_day": 5}
+        ),
     ),
 )
 _TREC = Preset(
@@ -79,7 +94,14 @@ _TREC = Preset(
         "opens": _("Runs are taken from"),
         "closes": _("Runs are taken until"),
     },
-    (PhasePlan("runs", "opens", "closes", {**_ALONE, "counting": "priority", "priority_runs": 2}),),
+    (
+        PhasePlan(
+            "runs",
+            "opens",
+            "closes",
+            {**_ALONE, "counting": "priority", "priority_runs": 2},
+        ),
+    ),
 )
 _OPEN = Preset(
     "open",
@@ -98,9 +120,15 @@ def preset_for(user: object, preset: str) -> Preset:
     creator_of_seasons(user)
     if preset not in PRESETS:
         raise Http404(gettext("Seasons are created by staff of the site."))
-    seasons = list(Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER])
-    tasks = Task.objects.filter(season__in=seasons, is_reported_only=False).select_related("season")
-    earlier = [(f"{task.season.slug}/{task.slug}", f"{task}, {task.season}") for task in tasks]
+    seasons = list(
+        Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER]
+    )
+    tasks = Task.objects.filter(
+        season__in=seasons, is_reported_only=False
+    ).select_related("season")
+    earlier = [
+        (f"{task.season.slug}/{task.slug}", f"{task}, {task.season}") for task in tasks
+    ]
     return replace(PRESETS[preset], earlier=tuple(earlier))
 
 
@@ -123,15 +151,21 @@ def season_from(
     instants: dict[str, dt.datetime] = {}
     faults: list[Fault] = []
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
-    lasts = {plan.closes for plan in preset.phases} - {plan.opens for plan in preset.phases}
+    lasts = {plan.closes for plan in preset.phases} - {
+        plan.opens for plan in preset.phases
+    }
     for name, label in {**preset.dates, **rest}.items():
         try:
-            at = (read_end if name in lasts else read_instant)(dates.get(name, ""), zone)
+            at = (read_end if name in lasts else read_instant)(
+                dates.get(name, ""), zone
+            )
         except NoInstant as refused:
             faults.append(Fault(name, str(refused)))
             continue
         if instants and at <= max(instants.values()):
-            words = gettext("“%(date)s” is not after the date before it") % {"date": label}
+            words = gettext("“%(date)s” is not after the date before it") % {
+                "date": label
+            }
             faults.append(Fault(name, words))
         instants[name] = at
     if faults:
@@ -168,12 +202,19 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
         season, is_task, slug = address.partition("/")
         kind = task_types().get(address)
         name = TASK if len(addresses) == 1 else address
-        table = {"slug": name, "title": kind.title if kind else address, "type": address}
+        table = {
+            "slug": name,
+            "title": kind.title if kind else address,
+            "type": address,
+        }
         if is_task:
             known = export.structure_of(season_to_organise(by, season))["tasks"]
             found = [task for task in known if task["slug"] == slug]
             if not found:
-                words = gettext("“%(season)s” has no task “%(task)s”") % {"season": season, "task": slug}
+                words = gettext("“%(season)s” has no task “%(task)s”") % {
+                    "season": season,
+                    "task": slug,
+                }
                 raise SettingsRefused([Fault("task_type", words)])
             table = found[0]
             forget(Task, table)
@@ -207,20 +248,30 @@ LET_OUT = (
 def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     """By phase what it had before organisers let something out, or closed it by hand, after it opened."""
     phases = Phase.objects.filter(task__season=season).select_related("task")
-    begun = {entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases}
-    names = {Phase.key(name): name for name in LET_OUT} | {name: name for name in LET_OUT}
+    begun = {
+        entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases
+    }
+    names = {Phase.key(name): name for name in LET_OUT} | {
+        name: name for name in LET_OUT
+    }
     before: dict[str, dict[str, Any]] = {prefix: {} for prefix in begun}
     for entry in audit.history(season).order_by("at", "pk"):
         for change in entry.changes:
             prefix, _dot, name = str(change["key"]).rpartition(".")
             is_closing = entry.action == "phase-closed" and name == "closes"
-            if prefix in begun and (is_closing or (name in names and entry.at >= begun[prefix].opens)):
+            if prefix in begun and (
+                is_closing or (name in names and entry.at >= begun[prefix].opens)
+            ):
                 known = Phase.field(names.get(name, name))
-                before[prefix].setdefault(Phase.key(known.name), known.to_python(change["before"]))
+                before[prefix].setdefault(
+                    Phase.key(known.name), known.to_python(change["before"])
+                )
     return before
 
 
-def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
+def clone_season(
+    *, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None
+) -> Season:
     values = export.structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = []
@@ -229,9 +280,15 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
         for phase in task["phases"]:
             was = phase | begun[entries.phase_prefix(task["slug"], phase["slug"])]
             phase.clear()
-            phase.update((key, value) for key, value in was.items() if value not in (None, ""))
+            phase.update(
+                (key, value) for key, value in was.items() if value not in (None, "")
+            )
             phases.append(phase)
-    for model, tables in ((Season, [values["season"]]), (Task, values["tasks"]), (Phase, phases)):
+    for model, tables in (
+        (Season, [values["season"]]),
+        (Task, values["tasks"]),
+        (Phase, phases),
+    ):
         for table in tables:
             forget(model, table)
             for key, value in table.items():

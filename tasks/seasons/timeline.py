@@ -41,7 +41,10 @@ class TimeLine:
 
     @classmethod
     def over(
-        cls, phases: Sequence[Phase], now: dt.datetime, dates: Sequence[dt.datetime] = ()
+        cls,
+        phases: Sequence[Phase],
+        now: dt.datetime,
+        dates: Sequence[dt.datetime] = (),
     ) -> "TimeLine | None":
         """All of the phases and dates, as far as they are not too far away; None where there are none."""
         if not phases and not dates:
@@ -54,7 +57,12 @@ class TimeLine:
         lengths = [min(phase.closes, end) - max(phase.opens, start) for phase in phases]
         drawn = [length for length in lengths if length > dt.timedelta()]
         is_uneven = bool(drawn) and max(drawn) > UNEVEN * min(drawn)
-        inner = {at for phase in phases for at in (phase.opens, phase.closes) if start < at < end}
+        inner = {
+            at
+            for phase in phases
+            for at in (phase.opens, phase.closes)
+            if start < at < end
+        }
         return cls(start, end, now, tuple(sorted(inner)) if is_uneven else ())
 
     @property
@@ -79,11 +87,15 @@ class TimeLine:
     def marks(self) -> list[Mark]:
         span = (self.end - self.start).days
         days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
-        months = next((month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1])
+        months = next(
+            (month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1]
+        )
         start = self.start.astimezone(dt.UTC)
         if days:
             midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
-            dates = [midnight + dt.timedelta(days=day) for day in range(days, span + 2, days)]
+            dates = [
+                midnight + dt.timedelta(days=day) for day in range(days, span + 2, days)
+            ]
         else:
             first = start.year * 12 + start.month
             dates = [
@@ -96,13 +108,29 @@ class TimeLine:
             place = self.place(at)
             is_apart = not marks or place - marks[-1].at >= BETWEEN_MARKS
             if self.start < at < self.end and place <= LAST_MARK and is_apart:
-                marks.append(Mark(place, date_format(at, _("j M") if days else _("M Y"))))
+                marks.append(
+                    Mark(place, date_format(at, _("j M") if days else _("M Y")))
+                )
         return marks
 
     def bar(self, phase: Phase) -> SafeString:
-        left, right, now = self.place(phase.opens), self.place(phase.closes), self.place(self.now)
-        state = "open" if phase.is_open(self.now) else "ahead" if self.now < phase.opens else "over"
-        said = {"open": _("open now"), "ahead": _("not open yet"), "over": pgettext("phase", "over")}[state]
+        left, right, now = (
+            self.place(phase.opens),
+            self.place(phase.closes),
+            self.place(self.now),
+        )
+        state = (
+            "open"
+            if phase.is_open(self.now)
+            else "ahead"
+            if self.now < phase.opens
+            else "over"
+        )
+        said = {
+            "open": _("open now"),
+            "ahead": _("not open yet"),
+            "over": pgettext("phase", "over"),
+        }[state]
         return format_html(
             '<svg class="phase-bar {}" width="100%" height="22" role="img" aria-label="{}">'
             '<rect x="{}%" y="6" width="{}%" height="10" rx="2"/>'
@@ -129,14 +157,18 @@ class TimeLine:
 
     @property
     def scale(self) -> SafeString:
-        parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
+        parts = [
+            format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label)
+            for mark in self.marks
+        ]
         now = self.place(self.now)
         anchor = "end" if now > 50 else "start"
         text = '<text class="now" x="{}%" y="30" text-anchor="{}">{}</text>'
         parts.append(format_html(text, now, anchor, pgettext("timeline", "now")))
         inner = SafeString("".join(parts))
         return format_html(
-            '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner
+            '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>',
+            inner,
         )
 
 
@@ -145,7 +177,10 @@ def time_line(season: Season) -> dict[str, Any]:
     at = timezone.now()
     rows = Phase.objects.filter(task__season=season).select_related("task__season")
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
-    line, planned = TimeLine.over(ordered, at, list(season.dates.values())), planned_ends(ordered)
+    line, planned = (
+        TimeLine.over(ordered, at, list(season.dates.values())),
+        planned_ends(ordered),
+    )
     lines = [
         {
             "phase": phase,
@@ -159,7 +194,12 @@ def time_line(season: Season) -> dict[str, Any]:
     ]
     labels = [(Season.date_label(name), day) for name, day in season.dates.items()]
     dates = [
-        {"label": label, "at": day, "bar": line.point(day, label) if line else "", "is_ahead": at < day}
+        {
+            "label": label,
+            "at": day,
+            "bar": line.point(day, label) if line else "",
+            "is_ahead": at < day,
+        }
         for label, day in labels
     ]
     scale, is_uneven = (line.scale, not line.is_even) if line else ("", False)

@@ -41,7 +41,9 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        return not isinstance(self.refusal, refusals.RunRejected) and self.findings.is_read
+        return (
+            not isinstance(self.refusal, refusals.RunRejected) and self.findings.is_read
+        )
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -49,7 +51,9 @@ class Part:
             "phase": self.phase.pk,
             "detail": None if self.refusal is None else sentence(self.refusal),
             "problems": [problem.as_dict() for problem in self.problems],
-            "more": self.refusal.more if isinstance(self.refusal, refusals.RunRejected) else 0,
+            "more": self.refusal.more
+            if isinstance(self.refusal, refusals.RunRejected)
+            else 0,
         }
 
 
@@ -73,21 +77,43 @@ class BundleRefused(refusals.RunNotTaken):
         )
         super().__init__(words % {"tasks": listed(refused)})
         self.weightiest = next(
-            (reason for kinds in WEIGHTS for reason in self._reasons() if isinstance(reason, kinds)), None
+            (
+                reason
+                for kinds in WEIGHTS
+                for reason in self._reasons()
+                if isinstance(reason, kinds)
+            ),
+            None,
         )
-        self.status = self.weightiest.status if self.weightiest else refusals.RunNotTaken.status
+        self.status = (
+            self.weightiest.status if self.weightiest else refusals.RunNotTaken.status
+        )
 
     def _reasons(self) -> list[refusals.RunNotTaken]:
         return [part.refusal for part in self.parts if part.refusal is not None]
 
     def answer(self) -> dict[str, object]:
         if isinstance(self.weightiest, refusals.RunRejected):
-            problems, more = capped([one for part in self.parts if part.refusal for one in part.problems])
-            more += sum(reason.more for reason in self._reasons() if isinstance(reason, refusals.RunRejected))
+            problems, more = capped(
+                [one for part in self.parts if part.refusal for one in part.problems]
+            )
+            more += sum(
+                reason.more
+                for reason in self._reasons()
+                if isinstance(reason, refusals.RunRejected)
+            )
             entries = [problem.as_dict() for problem in problems]
             parts = [part.as_dict() for part in self.parts]
-            return super().answer() | {"problems": entries, "more": more, "parts": parts}
-        reasons = [f"{one.phase.task}: {str(one.refusal).rstrip('.')}." for one in self.parts if one.refusal]
+            return super().answer() | {
+                "problems": entries,
+                "more": more,
+                "parts": parts,
+            }
+        reasons = [
+            f"{one.phase.task}: {str(one.refusal).rstrip('.')}."
+            for one in self.parts
+            if one.refusal
+        ]
         words = " ".join([sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
@@ -106,7 +132,9 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
 ) -> Bundle:
     """Enter the file in each task whose format it carries, or in those named: one run, one try in each."""
-    said = run_card.Metadata(description=details.description, card=run_card.checked_card(card or {}))
+    said = run_card.Metadata(
+        description=details.description, card=run_card.checked_card(card or {})
+    )
     sha256 = checksum(upload.path)
     if before := _sent_before(season, team, details, sha256):
         return before
@@ -114,18 +142,30 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     submit.check_look(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
-        parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
-        own = _said_by_type(parts, said, figures, metadata, run_card.sender_of(user, upload, team))
+        parts = parts_of(
+            season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user
+        )
+        own = _said_by_type(
+            parts, said, figures, metadata, run_card.sender_of(user, upload, team)
+        )
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = submit.unread_facts(metadata, is_named=bool(tasks))
         # One for each task that may be meant; of tasks that nobody has named, those that take a run.
-        meant, nothing = open_phases(season, phase, tasks, upload.begun_at), submit.unread_findings()
-        parts = [_entered(Part(phase=one, findings=nothing), team, upload) for one in meant]
+        meant, nothing = (
+            open_phases(season, phase, tasks, upload.begun_at),
+            submit.unread_findings(),
+        )
+        parts = [
+            _entered(Part(phase=one, findings=nothing), team, upload) for one in meant
+        ]
         parts = parts if tasks else [part for part in parts if part.is_good] or parts
         own = _said_by_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
-        parts = [replace(part, findings=replace(part.findings, about=about[part.phase.pk])) for part in parts]
+        parts = [
+            replace(part, findings=replace(part.findings, about=about[part.phase.pk]))
+            for part in parts
+        ]
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
@@ -135,7 +175,10 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             discard(stored.file)
             return before
         phases = Phase.objects.select_related("task__season")
-        parts = [_entered(replace(part, phase=phases.get(pk=part.phase.pk)), team, upload) for part in parts]
+        parts = [
+            _entered(replace(part, phase=phases.get(pk=part.phase.pk)), team, upload)
+            for part in parts
+        ]
         _refuse(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
@@ -152,8 +195,16 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         for part in parts:
             warnings = submit.sent_again(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *part.problems])
-            facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
-            submit.queue_run(part.phase, stored, nameless, found, found.about, unread=unread, **facts)
+            facts = {
+                "team": team,
+                "submitted_by": user,
+                "submitted_at": at,
+                "bundle": bundle,
+                **part.facts,
+            }
+            submit.queue_run(
+                part.phase, stored, nameless, found, found.about, unread=unread, **facts
+            )
         return bundle
 
 
@@ -172,16 +223,24 @@ def parts_of(
     given = {"task_types": references, "filename": upload.filename}
     try:
         sender = run_card.sender_of(by, upload, team)
-        with read_upload(f"{run_card.READING}:tasks_meant", upload.path, given, owner=sender) as done:
+        with read_upload(
+            f"{run_card.READING}:tasks_meant", upload.path, given, owner=sender
+        ) as done:
             problems, meant = from_values(done.result["problems"]), done.result["meant"]
     except UploadUnreadable as reason:
-        raise refusals.RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
+        raise refusals.RunRejected(
+            [Problem(file=upload.filename, message=str(reason))]
+        ) from reason
     if problems:
         raise refusals.RunRejected.of(problems)
     parts = []
     for open_phase in phases:
         is_meant = meant[open_phase.task.type]
-        part = _part(open_phase, upload, team, by) if tasks or is_meant is not False else None
+        part = (
+            _part(open_phase, upload, team, by)
+            if tasks or is_meant is not False
+            else None
+        )
         if part is not None and (tasks or is_meant or part.is_readable):
             parts.append(part)
     if not parts:
@@ -195,7 +254,10 @@ def parts_of(
 
 
 def open_phases(
-    season: Season, phase: str = "", tasks: Sequence[str] = (), begun: dt.datetime | None = None
+    season: Season,
+    phase: str = "",
+    tasks: Sequence[str] = (),
+    begun: dt.datetime | None = None,
 ) -> list[Phase]:
     """One phase of each task, or of each that is named, that takes an upload that has ``begun``."""
     at = timezone.now()
@@ -212,7 +274,9 @@ def open_phases(
         phases = Phase.objects.filter(task=task).select_related("task__season")
         wanted = list(phases.filter(slug=phase) if phase else phases)
         takes = [candidate for candidate in wanted if candidate.takes_upload(at, begun)]
-        is_open = [candidate for candidate in takes if not candidate.is_late(begun)] or takes
+        is_open = [
+            candidate for candidate in takes if not candidate.is_late(begun)
+        ] or takes
         if len(is_open) > 1:
             names = ", ".join(phase.slug for phase in is_open)
             several = _("%(task)s has several open phases; name one of %(names)s")
@@ -221,17 +285,26 @@ def open_phases(
             raise _none_open(begun, task, wanted, phase)
         found += is_open
     if not found:
-        wanted = list(Phase.objects.filter(task__in=known.values(), **({"slug": phase} if phase else {})))
+        wanted = list(
+            Phase.objects.filter(
+                task__in=known.values(), **({"slug": phase} if phase else {})
+            )
+        )
         raise _none_open(begun, season, wanted, phase[:40])
     return found
 
 
-def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str) -> Exception:
+def _none_open(
+    begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str
+) -> Exception:
     if phases:
         latest = max(phases, key=lambda phase: phase.closes)
         return refusals.PhaseClosed(latest.opens, latest.closes, begun)
     if slug:
-        words = _("%(place)s has no phase “%(phase)s” that is open") % {"place": place, "phase": slug}
+        words = _("%(place)s has no phase “%(phase)s” that is open") % {
+            "place": place,
+            "phase": slug,
+        }
     else:
         words = _("%(place)s has no phase that is open") % {"place": place}
     return ValidationError({"phase": words})
@@ -241,18 +314,26 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
     try:
         found = submit.findings(phase, upload, by, team)
         if team is not None and not found.errors:
-            submit.check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
+            submit.check_entry(
+                phase, team, timezone.now(), upload.begun_at, upload.size
+            )
     except refusals.RunNotTaken as refused:
         return Part(phase=phase, refusal=refused)
     if not found.errors:
         return Part(phase=phase, findings=found)
     rejected = refusals.RunRejected.of(found.problems)
-    return Part(phase=phase, findings=replace(found, problems=rejected.problems), refusal=rejected)
+    return Part(
+        phase=phase,
+        findings=replace(found, problems=rejected.problems),
+        refusal=rejected,
+    )
 
 
 def _entered(part: Part, team: Team, upload: Upload) -> Part:
     try:
-        facts = submit.check_entry(part.phase, team, timezone.now(), upload.begun_at, upload.size)
+        facts = submit.check_entry(
+            part.phase, team, timezone.now(), upload.begun_at, upload.size
+        )
     except refusals.RunNotTaken as refused:
         return replace(part, refusal=refused)
     return replace(part, facts=facts)
@@ -271,13 +352,22 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
 ) -> list[Part]:
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
-    said = run_card.Metadata(description=description, card=run_card.checked_card(card or {}))
-    own = _said_by_type(parts, said, team_figures or {}, metadata, run_card.sender_of(by, upload, None))
+    said = run_card.Metadata(
+        description=description, card=run_card.checked_card(card or {})
+    )
+    own = _said_by_type(
+        parts, said, team_figures or {}, metadata, run_card.sender_of(by, upload, None)
+    )
     checked = []
     for part in parts:
         about = own[part.phase.task.type].before(part.findings.about)
         lacking = run_card.missing_warnings(part.phase, about) if part.is_good else []
-        checked.append(replace(part, findings=replace(part.findings, problems=[*part.problems, *lacking])))
+        checked.append(
+            replace(
+                part,
+                findings=replace(part.findings, problems=[*part.problems, *lacking]),
+            )
+        )
     return checked
 
 
@@ -290,17 +380,25 @@ def _said_by_type(
 ) -> dict[str, run_card.Metadata]:
     own: dict[str, run_card.Metadata] = {}
     faults: list[set[str]] = []
-    for task_type in {part.phase.task.type: part.phase.task.task_type for part in parts}.values():
+    for task_type in {
+        part.phase.task.type: part.phase.task.task_type for part in parts
+    }.values():
         taken = {measure.name for measure in run_card.measures_for(task_type)}
         given = {name: value for name, value in figures.items() if name in taken}
-        own[task_type.slug] = replace(said, figures=run_card.checked_figures(task_type, given))
+        own[task_type.slug] = replace(
+            said, figures=run_card.checked_figures(task_type, given)
+        )
         faults.append(set(figures) - taken)
         if metadata is not None:
             read = run_card.read_metadata(metadata, task_type, sender)
             own[task_type.slug] = own[task_type.slug].before(read)
-    unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
+    unknown = {
+        name for name in set.intersection(*faults) if figures[name] not in (None, "")
+    }
     if unknown:
-        raise ValidationError(dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure")))
+        raise ValidationError(
+            dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure"))
+        )
     return own
 
 
@@ -318,16 +416,22 @@ def _refuse(parts: Sequence[Part]) -> None:
         raise BundleRefused(parts)
 
 
-def _sent_before(season: Season, team: Team, details: run_card.RunDetails, sha256: str) -> Bundle | None:
+def _sent_before(
+    season: Season, team: Team, details: run_card.RunDetails, sha256: str
+) -> Bundle | None:
     if not details.idempotency_key:
         return None
-    before = Bundle.objects.filter(season=season, team=team, idempotency_key=details.idempotency_key).first()
+    before = Bundle.objects.filter(
+        season=season, team=team, idempotency_key=details.idempotency_key
+    ).first()
     if before and before.sha256 != sha256:
-        raise refusals.RunUnusable(_("the key came with another file before; a new file needs a new key"))
+        raise refusals.RunUnusable(
+            _("the key came with another file before; a new file needs a new key")
+        )
     return before
 
 
 def runs_of(bundle: Bundle) -> Iterator[Submission]:
-    yield from bundle.submissions.select_related("phase__task__season", "team").order_by(
-        "phase__task__position", "phase__task_id", "pk"
-    )
+    yield from bundle.submissions.select_related(
+        "phase__task__season", "team"
+    ).order_by("phase__task__position", "phase__task_id", "pk")

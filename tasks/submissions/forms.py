@@ -22,9 +22,15 @@ KINDS = {
 
 def card_form_field(known: CardField) -> forms.Field:
     """Whether it must be filled in is decided with the run, since its `ir_metadata` may fill it."""
-    shared: dict[str, Any] = {"label": known.label, "required": False, "help_text": known.help}
+    shared: dict[str, Any] = {
+        "label": known.label,
+        "required": False,
+        "help_text": known.help,
+    }
     if known.values:
-        return forms.ChoiceField(choices=[("", gettext("not said")), *known.choices.items()], **shared)
+        return forms.ChoiceField(
+            choices=[("", gettext("not said")), *known.choices.items()], **shared
+        )
     is_short = known.is_link or known.is_date or known.is_list
     widget = forms.TextInput if is_short else forms.Textarea(attrs={"rows": 2})
     return forms.CharField(max_length=known.max_length, widget=widget, **shared)
@@ -33,7 +39,9 @@ def card_form_field(known: CardField) -> forms.Field:
 class CardForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields.update({name: card_form_field(known) for name, known in CARD.items()})
+        self.fields.update(
+            {name: card_form_field(known) for name, known in CARD.items()}
+        )
 
 
 class RunForm(forms.Form):
@@ -99,7 +107,11 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.measures = measures
         for measure in measures:
-            words = gettext("Give a number of %(unit)s.") if measure.unit else gettext("Give a number.")
+            words = (
+                gettext("Give a number of %(unit)s.")
+                if measure.unit
+                else gettext("Give a number.")
+            )
             self.fields[measure.name] = forms.FloatField(
                 label=measure.titled,
                 required=False,
@@ -110,9 +122,13 @@ class RunForm(forms.Form):
                 error_messages={"invalid": words % {"unit": measure.unit}},
             )
         self.required = [name for name in REQUIRABLE if name in required]
-        self.fields.update({name: card_form_field(known) for name, known in CARD.items()})
+        self.fields.update(
+            {name: card_form_field(known) for name, known in CARD.items()}
+        )
         words = gettext("At most %(size)s. A file, or a zip of files.")
-        self.fields["run"].help_text = words % {"size": counted(upload_limit() >> 20, "megabyte")}
+        self.fields["run"].help_text = words % {
+            "size": counted(upload_limit() >> 20, "megabyte")
+        }
         if is_check:
             # A check looks at the file alone.
             self.fields["system"].required = False
@@ -145,7 +161,9 @@ class RunForm(forms.Form):
     @property
     def has_card(self) -> bool:
         fields = [field for field, is_required in self.card_fields]
-        return bool(self.required) or any(field.value() or field.errors for field in fields)
+        return bool(self.required) or any(
+            field.value() or field.errors for field in fields
+        )
 
     @property
     def required_words(self) -> str:
@@ -163,12 +181,17 @@ class RunForm(forms.Form):
         return {name: self.cleaned_data.get(name, "") for name in CARD}
 
     def figures(self) -> dict[str, object]:
-        return {measure.name: self.cleaned_data.get(measure.name) for measure in self.measures}
+        return {
+            measure.name: self.cleaned_data.get(measure.name)
+            for measure in self.measures
+        }
 
     def add_missing(self, missing: Sequence[str]) -> None:
         for name in missing:
             field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
-            self.add_error(field if field in self.fields else None, _("This phase asks for it."))
+            self.add_error(
+                field if field in self.fields else None, _("This phase asks for it.")
+            )
 
     def clean_kind(self) -> str:
         return self.cleaned_data["kind"] or Submission.Kind.PRIMARY.value
@@ -193,6 +216,8 @@ class BundleForm(RunForm):
         assert isinstance(choice, forms.ChoiceField)
         assert isinstance(several, forms.MultipleChoiceField)
         choice.choices = list(slugs.items())
-        several.choices = list({phase.task.slug: phase.task.title for phase in phases}.items())
+        several.choices = list(
+            {phase.task.slug: phase.task.title for phase in phases}.items()
+        )
         if len(slugs) < 2:
             del self.fields["phase"]

@@ -24,7 +24,9 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
         about = said_in_header(files)
         if unpacked_size(Path(UPLOAD)) > given["max_bytes"]:
             return {"is_read": False, "problems": [], "about": about}
-        problems = read_run(task_type(given["task_type"]), files, index, given["options"], name=name)[1]
+        problems = read_run(
+            task_type(given["task_type"]), files, index, given["options"], name=name
+        )[1]
     except InputRefused as refused:
         problems = in_order(refused.problems)
     return {"is_read": True, "problems": as_values(problems), "about": about}
@@ -60,20 +62,28 @@ def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
     chosen, name = task_type(given["task_type"]), given["filename"]
     assert chosen.human_evaluation is not None
     files = open_input(Path(UPLOAD), shown=name)
-    return dict(chosen.human_evaluation.texts(read_run(chosen, files, index, given["options"], name=name)[0]))
+    return dict(
+        chosen.human_evaluation.texts(
+            read_run(chosen, files, index, given["options"], name=name)[0]
+        )
+    )
 
 
 def sources(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
-    return dict(chosen.human_evaluation.sources(open_input(Path(UPLOAD), shown="inputs.zip")))
+    return dict(
+        chosen.human_evaluation.sources(open_input(Path(UPLOAD), shown="inputs.zip"))
+    )
 
 
 def references(given: Mapping[str, Any]) -> dict[str, str]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
     assert chosen.human_evaluation.references is not None
-    return dict(chosen.human_evaluation.references(open_input(Path(UPLOAD), shown="gold.zip")))
+    return dict(
+        chosen.human_evaluation.references(open_input(Path(UPLOAD), shown="gold.zip"))
+    )
 
 
 def unpacked_size(path: Path) -> int:
@@ -85,7 +95,12 @@ def unpacked_size(path: Path) -> int:
 
 _INDEXING = ("tokenizer", "stemmer", "stopwords")
 #: By name, what an identifier stands behind where it is no address.
-_PUBLICATION = {"doi": "https://doi.org/", "arxiv": "https://arxiv.org/abs/", "dblp": "", "url": ""}
+_PUBLICATION = {
+    "doi": "https://doi.org/",
+    "arxiv": "https://arxiv.org/abs/",
+    "dblp": "",
+    "url": "",
+}
 #: Under this name a file may give every field of the card by its own.
 RUN_CARD = "run card"
 #: Of one value; a description is not the place for more.
@@ -117,7 +132,11 @@ class _Loader(yaml.SafeLoader):
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
         if len(node.value) > MAX_DIGITS:
             raise yaml.YAMLError(f"a number has at most {MAX_DIGITS} characters")
-        read = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
+        read = (
+            self.construct_yaml_int
+            if node.tag.endswith(":int")
+            else self.construct_yaml_float
+        )
         return read(node)
 
 
@@ -143,18 +162,26 @@ def said_in_file(path: Path) -> Said:
     with path.open("rb") as file:
         content = file.read(MAX_FILE + 1)
     if len(content) > MAX_FILE:
-        raise MetadataUnreadable(f"a file of ir_metadata has at most {MAX_FILE >> 10} kB")
+        raise MetadataUnreadable(
+            f"a file of ir_metadata has at most {MAX_FILE >> 10} kB"
+        )
     lines = content.removeprefix(b"\xef\xbb\xbf").splitlines()
     if all(line.startswith(b"#") or not line.strip() for line in lines):
         lines = [line.removeprefix(b"#").removeprefix(b" ") for line in lines]
-    return said_of(_parsed(b"\n".join(b"" if line.strip() in _MARKS else line for line in lines)))
+    return said_of(
+        _parsed(b"\n".join(b"" if line.strip() in _MARKS else line for line in lines))
+    )
 
 
 def said_of(metadata: Mapping[str, Any]) -> Said:
     """`description`, `card` and `figures`, as they stand there: nothing of it is judged yet."""
     card = {name: text for name, value in _card(metadata) if (text := _text(value))}
     description = "\n".join(_lines(metadata, card))
-    return {"description": description, "card": card, "figures": dict(_figures(metadata))}
+    return {
+        "description": description,
+        "card": card,
+        "figures": dict(_figures(metadata)),
+    }
 
 
 def _parsed(text: bytes) -> Mapping[str, Any]:
@@ -162,9 +189,13 @@ def _parsed(text: bytes) -> Mapping[str, Any]:
         found = yaml.load(text.decode("utf-8"), _Loader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as fault:
         line = fault.problem_mark.line + 1 if fault.problem_mark else 1
-        raise MetadataUnreadable(f"no YAML: {fault.problem or 'it breaks off'}, in line {line}") from fault
+        raise MetadataUnreadable(
+            f"no YAML: {fault.problem or 'it breaks off'}, in line {line}"
+        ) from fault
     except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise MetadataUnreadable(f"no YAML in UTF-8 of a depth that is read: {str(fault)[:200]}") from fault
+        raise MetadataUnreadable(
+            f"no YAML in UTF-8 of a depth that is read: {str(fault)[:200]}"
+        ) from fault
     if found is None:
         return {}
     if not isinstance(found, Mapping):
@@ -179,7 +210,9 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
     if description := _text(method.get("description")):
         yield description
     indexing = _mapping(method, "indexing")
-    if known := [f"{name} {text}" for name in _INDEXING if (text := _text(indexing.get(name)))]:
+    if known := [
+        f"{name} {text}" for name in _INDEXING if (text := _text(indexing.get(name)))
+    ]:
         yield f"Indexing: {', '.join(known)}."
     retrieval = method.get("retrieval")
     for stage in retrieval if isinstance(retrieval, list) else []:
@@ -191,7 +224,11 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
         yield f"Code: {repository}{f' at {commit}' if commit else ''}"
     elif commit:
         yield f"Code at {commit}."
-    links = [text for name in _PUBLICATION if (text := _text(_publication(metadata).get(name)))]
+    links = [
+        text
+        for name in _PUBLICATION
+        if (text := _text(_publication(metadata).get(name)))
+    ]
     if links and "paper" not in card:
         yield f"Paper: {', '.join(links)}"
 
@@ -202,13 +239,22 @@ def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "code", repository
     if paper := next(_paper_links(_publication(metadata)), ""):
         yield "paper", paper
-    for name, key in (("training_data", "training data"), ("external_resources", "other")):
-        if sets := [words for one in _listed(_mapping(metadata, "data").get(key)) if (words := _stage(one))]:
+    for name, key in (
+        ("training_data", "training data"),
+        ("external_resources", "other"),
+    ):
+        if sets := [
+            words
+            for one in _listed(_mapping(metadata, "data").get(key))
+            if (words := _stage(one))
+        ]:
             yield name, sets
     automatic = _mapping(metadata, "method").get("automatic")
     if isinstance(automatic, bool):
         yield "human_in_the_loop", not automatic
-    yield from ((str(name), value) for name, value in _mapping(metadata, RUN_CARD).items())
+    yield from (
+        (str(name), value) for name, value in _mapping(metadata, RUN_CARD).items()
+    )
 
 
 def _publication(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -226,8 +272,12 @@ def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
 
 def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     runtime = _mapping(metadata, "resources", "runtime")
-    wall, user, system = (_amount(runtime.get(name), _SECONDS) for name in ("wallclock", "user", "system"))
-    memory = _amount(_mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES)
+    wall, user, system = (
+        _amount(runtime.get(name), _SECONDS) for name in ("wallclock", "user", "system")
+    )
+    memory = _amount(
+        _mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES
+    )
     if wall is not None:
         yield "wall_seconds", wall
     if user is not None or system is not None:
@@ -242,7 +292,11 @@ def _amount(value: object, units: Mapping[str, float]) -> float | None:
 
 
 def _stage(stage: Mapping[str, Any]) -> str:
-    said = [f"{name} {text}" for name, value in stage.items() if name != "name" and (text := _text(value))]
+    said = [
+        f"{name} {text}"
+        for name, value in stage.items()
+        if name != "name" and (text := _text(value))
+    ]
     name = _text(stage.get("name"))
     return f"{name} ({', '.join(said)})" if name and said else name or ", ".join(said)
 
@@ -255,7 +309,11 @@ def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
 
 
 def _listed(value: object) -> Iterator[Mapping[str, Any]]:
-    yield from (part for part in (value if isinstance(value, list) else ()) if isinstance(part, Mapping))
+    yield from (
+        part
+        for part in (value if isinstance(value, list) else ())
+        if isinstance(part, Mapping)
+    )
 
 
 def _is_link(text: str) -> bool:
@@ -264,7 +322,11 @@ def _is_link(text: str) -> bool:
 
 def _text(value: object) -> str:
     if isinstance(value, list):
-        return "; ".join(text for part in value if not isinstance(part, list) and (text := _text(part)))
+        return "; ".join(
+            text
+            for part in value
+            if not isinstance(part, list) and (text := _text(part))
+        )
     if isinstance(value, dt.date):
         return value.isoformat()[:10]
     if isinstance(value, str | int | float) and not isinstance(value, bool):

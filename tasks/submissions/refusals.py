@@ -24,8 +24,13 @@ class RunUnusable(RunNotTaken):
     more = 0
 
     def answer(self) -> dict[str, object]:
-        problems = [Problem(message=str(self))] if self.problems is None else self.problems
-        return super().answer() | {"problems": [row.as_dict() for row in problems], "more": self.more}
+        problems = (
+            [Problem(message=str(self))] if self.problems is None else self.problems
+        )
+        return super().answer() | {
+            "problems": [row.as_dict() for row in problems],
+            "more": self.more,
+        }
 
 
 class RunRejected(RunUnusable):
@@ -35,7 +40,9 @@ class RunRejected(RunUnusable):
         self.problems: list[Problem] = list(problems)
         self.more = more
         count = len(self.problems) + more
-        words = ngettext("the run has %(number)s problem", "the run has %(number)s problems", count)
+        words = ngettext(
+            "the run has %(number)s problem", "the run has %(number)s problems", count
+        )
         super().__init__(words % {"number": count})
 
     @classmethod
@@ -64,7 +71,9 @@ class QuotaExceeded(RunNotTaken):
         self.left, self.renews_at = left, renews_at
         words = _("no run is left in this phase; the next may be sent at %(instant)s")
         never = _("no run is left in this phase")
-        super().__init__(words % {"instant": utc_minute(renews_at)} if renews_at else never)
+        super().__init__(
+            words % {"instant": utc_minute(renews_at)} if renews_at else never
+        )
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {"left": self.left, "renews_at": self.renews_at}
@@ -78,18 +87,28 @@ class StorageUsed(RunNotTaken):
             "the files of your team take %(used)s of %(most)s MB, and this one does not fit any more; "
             "withdraw a run and delete its file, or ask the organisers"
         )
-        super().__init__(words % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"})
+        super().__init__(
+            words % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"}
+        )
 
 
 class PhaseClosed(RunNotTaken):
     """The phase does not accept runs now; ``late_by`` is how long after its end the upload ``begun``."""
 
-    def __init__(self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None) -> None:
+    def __init__(
+        self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None
+    ) -> None:
         self.opens, self.closes = opens, None if closes >= WITHOUT_END else closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
         first, last = (utc_minute(at).removesuffix(" UTC") for at in (opens, closes))
-        facts = {"first": first, "last": last, "duration": exact_duration(self.late_by or dt.timedelta())}
-        words = _("runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late")
+        facts = {
+            "first": first,
+            "last": last,
+            "duration": exact_duration(self.late_by or dt.timedelta()),
+        }
+        words = _(
+            "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
+        )
         in_time = _("runs are accepted from %(first)s to %(last)s UTC")
         if self.closes is None:
             in_time = _("runs are accepted from %(first)s UTC on")
@@ -97,7 +116,11 @@ class PhaseClosed(RunNotTaken):
 
     def answer(self) -> dict[str, object]:
         late_by = None if self.late_by is None else self.late_by.total_seconds()
-        return super().answer() | {"opens": self.opens, "closes": self.closes, "late_by_seconds": late_by}
+        return super().answer() | {
+            "opens": self.opens,
+            "closes": self.closes,
+            "late_by_seconds": late_by,
+        }
 
 
 class NotRegistered(RunNotTaken):
@@ -113,7 +136,9 @@ class InputsNotReleased(RunNotTaken):
     """Whoever may not have the inputs yet may not learn them from a check either."""
 
     def __init__(self, at: dt.datetime) -> None:
-        words = _("the inputs are given out at %(instant)s; runs are checked from then on")
+        words = _(
+            "the inputs are given out at %(instant)s; runs are checked from then on"
+        )
         super().__init__(words % {"instant": utc_minute(at)})
 
 
@@ -121,5 +146,7 @@ class TermsNotAccepted(RunNotTaken):
     status = 403
 
     def __init__(self, season: object, number: int) -> None:
-        words = _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
+        words = _(
+            "accept version %(version)s of the terms of %(season)s first; its page leads to them"
+        )
         super().__init__(words % {"version": number, "season": season})

@@ -18,7 +18,15 @@ from citeboard.core.words import counted
 from citeboard.teams.models import Team, User
 from tasks.delivery.notifications.events import tell_excluded, tell_tries
 from tasks.jobs.leases import cancel_jobs
-from tasks.models import Acknowledgement, ExtraTries, Job, Phase, Submission, run_cards, seasons
+from tasks.models import (
+    Acknowledgement,
+    ExtraTries,
+    Job,
+    Phase,
+    Submission,
+    run_cards,
+    seasons,
+)
 from tasks.models.jobs import MAX_NOTE
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
@@ -33,22 +41,41 @@ class NotInThisState(refusals.Refused):
 
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
-        words = _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
-        super().__init__(words % {"phase": phase, "instant": instants.utc_minute(phase.closes)})
+        words = _(
+            "%(phase)s closed at %(instant)s; from then on only organisers change what stands"
+        )
+        super().__init__(
+            words % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
+        )
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _("a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn")
-    return _move(submission, Status.CANCELLED, Submission.MOVING, words, by=user, reason=reason)
+    words = _(
+        "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
+    )
+    return _move(
+        submission, Status.CANCELLED, Submission.MOVING, words, by=user, reason=reason
+    )
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
+    words = _(
+        "a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled"
+    )
     own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
     with transaction.atomic():
-        withdrawn = _move(submission, Status.WITHDRAWN, (Status.SCORED,), words, by=user, reason=reason)
+        withdrawn = _move(
+            submission,
+            Status.WITHDRAWN,
+            (Status.SCORED,),
+            words,
+            by=user,
+            reason=reason,
+        )
         # What failed of its team is for organisers to look at again, where no other run after it was scored.
-        own.filter(status=Status.FAILED, number__lt=submission.number).update(has_failed=True)
+        own.filter(status=Status.FAILED, number__lt=submission.number).update(
+            has_failed=True
+        )
     return withdrawn
 
 
@@ -65,8 +92,17 @@ def accept_late(submission: Submission, user: User, reason: str) -> Submission:
     """An organiser lets a late run count as if it had come in time. Once more changes nothing."""
     with transaction.atomic():
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
-        if late.update(is_late=False, reason=f"Accepted though late by the organiser {user}: {reason}"):
-            note_change(submission, user, "accepted", reason, [audit.Change("late", True, False)])
+        if late.update(
+            is_late=False,
+            reason=f"Accepted though late by the organiser {user}: {reason}",
+        ):
+            note_change(
+                submission,
+                user,
+                "accepted",
+                reason,
+                [audit.Change("late", True, False)],
+            )
             seasons.bump_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
@@ -79,11 +115,25 @@ def require_open(submission: Submission) -> None:
 
 
 def note_change(
-    submission: Submission, by: User, verb: str, reason: str = "", changes: Iterable[audit.Change] = ()
+    submission: Submission,
+    by: User,
+    verb: str,
+    reason: str = "",
+    changes: Iterable[audit.Change] = (),
 ) -> None:
-    facts = {name: getattr(submission, name) for name in ("number", "system", "team", "phase")}
+    facts = {
+        name: getattr(submission, name)
+        for name in ("number", "system", "team", "phase")
+    }
     facts, place = {**facts, "reason": reason}, submission.phase.task.season
-    audit.record(f"run-{verb}", actor=by, subject=submission, place=place, facts=facts, changes=changes)
+    audit.record(
+        f"run-{verb}",
+        actor=by,
+        subject=submission,
+        place=place,
+        facts=facts,
+        changes=changes,
+    )
 
 
 def replace(before: Submission, new: Submission) -> None:
@@ -94,7 +144,13 @@ def replace(before: Submission, new: Submission) -> None:
 
 
 def _move(
-    submission: Submission, status: Status, allowed: tuple[str, ...], refused: str, *, by: User, reason: str
+    submission: Submission,
+    status: Status,
+    allowed: tuple[str, ...],
+    refused: str,
+    *,
+    by: User,
+    reason: str,
 ) -> Submission:
     done = status.value.capitalize()
     told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
@@ -114,7 +170,9 @@ def _move(
     return submission
 
 
-def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reason: str) -> int:
+def _set(
+    submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
+) -> int:
     # The jobs come first, as everywhere: a worker that publishes meanwhile locks them in this order.
     list(submission.jobs.select_for_update().order_by("pk"))
     moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
@@ -129,9 +187,13 @@ def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reaso
 Exclusion = Submission.Exclusion
 
 
-def _exclude(submission: Submission, user: User, reason: str, exclusion: str) -> Submission:
+def _exclude(
+    submission: Submission, user: User, reason: str, exclusion: str
+) -> Submission:
     if submission.team_id is None:
-        raise NotInThisState(_("a run of no team is set and replaced with the season's baselines"))
+        raise NotInThisState(
+            _("a run of no team is set and replaced with the season's baselines")
+        )
     told = reason if exclusion else ""
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
@@ -140,7 +202,9 @@ def _exclude(submission: Submission, user: User, reason: str, exclusion: str) ->
                 audit.Change("exclusion", run.exclusion or None, exclusion or None),
                 audit.Change("reason", run.exclusion_reason or None, told or None),
             ]
-            Submission.objects.filter(pk=run.pk).update(exclusion=exclusion, exclusion_reason=told)
+            Submission.objects.filter(pk=run.pk).update(
+                exclusion=exclusion, exclusion_reason=told
+            )
             note_change(submission, user, exclusion or "reinstated", reason, changes)
             tell_excluded(run, exclusion, reason, at=timezone.now())
             seasons.bump_version(run.phase_id)
@@ -160,17 +224,26 @@ MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
     if submission.phase.counting != Phase.Counting.SELECTED:
         raise NotInThisState(_("in this phase the counting run is not chosen"))
-    if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
-        raise NotInThisState(_("a primary run that is scored, or will be, can be chosen"))
+    if (
+        submission.status not in MAY_BE_CHOSEN
+        or submission.kind != Submission.Kind.PRIMARY
+    ):
+        raise NotInThisState(
+            _("a primary run that is scored, or will be, can be chosen")
+        )
     if submission.exclusion:
         words = _("a run that is %(exclusion)s cannot be chosen")
         raise NotInThisState(words % {"exclusion": submission.get_exclusion_display()})
     if submission.is_late:
-        raise NotInThisState(_("a late run counts only once an organiser has accepted it"))
+        raise NotInThisState(
+            _("a late run counts only once an organiser has accepted it")
+        )
     with transaction.atomic():
         if not reason:
             require_open(submission)
-        runs = Submission.objects.select_for_update().filter(phase=submission.phase, team=submission.team_id)
+        runs = Submission.objects.select_for_update().filter(
+            phase=submission.phase, team=submission.team_id
+        )
         list(runs.order_by("pk"))
         others = runs.exclude(pk=submission.pk).filter(is_selected=True)
         before = others.values_list("number", flat=True).first()
@@ -186,7 +259,11 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     """The runs that have a place, first things first: primary ones in time that used up a try."""
     runs = Submission.objects.filter(
-        phase=phase, team=team, kind=Submission.Kind.PRIMARY, status__in=Submission.COUNTED, is_late=False
+        phase=phase,
+        team=team,
+        kind=Submission.Kind.PRIMARY,
+        status__in=Submission.COUNTED,
+        is_late=False,
     )
     return runs.order_by("priority", "number")
 
@@ -199,19 +276,25 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
     if kind != Submission.Kind.PRIMARY:
         raise ValidationError({"priority": _("a contrastive run has no priority")})
     if place < 1:
-        raise ValidationError({"priority": _("%(place)s is no place; 1 is the first") % {"place": place}})
+        raise ValidationError(
+            {"priority": _("%(place)s is no place; 1 is the first") % {"place": place}}
+        )
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
     """Inside the transaction that stores the run: its place among its team's, behind all without one."""
-    others = list(in_priority(submission.phase, submission.team).exclude(pk=submission.pk))
+    others = list(
+        in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
+    )
     wanted = len(others) if place is None or submission.is_late else place - 1
     _numbered([*others[:wanted], submission, *others[wanted:]])
     if wanted < len(others):
         seasons.bump_version(submission.phase_id)
 
 
-def set_priority(submission: Submission, user: User, reason: str = "", *, place: int) -> Submission:
+def set_priority(
+    submission: Submission, user: User, reason: str = "", *, place: int
+) -> Submission:
     if submission.phase.counting != Phase.Counting.PRIORITY:
         raise NotInThisState(_("in this phase runs have no priority"))
     with transaction.atomic():
@@ -222,10 +305,14 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
         runs = list(in_priority(submission.phase, submission.team))
         numbers = [run.pk for run in runs]
         if submission.pk not in numbers:
-            raise NotInThisState(_("a primary run that is in time and has not failed has a priority"))
+            raise NotInThisState(
+                _("a primary run that is in time and has not failed has a priority")
+            )
         if not 1 <= place <= len(runs):
             words = _("the team has %(runs)s with a priority, and no place %(place)s")
-            raise NotInThisState(words % {"runs": counted(len(runs), "run"), "place": place})
+            raise NotInThisState(
+                words % {"runs": counted(len(runs), "run"), "place": place}
+            )
         before = numbers.index(submission.pk) + 1
         if place != before:
             runs.insert(place - 1, runs.pop(before - 1))
@@ -260,10 +347,18 @@ def describe_run(
     # What was missing before may stay so: the phase may ask for more since the run came.
     stood = Metadata(description=submission.description, card=submission.card)
     missing = missing_from(submission.phase, stood)
-    gone = missing_from(submission.phase, Metadata(description=wanted["description"], card=wanted["card"]))
+    gone = missing_from(
+        submission.phase,
+        Metadata(description=wanted["description"], card=wanted["card"]),
+    )
     if lost := [name for name in gone if name not in missing]:
         words = _("this phase asks for it, so that it cannot be taken back")
-        raise ValidationError({"description" if name == run_cards.METHOD else name: words for name in lost})
+        raise ValidationError(
+            {
+                "description" if name == run_cards.METHOD else name: words
+                for name in lost
+            }
+        )
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         changes = [
@@ -272,7 +367,11 @@ def describe_run(
             if name != "card" and (before := getattr(run, name)) != value
         ]
         changes += [
-            audit.Change(run_cards.CARD[name].english, run.card.get(name), wanted["card"].get(name))
+            audit.Change(
+                run_cards.CARD[name].english,
+                run.card.get(name),
+                wanted["card"].get(name),
+            )
             for name in run_cards.CARD
             if run.card.get(name) != wanted["card"].get(name)
         ]
@@ -288,10 +387,17 @@ def delete_file(*, submission: Submission, by: User) -> Submission:
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
-            raise NotInThisState(_("the file of a run that is withdrawn can be deleted, and of no other"))
+            raise NotInThisState(
+                _("the file of a run that is withdrawn can be deleted, and of no other")
+            )
         if run.file:
             Submission.objects.filter(pk=run.pk).update(file="")
-            note_change(submission, by, "emptied", changes=[audit.Change("file", run.filename, None)])
+            note_change(
+                submission,
+                by,
+                "emptied",
+                changes=[audit.Change("file", run.filename, None)],
+            )
             transaction.on_commit(lambda: _remove(run.file))
     submission.refresh_from_db()
     return submission
@@ -306,11 +412,15 @@ MAX_TRIES = 1000
 MAX_REASON = 500
 
 
-def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -> ExtraTries:
+def give_tries(
+    *, phase: Phase, team: Team, tries: int, reason: str, by: User
+) -> ExtraTries:
     reason = reason.strip()
     faults = {}
     if not 1 <= tries <= MAX_TRIES:
-        faults["tries"] = _("give from 1 to %(number)s tries") % {"number": f"{MAX_TRIES:,}"}
+        faults["tries"] = _("give from 1 to %(number)s tries") % {
+            "number": f"{MAX_TRIES:,}"
+        }
     words = _("the reason has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(reason, MAX_REASON, words) or (
         "" if reason else _("say why: the team reads it")
@@ -323,7 +433,9 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
     with transaction.atomic():
         if lock_entry(phase, team) is None:
             raise NotRegistered.of(team, phase.task.season)
-        extra = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
+        extra = ExtraTries.objects.create(
+            phase=phase, team=team, tries=tries, reason=reason, given_by=by
+        )
         _note(extra, by, "tries-given", audit.Change("extra tries", None, tries))
         tell_tries(extra)
     return extra
@@ -333,40 +445,71 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
         if (present := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
-            _note(present, by, "tries-taken-back", audit.Change("extra tries", present.tries, None))
+            _note(
+                present,
+                by,
+                "tries-taken-back",
+                audit.Change("extra tries", present.tries, None),
+            )
             present.delete()
 
 
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
     phase, place = f"{given.phase.task}, {given.phase}", given.phase.task.season
-    facts = {"tries": given.tries, "team": given.team, "phase": phase, "reason": given.reason}
+    facts = {
+        "tries": given.tries,
+        "team": given.team,
+        "phase": phase,
+        "reason": given.reason,
+    }
     facts["given"] = given.pk
-    audit.record(key, actor=by, subject=given.team, place=place, facts=facts, changes=[change])
+    audit.record(
+        key, actor=by, subject=given.team, place=place, facts=facts, changes=[change]
+    )
 
 
-def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
+def acknowledge(
+    *, run: Submission, job: Job | None = None, note: str, by: User
+) -> Acknowledgement:
     """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
     note = plain_text.one_line(note)
     words = _("the note has %(found)s characters; at most %(most)s fit")
     plain_text.check_length("note", note, MAX_NOTE, words)
     with transaction.atomic():
-        held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
+        held = Submission.objects.select_for_update(of=("self",)).select_related(
+            "phase__task__season"
+        )
         own = held.get(pk=run.pk)
         found, is_new = Acknowledgement.objects.get_or_create(
-            submission=own, job=job, failed_at=_failed_at(own, job), defaults={"note": note, "by": by}
+            submission=own,
+            job=job,
+            failed_at=_failed_at(own, job),
+            defaults={"note": note, "by": by},
         )
         if is_new:
             seasons.bump_version(own.phase_id)
-            _noted(found, by, "failure-acknowledged", audit.Change("acknowledged", None, note))
+            _noted(
+                found,
+                by,
+                "failure-acknowledged",
+                audit.Change("acknowledged", None, note),
+            )
     return found
 
 
 def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> None:
     with transaction.atomic():
         rows = Acknowledgement.objects.select_for_update(of=("self",))
-        held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)
+        held = rows.select_related("submission__phase__task__season", "job").filter(
+            pk=acknowledgement.pk
+        )
         for found in held:
-            _noted(found, by, "failure-not-acknowledged", audit.Change("acknowledged", found.note, None))
+            _noted(
+                found,
+                by,
+                "failure-not-acknowledged",
+                audit.Change("acknowledged", found.note, None),
+            )
             seasons.bump_version(found.submission.phase_id)
             found.delete()
 
@@ -379,8 +522,13 @@ def _failed_at(run: Submission, job: Job | None) -> datetime:
         raise refusals.Refused(words % {"run": run, "status": run.get_status_display()})
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
-        words = _("the scoring of %(run)s under %(rules)s has not failed; it is %(state)s")
-        raise refusals.Refused(words % {"run": run, "rules": job.rules, "state": Job.State(job.state).label})
+        words = _(
+            "the scoring of %(run)s under %(rules)s has not failed; it is %(state)s"
+        )
+        raise refusals.Refused(
+            words
+            % {"run": run, "rules": job.rules, "state": Job.State(job.state).label}
+        )
     return job.finished_at
 
 

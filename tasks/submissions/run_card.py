@@ -20,7 +20,15 @@ from citeboard.core.words import listed
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
-from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, Asked, CardField
+from tasks.models.run_cards import (
+    CARD,
+    COSTS,
+    METHOD,
+    NONE,
+    REQUIRABLE,
+    Asked,
+    CardField,
+)
 from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
@@ -28,7 +36,9 @@ from tasks.types.problems import fatal, from_values
 #: The module of the programs that read runs, each in a confined process.
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
-_DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown")
+_DATE = re.compile(
+    r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown"
+)
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
@@ -53,7 +63,9 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     for name, value in given.items():
         known = CARD.get(name)
         if known is None:
-            faults[name] = _("a run card has no such field; there are %(names)s") % {"names": ", ".join(CARD)}
+            faults[name] = _("a run card has no such field; there are %(names)s") % {
+                "names": ", ".join(CARD)
+            }
             continue
         try:
             text = _judged(known, value)
@@ -76,16 +88,21 @@ def _judged(known: CardField, value: object) -> str:
         raise ValueError(fault)
     if known.values and text not in known.values:
         raise ValueError(
-            _("“%(found)s” is not one of %(names)s") % {"found": text[:40], "names": ", ".join(known.values)}
+            _("“%(found)s” is not one of %(names)s")
+            % {"found": text[:40], "names": ", ".join(known.values)}
         )
     if known.is_date and not _DATE.fullmatch(text.lower()):
-        words = _("“%(found)s” is no year, month or day such as 2024-06, nor none or unknown")
+        words = _(
+            "“%(found)s” is no year, month or day such as 2024-06, nor none or unknown"
+        )
         raise ValueError(words % {"found": text})
     if known.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
             if not _NAME.fullmatch(name):
-                words = _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
+                words = _(
+                    "“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone"
+                )
                 raise ValueError(words % {"found": name[:40]})
         if NONE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
@@ -97,14 +114,22 @@ def _judged(known: CardField, value: object) -> str:
 
 def require_card(phase: Phase, said: Metadata) -> None:
     if missing := missing_from(phase, said):
-        raise refusals.CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
+        raise refusals.CardIncomplete(
+            missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing])
+        )
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
     words = _("the run card lacks %(field)s (%(name)s), which this phase requires")
-    expected = _("filled in when the run is submitted, by the form, a file of ir_metadata or its header")
+    expected = _(
+        "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
+    )
     return [
-        Problem(message=words % {"field": REQUIRABLE[name], "name": name}, expected=expected, fatal=False)
+        Problem(
+            message=words % {"field": REQUIRABLE[name], "name": name},
+            expected=expected,
+            fatal=False,
+        )
         for name in missing_from(phase, said)
     ]
 
@@ -114,15 +139,25 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
     return [name for name in phase.card_required if not there.get(name)]
 
 
-def sender_of(by: User | None, upload: uploads.Upload, team: Team | None) -> Sender | None:
+def sender_of(
+    by: User | None, upload: uploads.Upload, team: Team | None
+) -> Sender | None:
     """For whom a run is read; it is submitted where its team is known, else only checked."""
     if by is None and team is None:
         return None
     account, key = str(by.pk if by else ""), str(team.pk if team else "")
-    return Sender(account=account, team=key, network=upload.network, submits=team is not None, gives_way=True)
+    return Sender(
+        account=account,
+        team=key,
+        network=upload.network,
+        submits=team is not None,
+        gives_way=True,
+    )
 
 
-def read_metadata(upload: uploads.Upload, task_type: TaskType, sender: Sender | None) -> Metadata:
+def read_metadata(
+    upload: uploads.Upload, task_type: TaskType, sender: Sender | None
+) -> Metadata:
     try:
         with read_upload(READER, upload.path, {}, owner=sender) as done:
             said: dict[str, Any] = done.result
@@ -133,7 +168,10 @@ def read_metadata(upload: uploads.Upload, task_type: TaskType, sender: Sender | 
     try:
         card = checked_card(said["card"])
     except ValidationError as faults:
-        words = "; ".join(f"{name}: {' '.join(errors)}" for name, errors in faults.message_dict.items())
+        words = "; ".join(
+            f"{name}: {' '.join(errors)}"
+            for name, errors in faults.message_dict.items()
+        )
         raise ValidationError({"metadata": f"{upload.filename}: {words}"}) from faults
     return _metadata(task_type, said, card)
 
@@ -143,13 +181,19 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
     return _metadata(task_type, said, _passing(checked_card, said["card"]))
 
 
-def _metadata(task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]) -> Metadata:
-    description = plain_text.plain_paragraphs(said["description"])[: plain_text.MAX_DESCRIPTION].rstrip()
+def _metadata(
+    task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]
+) -> Metadata:
+    description = plain_text.plain_paragraphs(said["description"])[
+        : plain_text.MAX_DESCRIPTION
+    ].rstrip()
     figures = _passing(partial(checked_figures, task_type), said["figures"])
     return Metadata(description=description, card=card, figures=figures)
 
 
-def _passing(check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]) -> dict[str, T]:
+def _passing(
+    check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
+) -> dict[str, T]:
     """What can be meant of it, name by name."""
     found: dict[str, T] = {}
     for name, value in given.items():
@@ -170,7 +214,12 @@ class Findings:
 
 
 def findings_of(
-    upload: uploads.Upload, *, task_type: TaskType, index: Path, options: Options, sender: Sender | None
+    upload: uploads.Upload,
+    *,
+    task_type: TaskType,
+    index: Path,
+    options: Options,
+    sender: Sender | None,
 ) -> Findings:
     given = {
         "task_type": task_type.reference,
@@ -179,10 +228,16 @@ def findings_of(
         "max_bytes": settings.CHECK_MAX_MB << 20,
     }
     try:
-        with read_upload(f"{READING}:check", upload.path, given, owner=sender, shared=index) as done:
+        with read_upload(
+            f"{READING}:check", upload.path, given, owner=sender, shared=index
+        ) as done:
             found = done.result
             about = metadata_of_header(task_type, found["about"])
-            return Findings(problems=from_values(found["problems"]), is_read=found["is_read"], about=about)
+            return Findings(
+                problems=from_values(found["problems"]),
+                is_read=found["is_read"],
+                about=about,
+            )
     except UploadUnreadable as reason:
         return Findings(problems=[Problem(file=upload.filename, message=str(reason))])
 
@@ -199,13 +254,20 @@ def checked_later(*, is_busy: bool = False) -> Problem:
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
             "costs nothing either"
         )
-    return Problem(message=words % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB}, fatal=False)
+    return Problem(
+        message=words % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
+        fatal=False,
+    )
 
 
-def as_warnings(problems: Sequence[Problem], more: int) -> list[dict[str, str | int | bool | None]]:
+def as_warnings(
+    problems: Sequence[Problem], more: int
+) -> list[dict[str, str | int | bool | None]]:
     told = [problem.as_dict() for problem in problems]
     if more:
-        told.append(Problem(message=f"and {more:,} more warnings", fatal=False).as_dict())
+        told.append(
+            Problem(message=f"and {more:,} more warnings", fatal=False).as_dict()
+        )
     return told
 
 
@@ -235,14 +297,21 @@ def checked_details(
     if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
         faults["system"] = fault
     words = _("the description has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(given.description, plain_text.MAX_DESCRIPTION, words):
+    if fault := plain_text.too_long(
+        given.description, plain_text.MAX_DESCRIPTION, words
+    ):
         faults["description"] = fault
     if kind not in TEAM_KINDS:
-        named = {"found": plain_text.plain_text(kind)[:40], "names": ", ".join(TEAM_KINDS)}
+        named = {
+            "found": plain_text.plain_text(kind)[:40],
+            "names": ", ".join(TEAM_KINDS),
+        }
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
     key = given.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
-        faults["idempotency_key"] = _("at most %(number)s printable ASCII characters") % {"number": MAX_KEY}
+        faults["idempotency_key"] = _(
+            "at most %(number)s printable ASCII characters"
+        ) % {"number": MAX_KEY}
     if faults:
         raise ValidationError(faults)
     return given
@@ -268,7 +337,9 @@ COST_MEASURES = (
         english=gettext_noop("Wall time"),
         unit="s",
         highest=_CENTURY,
-        asks=gettext_noop("Seconds from the start of the system to its last answer, on the whole split."),
+        asks=gettext_noop(
+            "Seconds from the start of the system to its last answer, on the whole split."
+        ),
     ),
     TeamMeasure(
         name="cpu_seconds",
@@ -289,7 +360,9 @@ COST_MEASURES = (
         english=gettext_noop("GPU time"),
         unit="s",
         highest=1000 * _CENTURY,
-        asks=gettext_noop("Seconds, over all GPUs; say in the description which they are."),
+        asks=gettext_noop(
+            "Seconds, over all GPUs; say in the description which they are."
+        ),
     ),
 )
 #: What a task type may leave to teams, by name.
@@ -300,7 +373,9 @@ SCORES = {
         unit="",
         highest=100,
         is_cost=False,
-        asks=gettext_noop("From 0 to 100, as the team computed it; say in the description with which model."),
+        asks=gettext_noop(
+            "From 0 to 100, as the team computed it; say in the description with which model."
+        ),
     ),
 }
 #: By name, those of every task type.
@@ -311,7 +386,9 @@ def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
     return (*COST_MEASURES, *(SCORES[name] for name in task_type.team_scores))
 
 
-def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[str, float]:
+def checked_figures(
+    task_type: TaskType, given: Mapping[str, object]
+) -> dict[str, float]:
     """By name, without those that are left empty. Raises ValidationError with every field that is refused."""
     known = {measure.name: measure for measure in measures_for(task_type)}
     found: dict[str, float] = {}
@@ -320,8 +397,13 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if name not in known:
-            words = _("runs for %(task_type)s are not given with this; there are %(names)s")
-            faults[name] = words % {"task_type": task_type.slug, "names": ", ".join(known)}
+            words = _(
+                "runs for %(task_type)s are not given with this; there are %(names)s"
+            )
+            faults[name] = words % {
+                "task_type": task_type.slug,
+                "names": ", ".join(known),
+            }
             continue
         number = _number(value)
         if number is None:
@@ -339,7 +421,9 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
 
 def keep_figures(submission: Submission, figures: Mapping[str, float]) -> None:
     TeamFigure.objects.bulk_create(
-        TeamFigure(submission=submission, phase_id=submission.phase_id, name=name, value=value)
+        TeamFigure(
+            submission=submission, phase_id=submission.phase_id, name=name, value=value
+        )
         for name, value in figures.items()
     )
 

@@ -21,7 +21,16 @@ from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs
-from tasks.models import ExtraTries, Gold, LateReading, Phase, Registration, Season, Submission, Task
+from tasks.models import (
+    ExtraTries,
+    Gold,
+    LateReading,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.registration.entries import lock_entry, terms_to_accept
 from tasks.submissions import reading, refusals, run_acts, run_card
 from tasks.submissions.refusals import CardIncomplete, RunRejected
@@ -41,7 +50,9 @@ def check_run(
     said = said or run_card.Metadata()
     if metadata is not None:
         sender = run_card.sender_of(by, upload, None)
-        said = said.before(run_card.read_metadata(metadata, phase.task.task_type, sender))
+        said = said.before(
+            run_card.read_metadata(metadata, phase.task.task_type, sender)
+        )
     found = findings(phase, upload, by)
     lacking = run_card.missing_warnings(phase, said.before(found.about))
     later = [] if found.is_read else [run_card.checked_later()]
@@ -49,9 +60,16 @@ def check_run(
 
 
 def said_of(
-    task_type: TaskType, *, description: str, card: Mapping[str, object], figures: Mapping[str, object]
+    task_type: TaskType,
+    *,
+    description: str,
+    card: Mapping[str, object],
+    figures: Mapping[str, object],
 ) -> run_card.Metadata:
-    fields, numbers = run_card.checked_card(card), run_card.checked_figures(task_type, figures)
+    fields, numbers = (
+        run_card.checked_card(card),
+        run_card.checked_figures(task_type, figures),
+    )
     return run_card.Metadata(description=description, card=fields, figures=numbers)
 
 
@@ -73,10 +91,15 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
     run_acts.check_priority(phase, kind, priority)
     details = run_card.checked_details(
-        system=system, description=description, kind=kind, idempotency_key=idempotency_key
+        system=system,
+        description=description,
+        kind=kind,
+        idempotency_key=idempotency_key,
     )
     kind_of_task, figures = phase.task.task_type, team_figures or {}
-    said = said_of(kind_of_task, description=details.description, card=card or {}, figures=figures)
+    said = said_of(
+        kind_of_task, description=details.description, card=card or {}, figures=figures
+    )
     sha256 = checksum(upload.path)
     if before := _sent_before(phase, team, details, sha256):
         return before
@@ -87,13 +110,20 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     unread = None
     try:
         sender = run_card.sender_of(user, upload, team)
-        about = run_card.read_metadata(metadata, kind_of_task, sender) if metadata else run_card.Metadata()
+        about = (
+            run_card.read_metadata(metadata, kind_of_task, sender)
+            if metadata
+            else run_card.Metadata()
+        )
         found = _checked(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
         found, unread = unread_findings(), unread_facts(metadata)
     upload.step_aside()
-    with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
+    with (
+        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        transaction.atomic(),
+    ):
         lock_entry(phase, team)
         if before := _sent_before(phase, team, details, sha256):
             discard(stored.file)
@@ -103,25 +133,43 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         facts = check_entry(phase, team, now, upload.begun_at, upload.size)
         if unread is None:
             run_card.require_card(phase, said)
-        found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
+        found = replace(
+            found, problems=[*sent_again(phase, team, sha256), *found.problems]
+        )
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
-        return queue_run(phase, stored, details, found, said, place=priority, unread=unread, **facts)
+        return queue_run(
+            phase, stored, details, found, said, place=priority, unread=unread, **facts
+        )
 
 
-def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
-    details = run_card.RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
+def submit_baseline(
+    *, phase: Phase, upload: Upload, system: str, description: str = ""
+) -> Submission:
+    details = run_card.RunDetails(
+        system=system, description=description, kind=Submission.Kind.BASELINE
+    )
     sha256 = checksum(upload.path)
     found = _checked(phase, upload, None, None)
-    with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
+    with (
+        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        transaction.atomic(),
+    ):
         # Two baselines at once would get the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
         said = run_card.Metadata(description=description).before(found.about)
-        return queue_run(phase, stored, details, found, said, team=None, submitted_at=timezone.now())
+        return queue_run(
+            phase, stored, details, found, said, team=None, submitted_at=timezone.now()
+        )
 
 
-def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = None) -> run_card.Findings:
+def findings(
+    phase: Phase, upload: Upload, by: User | None, team: Team | None = None
+) -> run_card.Findings:
     task, index = phase.task, index_file(_current_gold(phase))
-    facts: dict[str, Any] = {"options": task.options, "sender": run_card.sender_of(by, upload, team)}
+    facts: dict[str, Any] = {
+        "options": task.options,
+        "sender": run_card.sender_of(by, upload, team),
+    }
     upload.step_aside()
     return run_card.findings_of(upload, task_type=task.task_type, index=index, **facts)
 
@@ -129,12 +177,16 @@ def findings(phase: Phase, upload: Upload, by: User | None, team: Team | None = 
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        words = _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
+        words = _(
+            "%(phase)s of %(task)s has no gold yet, so that no run can be checked"
+        )
         raise refusals.RunNotTaken(words % {"phase": phase, "task": phase.task})
     return gold
 
 
-def _checked(phase: Phase, upload: Upload, by: User | None, team: Team | None) -> run_card.Findings:
+def _checked(
+    phase: Phase, upload: Upload, by: User | None, team: Team | None
+) -> run_card.Findings:
     found = findings(phase, upload, by, team)
     if found.errors:
         raise refusals.RunRejected.of(found.problems)
@@ -142,7 +194,11 @@ def _checked(phase: Phase, upload: Upload, by: User | None, team: Team | None) -
 
 
 def check_entry(
-    phase: Phase, team: Team, at: dt.datetime, begun: dt.datetime | None = None, size: int = 0
+    phase: Phase,
+    team: Team,
+    at: dt.datetime,
+    begun: dt.datetime | None = None,
+    size: int = 0,
 ) -> dict[str, Any]:
     """Deadlines go by when the upload has ``begun``, limits by now; also tells whether it was late."""
     check_registered(phase.task.season, team)
@@ -152,11 +208,24 @@ def check_entry(
         raise refusals.PhaseClosed(phase.opens, phase.closes, begun)
     check_quota(phase, team, at)
     # Runs of one bundle share a file.
-    runs = Submission.objects.filter(team=team).exclude(file="").order_by().values("file", "size").distinct()
-    used, most = runs.aggregate(all=Sum("size"))["all"] or 0, settings.TEAM_STORAGE_MB << 20
+    runs = (
+        Submission.objects.filter(team=team)
+        .exclude(file="")
+        .order_by()
+        .values("file", "size")
+        .distinct()
+    )
+    used, most = (
+        runs.aggregate(all=Sum("size"))["all"] or 0,
+        settings.TEAM_STORAGE_MB << 20,
+    )
     if used + size > most:
         raise refusals.StorageUsed(used, most)
-    return {"begun_at": begun, "is_late": replaced is None and phase.is_late(begun), "replaced": replaced}
+    return {
+        "begun_at": begun,
+        "is_late": replaced is None and phase.is_late(begun),
+        "replaced": replaced,
+    }
 
 
 def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submission]:
@@ -165,7 +234,9 @@ def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submis
 
 
 def check_registered(season: Season, team: Team) -> None:
-    if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
+    if not Registration.objects.filter(
+        season=season, team=team, is_approved=True
+    ).exists():
         raise refusals.NotRegistered.of(team, season)
 
 
@@ -173,7 +244,9 @@ def check_look(season: Season, team: Team, system: str) -> None:
     """ASCII is what another name would be made to look like."""
     others = Submission.objects.filter(phase__task__season=season).exclude(team=team)
     if not system.isascii() and written_otherwise(others, "system", system):
-        words = _("a system of others in this season has a name that looks like this one in other letters")
+        words = _(
+            "a system of others in this season has a name that looks like this one in other letters"
+        )
         raise ValidationError({"system": words})
 
 
@@ -183,25 +256,45 @@ def require_terms(season: Season, user: User | None) -> None:
         raise refusals.TermsNotAccepted(season, terms.number)
 
 
-def _sent_before(phase: Phase, team: Team, details: run_card.RunDetails, sha256: str) -> Submission | None:
+def _sent_before(
+    phase: Phase, team: Team, details: run_card.RunDetails, sha256: str
+) -> Submission | None:
     if not details.idempotency_key:
         return None
-    first = Submission.objects.filter(phase=phase, team=team, idempotency_key=details.idempotency_key).first()
+    first = Submission.objects.filter(
+        phase=phase, team=team, idempotency_key=details.idempotency_key
+    ).first()
     if first and first.sha256 != sha256:
-        words = _("the key came with another file before, as run %(number)s; a new run needs a new key")
+        words = _(
+            "the key came with another file before, as run %(number)s; a new run needs a new key"
+        )
         raise refusals.RunUnusable(words % {"number": first.number})
     return first
 
 
 def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:
-    return counted_runs(phase, team).filter(sha256=checksum(upload.path)).order_by("number").first()
+    return (
+        counted_runs(phase, team)
+        .filter(sha256=checksum(upload.path))
+        .order_by("number")
+        .first()
+    )
 
 
 def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
-    before = Submission.objects.filter(phase=phase, team=team, sha256=sha256).order_by("number").first()
+    before = (
+        Submission.objects.filter(phase=phase, team=team, sha256=sha256)
+        .order_by("number")
+        .first()
+    )
     if before is None:
         return []
-    return [Problem(message=f"the same file was sent before, as run {before.number}", fatal=False)]
+    return [
+        Problem(
+            message=f"the same file was sent before, as run {before.number}",
+            fatal=False,
+        )
+    ]
 
 
 def queue_run(
@@ -218,15 +311,21 @@ def queue_run(
     """The submission with its number and its jobs, against the gold of this moment; in a transaction."""
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
-    facts |= {name: getattr(details, name) for name in ("system", "kind", "idempotency_key")}
-    facts |= {name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")}
+    facts |= {
+        name: getattr(details, name) for name in ("system", "kind", "idempotency_key")
+    }
+    facts |= {
+        name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")
+    }
     submission = Submission.objects.create(
         phase=phase,
         number=last + 1,
         description=said.description,
         card=dict(said.card),
         warnings=run_card.as_warnings(*capped(found.problems)),
-        status=Submission.Status.QUEUED if stored.is_checked else Submission.Status.CHECKING,
+        status=Submission.Status.QUEUED
+        if stored.is_checked
+        else Submission.Status.CHECKING,
         status_since=facts["submitted_at"],
         **facts,
     )
@@ -240,7 +339,10 @@ def queue_run(
         create_jobs(submission, _current_gold(phase))
     else:
         create_check(submission, _current_gold(phase))
-    if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
+    if (
+        phase.counting == Phase.Counting.PRIORITY
+        and submission.kind == Submission.Kind.PRIMARY
+    ):
         run_acts.give_priority(submission, place)
     return submission
 
@@ -261,24 +363,43 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        return min([left for left in (self.left_today, self.left_in_total) if left is not None], default=None)
+        return min(
+            [
+                left
+                for left in (self.left_today, self.left_in_total)
+                if left is not None
+            ],
+            default=None,
+        )
 
 
 def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     begins, ends = day_of(at or timezone.now(), phase.zone)
     phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
     counted = [counted_runs(one, team) for one in phases]
-    extra = tuple(ExtraTries.objects.filter(phase=phase, team=team).select_related("given_by"))
+    extra = tuple(
+        ExtraTries.objects.filter(phase=phase, team=team).select_related("given_by")
+    )
     left_today = left_in_total = None
     if phase.runs_per_day is not None:
-        today = sum(runs.filter(submitted_at__gte=begins, submitted_at__lt=ends).count() for runs in counted)
+        today = sum(
+            runs.filter(submitted_at__gte=begins, submitted_at__lt=ends).count()
+            for runs in counted
+        )
         given = sum(more.tries for more in extra if begins <= more.given_at < ends)
         left_today = max(0, phase.runs_per_day + given - today)
     if phase.runs_in_total is not None:
         given = sum(more.tries for more in extra)
-        left_in_total = max(0, phase.runs_in_total + given - sum(runs.count() for runs in counted))
+        left_in_total = max(
+            0, phase.runs_in_total + given - sum(runs.count() for runs in counted)
+        )
     renews_at = ends if left_today is not None and left_in_total != 0 else None
-    return Quota(left_today=left_today, left_in_total=left_in_total, renews_at=renews_at, extra=extra)
+    return Quota(
+        left_today=left_today,
+        left_in_total=left_in_total,
+        renews_at=renews_at,
+        extra=extra,
+    )
 
 
 def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
@@ -286,7 +407,9 @@ def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
     own = Submission.objects.filter(phase=phase, team=team)
     is_over_limit = Q(status=Submission.Status.FAILED, hit_limit=True)
     forgiven = own.filter(is_over_limit).order_by("number").values("pk")[:1]
-    return own.filter(Q(status__in=Submission.COUNTED) | is_over_limit).exclude(pk__in=forgiven)
+    return own.filter(Q(status__in=Submission.COUNTED) | is_over_limit).exclude(
+        pk__in=forgiven
+    )
 
 
 def check_quota(phase: Phase, team: Team, at: dt.datetime) -> None:
@@ -314,38 +437,61 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
     with metadata.path.open("rb") as file:
         # A byte more than it may have, so that its reader says so.
         content = file.read(reading.MAX_FILE + 1)
-    return {"metadata": content, "metadata_name": metadata.filename, "is_named": is_named}
+    return {
+        "metadata": content,
+        "metadata_name": metadata.filename,
+        "is_named": is_named,
+    }
 
 
 def unread_findings() -> run_card.Findings:
-    return run_card.Findings(problems=[run_card.checked_later(is_busy=True)], is_read=False)
+    return run_card.Findings(
+        problems=[run_card.checked_later(is_busy=True)], is_read=False
+    )
 
 
-def read_late(submission: Submission, run: Path, folder: Path) -> Callable[[], None] | None:
+def read_late(
+    submission: Submission, run: Path, folder: Path
+) -> Callable[[], None] | None:
     """What header and metadata say of a run that was not read when it came. Raises RunRejected."""
     if (late := LateReading.objects.filter(submission=submission).first()) is None:
         return None
-    phase, figures = submission.phase, submission.team_figures.values_list("name", "value")
-    said = run_card.Metadata(description=submission.description, card=submission.card, figures=dict(figures))
+    phase, figures = (
+        submission.phase,
+        submission.team_figures.values_list("name", "value"),
+    )
+    said = run_card.Metadata(
+        description=submission.description, card=submission.card, figures=dict(figures)
+    )
     try:
         if late.metadata_name:
             path = folder / "metadata"
             path.write_bytes(late.metadata)
             sent = Upload(path, late.metadata_name)
             said = said.before(run_card.read_metadata(sent, phase.task.task_type, None))
-        with read_upload(HEADER, run, {"filename": submission.filename}, owner=None) as done:
-            said = said.before(run_card.metadata_of_header(phase.task.task_type, done.result))
+        with read_upload(
+            HEADER, run, {"filename": submission.filename}, owner=None
+        ) as done:
+            said = said.before(
+                run_card.metadata_of_header(phase.task.task_type, done.result)
+            )
         if submission.team_id:
             run_card.require_card(phase, said)
     except ValidationError as faults:
-        raise RunRejected([Problem(message=words) for words in faults.messages]) from faults
+        raise RunRejected(
+            [Problem(message=words) for words in faults.messages]
+        ) from faults
     except (CardIncomplete, UploadUnreadable) as reason:
         raise RunRejected([Problem(message=str(reason))]) from reason
     return partial(_fill_in, submission, said, late)
 
 
-def _fill_in(submission: Submission, said: run_card.Metadata, late: LateReading) -> None:
-    Submission.objects.filter(pk=submission.pk).update(description=said.description, card=dict(said.card))
+def _fill_in(
+    submission: Submission, said: run_card.Metadata, late: LateReading
+) -> None:
+    Submission.objects.filter(pk=submission.pk).update(
+        description=said.description, card=dict(said.card)
+    )
     known = set(submission.team_figures.values_list("name", flat=True))
     new = {name: value for name, value in said.figures.items() if name not in known}
     run_card.keep_figures(submission, new)

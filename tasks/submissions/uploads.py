@@ -127,7 +127,9 @@ def network_of(request: HttpRequest) -> str:
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
     """As it came, once it is its turn."""
-    account, network = (str(getattr(file, name, None) or "") for name in ("account", "network"))
+    account, network = (
+        str(getattr(file, name, None) or "") for name in ("account", "network")
+    )
     visit = door().visit(account or network, network, (file.size or 0) / MEGABYTE)
     with visit as own, _received(file) as upload:
         yield replace(upload, step_aside=partial(door().step_aside, own))
@@ -158,7 +160,9 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 
 @cache
 def door() -> Door:
-    size = max(1, min(settings.CHECKS, len(os.sched_getaffinity(0)) // settings.WEB_WORKERS))
+    size = max(
+        1, min(settings.CHECKS, len(os.sched_getaffinity(0)) // settings.WEB_WORKERS)
+    )
     return Door(pool().turns.kept_waiting, size, Elsewhere(settings.WORK_DIR / "door"))
 
 
@@ -194,7 +198,9 @@ def remove_half_uploads(now: dt.datetime | None = None) -> int:
 
 def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
     before = (now or timezone.now()) - SAFE_AGE
-    old = [entry.name for entry in storage.runs.entries(folder) if entry.modified < before]
+    old = [
+        entry.name for entry in storage.runs.entries(folder) if entry.modified < before
+    ]
     # Asked after the files were found: a row that is written later belongs to a file that is younger.
     named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
     unnamed = [name for name in old if name not in named]

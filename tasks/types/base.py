@@ -99,7 +99,9 @@ CUTOFFS = "k"
 MAX_CUTS = 10
 
 
-def cutoffs(options: Options, longest: int, besides: Sequence[int] = ()) -> tuple[int, ...]:
+def cutoffs(
+    options: Options, longest: int, besides: Sequence[int] = ()
+) -> tuple[int, ...]:
     """What the option says, in order and without those that there are ``besides``, of which there are more
     where it says nothing. Raises OptionRefused.
     """
@@ -108,7 +110,11 @@ def cutoffs(options: Options, longest: int, besides: Sequence[int] = ()) -> tupl
         cuts = [int(text) for text in said.split(",") if text.strip()]
     except ValueError:
         cuts = [0]
-    if min(cuts, default=int(not besides)) < 1 or max(cuts, default=1) > longest or len(set(cuts)) > MAX_CUTS:
+    if (
+        min(cuts, default=int(not besides)) < 1
+        or max(cuts, default=1) > longest
+        or len(set(cuts)) > MAX_CUTS
+    ):
         expected = f"at most {MAX_CUTS} whole numbers from 1 to {longest}, such as 5,20"
         raise OptionRefused(f"option {CUTOFFS}={said}: expected {expected}")
     return tuple(sorted(set(cuts) - set(besides)))
@@ -134,7 +140,9 @@ def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None
     return (record.id for record in records)
 
 
-def unit_by_instance(files: Files, field: str, names_of: InstanceNames) -> dict[str, str]:
+def unit_by_instance(
+    files: Files, field: str, names_of: InstanceNames
+) -> dict[str, str]:
     """The field's value of each instance, from the records of the gold. A path with dots reaches into
     objects. Raises InputRefused with every instance that has no value.
     """
@@ -153,11 +161,20 @@ def unit_by_instance(files: Files, field: str, names_of: InstanceNames) -> dict[
             else:
                 fields = ", ".join(sorted(map(str, record.value)))
                 message = f"no “{field}”, by which instances are resampled together (option unit)"
-                problems.append(record.problem(message, f"a text or number there; found {fields}"))
+                problems.append(
+                    record.problem(message, f"a text or number there; found {fields}")
+                )
     refuse(problems)
     if not values:
         expected = "gold in JSON lines with that field, or the name of a dimension"
-        raise InputRefused([Problem(message=f"no instance has “{field}” (option unit)", expected=expected)])
+        raise InputRefused(
+            [
+                Problem(
+                    message=f"no instance has “{field}” (option unit)",
+                    expected=expected,
+                )
+            ]
+        )
     return values
 
 
@@ -175,7 +192,9 @@ def clusters_of(
         assert names is not None, "rows of instances have their names"
         clusters = [values.get(name, name) for name in names]
     else:
-        clusters = [labels[0] if len(labels) == 1 else "" for labels in features.get(field, [])]
+        clusters = [
+            labels[0] if len(labels) == 1 else "" for labels in features.get(field, [])
+        ]
         if not clusters or "" in clusters:
             message = f"not every instance has one class of “{field}” (option unit)"
             expected = "a dimension with one class for each instance"
@@ -185,7 +204,9 @@ def clusters_of(
         unit = row if isinstance(row, str) else row[0]
         if cluster_of.setdefault(unit, cluster) != cluster:
             message = f"“{unit}” is of “{cluster_of[unit]}” and of “{cluster}” by “{field}” (option unit)"
-            raise InputRefused([Problem(message=message, expected="one value for all that it has")])
+            raise InputRefused(
+                [Problem(message=message, expected="one value for all that it has")]
+            )
     return clusters
 
 
@@ -230,8 +251,19 @@ class Pairs:
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        columns = (self.gold, self.answers, self.units, self.names, self.clusters, self.answered)
-        lengths = {len(column) for column in (*columns, *self.features.values()) if column is not None}
+        columns = (
+            self.gold,
+            self.answers,
+            self.units,
+            self.names,
+            self.clusters,
+            self.answered,
+        )
+        lengths = {
+            len(column)
+            for column in (*columns, *self.features.values())
+            if column is not None
+        }
         assert len(lengths) == 1, f"rows do not line up: {lengths}"
 
 
@@ -239,14 +271,21 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     """Of a run by instance: whether an answer is more than an empty text. An empty list or object, such as no
     evidence, is an answer, and so is an abstention that a task allows.
     """
-    return (not isinstance(answer, str) or bool(answer.strip()) for answer in run.values())
+    return (
+        not isinstance(answer, str) or bool(answer.strip()) for answer in run.values()
+    )
 
 
-def as_written(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
+def as_written(
+    files: Files, split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
     """For a task type that does not say how: gold and answers as Python writes them."""
     for name, rows in rows_by_name(pairs.names).items():
         sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
-        gold, answer = (joined([str(value) for value in side if value is not None]) for side in sides)
+        gold, answer = (
+            joined([str(value) for value in side if value is not None])
+            for side in sides
+        )
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
@@ -326,7 +365,9 @@ class TaskType:
     #: Scores that nobody computes here and that teams may report of their runs.
     team_scores: tuple[str, ...] = ()
     #: Single instances as people read them, from the files of the gold and a run beside it.
-    show_instances: Callable[[Files, Split, Pairs, Options], Iterator[ShownInstance]] = as_written
+    show_instances: Callable[
+        [Files, Split, Pairs, Options], Iterator[ShownInstance]
+    ] = as_written
     #: How a page draws one of them; as plain texts where nothing is said.
     drawn_as: str = ""
     #: What gold consists of, by data set, as JSON: a name, what follows from the ``inputs`` alone, and what
@@ -365,7 +406,11 @@ class TaskType:
         """By which another process finds it: its slug, or of a declared task the files that it rests on."""
         if self.declared is None:
             return self.slug
-        files = {name: text for name, text in self.declared.files.items() if name in REFERENCED}
+        files = {
+            name: text
+            for name, text in self.declared.files.items()
+            if name in REFERENCED
+        }
         return json.dumps(files, ensure_ascii=False, sort_keys=True)
 
     @property
@@ -375,7 +420,11 @@ class TaskType:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of every rule set's metrics, in the order of the rule sets."""
-        return tuple(dict.fromkeys(metric.name for metrics in self.rules.values() for metric in metrics))
+        return tuple(
+            dict.fromkeys(
+                metric.name for metrics in self.rules.values() for metric in metrics
+            )
+        )
 
     @property
     def default_rules(self) -> str:
@@ -386,13 +435,17 @@ class TaskType:
         further = self.further_metrics(rules, options) if self.further_metrics else ()
         absent = self.absent_metrics(options)
         own = (metric for metric in self.rules[rules] if metric.name not in absent)
-        return tuple(sorted((*own, *further), key=lambda metric: metric.name != self.rank_by))
+        return tuple(
+            sorted((*own, *further), key=lambda metric: metric.name != self.rank_by)
+        )
 
     def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
         """The same type where another metric ranks, and boards show other metrics first."""
         if not rank_by and not measures:
             return self
-        return replace(self, rank_by=rank_by, main_metrics=tuple(measures) or self.main_metrics)
+        return replace(
+            self, rank_by=rank_by, main_metrics=tuple(measures) or self.main_metrics
+        )
 
     def without_value(self, rules: str, options: Options) -> dict[str, str]:
         """The metrics of a rule set that can have no value, each with the option that it lacks. What is not
@@ -401,9 +454,18 @@ class TaskType:
         if rules not in self.rules:
             return {}
         values = self._values(options)
-        lacking = [option.name for option in self.options if option.is_needed and not values[option.name]]
+        lacking = [
+            option.name
+            for option in self.options
+            if option.is_needed and not values[option.name]
+        ]
         metrics = self.metrics_of(rules, values)
-        return {metric.name: name for metric in metrics for name in lacking if name in metric.options}
+        return {
+            metric.name: name
+            for metric in metrics
+            for name in lacking
+            if name in metric.options
+        }
 
     def ranking_metric(self, rules: str, options: Options) -> str:
         """The name of the one that ranks; what is not given has its default."""
@@ -418,10 +480,14 @@ class TaskType:
             return self.default_rules
         name = current_rules(rules)
         if name not in self.rules:
-            raise OptionRefused(f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}")
+            raise OptionRefused(
+                f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}"
+            )
         return name
 
-    def checked_options(self, options: Options, *, builds: bool = True) -> dict[str, str]:
+    def checked_options(
+        self, options: Options, *, builds: bool = True
+    ) -> dict[str, str]:
         """Every option with its value, the defaults filled in. Where it ``builds`` the metrics of every rule
         set, a value that one of them cannot take is found here. Raises OptionRefused for an unknown name or
         value, and names the known ones.
@@ -449,14 +515,18 @@ class TaskType:
         if not name or name in self.dimensions:
             return split
         members = [file for file in files if self.is_gold_file(file.name)]
-        return replace(split, unit_values=unit_by_instance(members, name, self.instance_names))
+        return replace(
+            split, unit_values=unit_by_instance(members, name, self.instance_names)
+        )
 
     def pairs_of(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
         """Gold and answers as ``pair`` has them, by the clusters of the options. Raises InputRefused."""
         pairs, name = self.pair(split, run, rules, options), options.get(UNIT.name, "")
         if not name:
             return pairs
-        clusters = clusters_of(pairs.names, pairs.units, pairs.features, name, split.unit_values)
+        clusters = clusters_of(
+            pairs.names, pairs.units, pairs.features, name, split.unit_values
+        )
         return replace(pairs, clusters=clusters)
 
 
@@ -476,7 +546,9 @@ def given_options(pairs: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def checked_options(owner: str, options: Sequence[Option], values: Options) -> dict[str, str]:
+def checked_options(
+    owner: str, options: Sequence[Option], values: Options
+) -> dict[str, str]:
     """Every option with its value, the defaults filled in; the owner is named in the refusal. Raises
     OptionRefused.
     """
@@ -488,7 +560,9 @@ def checked_options(owner: str, options: Sequence[Option], values: Options) -> d
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{hint}")
         if by_name[name].choices and value not in by_name[name].choices:
-            raise OptionRefused(f"option {name}={value}: expected one of {', '.join(by_name[name].choices)}")
+            raise OptionRefused(
+                f"option {name}={value}: expected one of {', '.join(by_name[name].choices)}"
+            )
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 

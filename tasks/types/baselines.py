@@ -52,16 +52,28 @@ class Baseline:
             checked = checked_options(name, options, values)
             return lambda files: answering(files, checked)
 
-        return cls(name=name, answers=configured({}), options=options, configured=configured, **facts)
+        return cls(
+            name=name,
+            answers=configured({}),
+            options=options,
+            configured=configured,
+            **facts,
+        )
 
     def with_options(self, options: Options) -> "Baseline":
         """The same system under other options. Raises OptionRefused."""
         checked = checked_options(self.name, self.options, options)
-        return replace(self, answers=self.configured(checked)) if self.configured else self
+        return (
+            replace(self, answers=self.configured(checked)) if self.configured else self
+        )
 
     def words(self, options: Options) -> str:
         """What a run under these options rests on here. Raises OptionRefused or Unavailable."""
-        return self.rests_on(checked_options(self.name, self.options, options)) if self.rests_on else ""
+        return (
+            self.rests_on(checked_options(self.name, self.options, options))
+            if self.rests_on
+            else ""
+        )
 
     @property
     def sees(self) -> str:
@@ -72,6 +84,9 @@ class Baseline:
 
     def write(self, files: Files, path: Path) -> int:
         """Write the run as JSON lines and say how many lines it has."""
-        lines = [json.dumps(answer, ensure_ascii=False) + "\n" for answer in self.answers(files)]
+        lines = [
+            json.dumps(answer, ensure_ascii=False) + "\n"
+            for answer in self.answers(files)
+        ]
         path.write_text("".join(lines), encoding="utf-8")
         return len(lines)

@@ -18,7 +18,11 @@ OUTSIDE = -2
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
     """Which rows hold something; columns know by themselves."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
-    return np.array([value is not None for value in values], dtype=bool) if column is None else column
+    return (
+        np.array([value is not None for value in values], dtype=bool)
+        if column is None
+        else column
+    )
 
 
 #: Words of the classes that task types make, with places for numbers; names that data bring are none.
@@ -103,7 +107,11 @@ class Classes(Sequence[tuple[str, ...]]):
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
         """From one label a row. Labels stand in the given order, others behind them in the alphabet's."""
         numbers = LabelNumbers()
-        return in_order(numbers.labels, np.array([numbers[value] for value in values], dtype=np.int32), order)
+        return in_order(
+            numbers.labels,
+            np.array([numbers[value] for value in values], dtype=np.int32),
+            order,
+        )
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -124,9 +132,13 @@ class Classes(Sequence[tuple[str, ...]]):
     def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
         """The rows of each class that occurs, in the order of the labels; under None, those without one."""
         order = np.argsort(self.codes, kind="stable")
-        bounds = np.searchsorted(self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1))
+        bounds = np.searchsorted(
+            self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1)
+        )
         ranges = zip((None, *self.labels), bounds[:-1], bounds[1:], strict=True)
-        groups = [(label, order[start:end]) for label, start, end in ranges if start < end]
+        groups = [
+            (label, order[start:end]) for label, start, end in ranges if start < end
+        ]
         yield from sorted(groups, key=lambda entry: entry[0] is None)
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -170,7 +182,10 @@ class LabelNumbers(dict[Any, int]):
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
     """Classes from codes of labels as they came."""
     first = {label: place for place, label in enumerate(order)}
-    places = sorted(range(len(labels)), key=lambda at: (first.get(labels[at], len(first)), labels[at]))
+    places = sorted(
+        range(len(labels)),
+        key=lambda at: (first.get(labels[at], len(first)), labels[at]),
+    )
     # A million rows in many dimensions: most have few labels.
     kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
     # A negative code counts from the end, where it stands itself.

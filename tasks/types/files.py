@@ -56,29 +56,54 @@ class InputFile:
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Whole lines, about so many bytes of them at a time; a line of more than ``LONGEST`` is cut."""
-        return self._chunks(lambda stream: lambda: stream.read(size) + stream.readline(LONGEST))
+        return self._chunks(
+            lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
+        )
 
     def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
-        for number, line in enumerate(self._chunks(lambda s: partial(s.readline, longest + 1)), start=1):
+        for number, line in enumerate(
+            self._chunks(lambda s: partial(s.readline, longest + 1)), start=1
+        ):
             if len(line) > longest:
-                raise InputRefused([self.problem(f"a line of more than {longest:,} bytes", line=number)])
+                raise InputRefused(
+                    [
+                        self.problem(
+                            f"a line of more than {longest:,} bytes", line=number
+                        )
+                    ]
+                )
             yield line
 
     def problem(
-        self, message: str, expected: str = "", *, line: int | None = None, raw: str = "", fatal: bool = True
+        self,
+        message: str,
+        expected: str = "",
+        *,
+        line: int | None = None,
+        raw: str = "",
+        fatal: bool = True,
     ) -> Problem:
         """A problem of this file; ``raw`` is the line itself, of which the beginning is quoted."""
         return Problem(
-            file=self.shown, line=line, message=message, expected=expected, quote=quoted(raw), fatal=fatal
+            file=self.shown,
+            line=line,
+            message=message,
+            expected=expected,
+            quote=quoted(raw),
+            fatal=fatal,
         )
 
-    def _chunks(self, reader: Callable[[IO[bytes]], Callable[[], bytes]]) -> Iterator[bytes]:
+    def _chunks(
+        self, reader: Callable[[IO[bytes]], Callable[[], bytes]]
+    ) -> Iterator[bytes]:
         try:
             with self.open() as stream:
                 yield from iter(reader(stream), b"")
         except (zipfile.BadZipFile, zlib.error, EOFError) as damage:
-            raise InputRefused([self.problem(f"the archive is damaged: {damage}")]) from damage
+            raise InputRefused(
+                [self.problem(f"the archive is damaged: {damage}")]
+            ) from damage
 
 
 Files = Sequence[InputFile]
@@ -97,7 +122,9 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS) -> list[InputFile]:
+def open_input(
+    path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> list[InputFile]:
     """The files of a folder, of a zip archive, or the one file, in the order of their names. ``shown`` is
     what its author calls the input. Raises InputRefused for what cannot be opened or is unsafe.
     """
@@ -105,11 +132,17 @@ def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT
     if path.is_dir():
         return _folder_files(path, shown, limits)
     if not path.is_file():
-        raise InputRefused([Problem(file=shown, message="there is no such file or folder")])
+        raise InputRefused(
+            [Problem(file=shown, message="there is no such file or folder")]
+        )
     if zipfile.is_zipfile(path) or PurePosixPath(shown).suffix.lower() == ".zip":
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
-            InputFile(member.filename, f"{shown}!{member.filename}", partial(_open_member, archive, member))
+            InputFile(
+                member.filename,
+                f"{shown}!{member.filename}",
+                partial(_open_member, archive, member),
+            )
             for member in sorted(members, key=lambda member: member.filename)
             if not CLUTTER.intersection(PurePosixPath(member.filename).parts)
         ]
@@ -119,8 +152,14 @@ def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT
 def open_inputs(paths: Iterable[Path]) -> list[InputFile]:
     """The files of several inputs. Raises InputRefused where they hold one file twice."""
     files = [file for path in paths for file in open_input(path)]
-    if twice := [shown for shown, count in Counter(file.shown for file in files).items() if count > 1]:
-        raise InputRefused([Problem(file=shown, message="is given twice") for shown in twice])
+    if twice := [
+        shown
+        for shown, count in Counter(file.shown for file in files).items()
+        if count > 1
+    ]:
+        raise InputRefused(
+            [Problem(file=shown, message="is given twice") for shown in twice]
+        )
     return files
 
 
@@ -128,7 +167,10 @@ def input_digest(files: Sequence[InputFile]) -> str:
     """SHA-256 of one file's bytes; of several, of the list of their names and digests."""
     if len(files) == 1:
         return _digest(files[0])
-    listing = "".join(f"{_digest(file)}  {file.name}\n" for file in sorted(files, key=lambda file: file.name))
+    listing = "".join(
+        f"{_digest(file)}  {file.name}\n"
+        for file in sorted(files, key=lambda file: file.name)
+    )
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
@@ -149,7 +191,9 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
         inside = f"{folder.resolve().name}/{name.as_posix()}"
         files.append(InputFile(inside, str(path), lambda path=path: path.open("rb")))  # type: ignore[misc]
         if len(files) > limits.files:
-            raise InputRefused([Problem(file=shown, message=f"more than {limits.files:,} files")])
+            raise InputRefused(
+                [Problem(file=shown, message=f"more than {limits.files:,} files")]
+            )
     return files
 
 
@@ -161,7 +205,9 @@ def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]
         raise zipfile.BadZipFile(str(damage)) from damage
 
 
-NESTED = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
+NESTED = frozenset(
+    {".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"}
+)
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -186,12 +232,20 @@ def checked_members(
             count = listed_files(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None
     except DAMAGE as damage:
-        raise InputRefused([Problem(file=shown, message=f"not a readable zip archive: {damage}")]) from damage
+        raise InputRefused(
+            [Problem(file=shown, message=f"not a readable zip archive: {damage}")]
+        ) from damage
     if archive is None:
         expected = f"at most {limits.files:,}"
-        raise InputRefused([Problem(file=shown, message=f"{count:,} files", expected=expected)])
+        raise InputRefused(
+            [Problem(file=shown, message=f"{count:,} files", expected=expected)]
+        )
     # The library cannot say of a member without a name whether it is a folder.
-    members = [member for member in archive.infolist() if not (member.filename and member.is_dir())]
+    members = [
+        member
+        for member in archive.infolist()
+        if not (member.filename and member.is_dir())
+    ]
     try:
         refuse(Problems(_problems_of_all(members, path.stat().st_size, shown, limits)))
     except InputRefused:
@@ -205,13 +259,21 @@ def _problems_of_all(
 ) -> Iterator[Problem]:
     unpacked = sum(member.file_size for member in members)
     if unpacked > limits.bytes:
-        message, expected = f"unpacks to {unpacked:,} bytes", f"at most {limits.bytes:,} bytes"
+        message, expected = (
+            f"unpacks to {unpacked:,} bytes",
+            f"at most {limits.bytes:,} bytes",
+        )
         yield Problem(file=shown, message=message, expected=expected)
     if sum(member.compress_size for member in members) > size:
-        yield Problem(file=shown, message="its files overlap: more packed bytes than the archive has")
+        yield Problem(
+            file=shown,
+            message="its files overlap: more packed bytes than the archive has",
+        )
     counts = Counter(member.filename for member in members)
     for name in sorted(name for name, count in counts.items() if count > 1):
-        yield Problem(file=f"{shown}!{name}", message="the archive holds this name twice")
+        yield Problem(
+            file=f"{shown}!{name}", message="the archive holds this name twice"
+        )
     for member in members:
         for message in _problems_of_one(member, limits):
             yield Problem(file=f"{shown}!{member.filename}", message=message)
@@ -221,7 +283,12 @@ def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
     name = member.filename
     if not PurePosixPath(name).parts:
         yield "a file without a name"
-    if name.startswith(("/", "\\")) or "\\" in name or ":" in name.split("/")[0] or ".." in name.split("/"):
+    if (
+        name.startswith(("/", "\\"))
+        or "\\" in name
+        or ":" in name.split("/")[0]
+        or ".." in name.split("/")
+    ):
         yield "its name leads out of the archive"
     if any(ord(character) < 32 for character in name):
         yield "its name holds a control character"
@@ -283,7 +350,9 @@ def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
         return None
     archive.seek(place)
     record = archive.read(_LARGE_END.size + _LOCATOR.size)
-    if not record.startswith(_LOCATOR_MARK, _LARGE_END.size) or not record.startswith(_LARGE_END_MARK):
+    if not record.startswith(_LOCATOR_MARK, _LARGE_END.size) or not record.startswith(
+        _LARGE_END_MARK
+    ):
         return None
     _, _, _, _, _, _, _, claimed, directory_size, _ = _LARGE_END.unpack_from(record)
     return claimed, directory_size

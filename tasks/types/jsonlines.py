@@ -7,15 +7,39 @@ and the first problems.
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Sized,
+)
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from tasks.types.files import CLUTTER, Files, InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted, refuse
-from tasks.types.text import NotFinite, decoded, decoded_json, json_fault, json_kind, json_lines
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    Problems,
+    TooManyProblems,
+    fatal,
+    quoted,
+    refuse,
+)
+from tasks.types.text import (
+    NotFinite,
+    decoded,
+    decoded_json,
+    json_fault,
+    json_kind,
+    json_lines,
+)
 
 MAX_TEXT = 100_000
 #: So many errors beyond those that are listed are counted before reading ends.
@@ -37,7 +61,9 @@ class Line:
 
     def doubt(self, message: str, expected: str = "") -> None:
         """Note what its sender should look at."""
-        self._problems.note(lambda: self.record.problem(message, expected, fatal=False), fatal=False)
+        self._problems.note(
+            lambda: self.record.problem(message, expected, fatal=False), fatal=False
+        )
 
     def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
         """The text under a key; None, and noted, where there is none or it is too long."""
@@ -87,9 +113,15 @@ class Record:
         """The instance's name, if the record gives one; numbers are read as they are written."""
         return record_id(self.value)
 
-    def problem(self, message: str, expected: str = "", *, fatal: bool = True) -> Problem:
+    def problem(
+        self, message: str, expected: str = "", *, fatal: bool = True
+    ) -> Problem:
         message = message if self.line is not None else f"item {self.item}: {message}"
-        where: dict[str, Any] = {"file": self.file, "line": self.line, "quote": quoted(self.raw)}
+        where: dict[str, Any] = {
+            "file": self.file,
+            "line": self.line,
+            "quote": quoted(self.raw),
+        }
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
@@ -97,7 +129,9 @@ class Record:
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
-def by_id(file: InputFile, problems: Problems, key: str = "id") -> Iterator[tuple[str | None, Record]]:
+def by_id(
+    file: InputFile, problems: Problems, key: str = "id"
+) -> Iterator[tuple[str | None, Record]]:
     """Each record under its own id."""
     for record in read_records(file, problems):
         yield record_id(record.value, key), record
@@ -121,7 +155,9 @@ def read_answers(
     named = named or partial(by_id, key=form.id)
     for file in run_files(files, form, problems):
         try:
-            for name, line in named_lines(named(file, problems), known, answers, form, problems):
+            for name, line in named_lines(
+                named(file, problems), known, answers, form, problems
+            ):
                 answer = read(name, line)
                 if line.is_sound and answer is not None:
                     answers[name] = answer
@@ -162,43 +198,65 @@ def named_lines(
         line = Line(record, problems)
         if not name:
             value = record.value.get(form.id)
-            kind = "missing" if value is None else "empty" if value == "" else json_kind(value)
+            kind = (
+                "missing"
+                if value is None
+                else "empty"
+                if value == ""
+                else json_kind(value)
+            )
             line.wrong(f"“{form.id}” is {kind}", form.example)
         elif name not in known:
             first = next(iter(known), "")
-            line.wrong(f"instance “{name}” is not in this split", f"an id of the split, such as “{first}”")
+            line.wrong(
+                f"instance “{name}” is not in this split",
+                f"an id of the split, such as “{first}”",
+            )
         elif name in answered and not form.later_counts:
             line.wrong(f"instance “{name}” is answered a second time", once)
         elif name in answered:
-            line.doubt(f"instance “{name}” is answered again: the later answer counts", once)
+            line.doubt(
+                f"instance “{name}” is answered again: the later answer counts", once
+            )
         yield name or "", line
 
 
-def refuse_faulty(files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str) -> None:
+def refuse_faulty(
+    files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str
+) -> None:
     """Where gold has a fatal problem, or nothing in it. Raises InputRefused."""
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
-        problems = [*problems, Problem(file=shown, message=f"no {noun} are here", expected=expected)]
+        problems = [
+            *problems,
+            Problem(file=shown, message=f"no {noun} are here", expected=expected),
+        ]
     refuse(problems)
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
     """SHA-256 of gold as JSON, records by id and keys in order: the same however the files have it."""
     content = sorted(records, key=lambda record: str(record["id"]))
-    text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        content, ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def as_lines(records: Iterable[Any]) -> bytes:
     """One JSON object a line, as public files have them."""
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+    return "".join(
+        json.dumps(record, ensure_ascii=False) + "\n" for record in records
+    ).encode()
 
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
 #: Where the data sets keep the name of an instance.
 _IDS = ("id", "sample_id", "question_id")
-_FORMS = "a list of objects, an object with such a list under “data”, or one object a line"
+_FORMS = (
+    "a list of objects, an object with such a list under “data”, or one object a line"
+)
 
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
@@ -207,7 +265,11 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
         return first
     keys = _IDS if key == "id" else (key,)
     name = next((value[key] for key in keys if value.get(key) is not None), None)
-    return None if name is None or isinstance(name, bool | float | list | dict) else str(name)
+    return (
+        None
+        if name is None or isinstance(name, bool | float | list | dict)
+        else str(name)
+    )
 
 
 def well_formed(text: str) -> str:
@@ -239,7 +301,9 @@ class Records:
     def are_by_place(self) -> bool:
         """Whether this is a list of which no record names its instance."""
         items = self._items
-        return bool(items) and not any(record_id(item) for item in items or () if isinstance(item, dict))
+        return bool(items) and not any(
+            record_id(item) for item in items or () if isinstance(item, dict)
+        )
 
     def __len__(self) -> int:
         """Of a list."""
@@ -247,14 +311,20 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         if self._items is None:
-            for place, (line, value, raw) in enumerate(json_lines(self._file, self._problems), start=1):
+            for place, (line, value, raw) in enumerate(
+                json_lines(self._file, self._problems), start=1
+            ):
                 yield Record(self._file.shown, line, place, value, raw)
             return
         for place, item in enumerate(self._items, start=1):
             if isinstance(item, dict):
                 yield Record(self._file.shown, None, place, item)
             else:
-                self._problems.append(self._file.problem(f"item {place} is {json_kind(item)}", "an object"))
+                self._problems.append(
+                    self._file.problem(
+                        f"item {place} is {json_kind(item)}", "an object"
+                    )
+                )
 
     def _list(self) -> list[Any] | None:
         """None where the file has lines, whatever its name says."""
@@ -263,7 +333,9 @@ class Records:
         try:
             items = decoded_json(decoded(self._file.read()))
             if isinstance(items, dict):
-                items = items["data"] if isinstance(items.get("data"), list) else [items]
+                items = (
+                    items["data"] if isinstance(items.get("data"), list) else [items]
+                )
             if isinstance(items, list):
                 return items
             message = f"found {json_kind(items)}"

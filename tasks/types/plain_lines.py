@@ -16,7 +16,9 @@ class NotPlain(Exception):
     """The file is to be read line by line."""
 
 
-def plain_blocks(file: InputFile, without: Sequence[str]) -> Iterator[Mapping[str, Sequence[Any]]]:
+def plain_blocks(
+    file: InputFile, without: Sequence[str]
+) -> Iterator[Mapping[str, Sequence[Any]]]:
     """By key what each object of a block has, or None. Raises NotPlain at faults and keys of ``without``."""
     try:
         for lines in file.blocks(BLOCK):
@@ -28,7 +30,9 @@ def plain_blocks(file: InputFile, without: Sequence[str]) -> Iterator[Mapping[st
                 raise NotPlain
             if len(shapes) > 1:
                 records = [{**keys, **record} for record in records]
-            yield dict(zip(keys, zip(*map(dict.values, records), strict=True), strict=True))
+            yield dict(
+                zip(keys, zip(*map(dict.values, records), strict=True), strict=True)
+            )
     except (InputRefused, ValueError, StopIteration, RecursionError) as fault:
         raise NotPlain from fault
 

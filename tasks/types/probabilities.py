@@ -53,7 +53,9 @@ class LabelWithProbabilities(str):
 
 
 def read_probabilities(
-    record: Mapping[str, Any], labels: Sequence[str], label_of: Callable[[str], str | None] = str
+    record: Mapping[str, Any],
+    labels: Sequence[str],
+    label_of: Callable[[str], str | None] = str,
 ) -> Probabilities | None:
     """By label, None where the line gives none; ``label_of`` says which label a spelling means. Raises
     ProbabilitiesRefused.
@@ -71,14 +73,26 @@ def read_probabilities(
             message = f"“{spelling[:100]}” in “{FIELD}” is no label"
             raise ProbabilitiesRefused(message, f"one of {', '.join(labels)}")
         if label in probabilities:
-            raise ProbabilitiesRefused(f"“{FIELD}” has {label} twice", "one probability for each label")
+            raise ProbabilitiesRefused(
+                f"“{FIELD}” has {label} twice", "one probability for each label"
+            )
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ProbabilitiesRefused(f"the probability of {label} is {json_kind(value)}", "a number")
+            raise ProbabilitiesRefused(
+                f"the probability of {label} is {json_kind(value)}", "a number"
+            )
         if not 0 <= value <= 1:
-            shown = f"{value:.4g}" if isinstance(value, float) else "a whole number beyond 0 and 1"
-            raise ProbabilitiesRefused(f"the probability of {label} is {shown}", "a number from 0 to 1")
+            shown = (
+                f"{value:.4g}"
+                if isinstance(value, float)
+                else "a whole number beyond 0 and 1"
+            )
+            raise ProbabilitiesRefused(
+                f"the probability of {label} is {shown}", "a number from 0 to 1"
+            )
         probabilities[label] = float(value)
     total = math.fsum(probabilities.values())
     if abs(total - 1) > TOLERANCE:
-        raise ProbabilitiesRefused(f"“{FIELD}” sum to {total:.4g}", f"a sum of 1, to {TOLERANCE}")
+        raise ProbabilitiesRefused(
+            f"“{FIELD}” sum to {total:.4g}", f"a sum of 1, to {TOLERANCE}"
+        )
     return probabilities

@@ -41,7 +41,11 @@ class Problem:
             object.__setattr__(self, name, text)
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}: " if self.line is not None else self.file and f"{self.file}: "
+        where = (
+            f"{self.file}:{self.line}: "
+            if self.line is not None
+            else self.file and f"{self.file}: "
+        )
         return f"{where}{self.message}{f'; expected {self.expected}' if self.expected else ''}"
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
@@ -84,7 +88,10 @@ class Problems(list[Problem]):
     def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
         """Take a problem that is only made if it is kept. Raises TooManyProblems."""
         if self._found[fatal] == self._max[fatal]:
-            last, message = make(), f"not read any further, after {self._max[fatal]:,} errors"
+            last, message = (
+                make(),
+                f"not read any further, after {self._max[fatal]:,} errors",
+            )
             last_words = Problem(file=last.file, line=last.line, message=message)
             raise TooManyProblems([*self, *self.rest(), last_words])
         self._found[fatal] += 1
@@ -107,7 +114,9 @@ class Problems(list[Problem]):
         rest = []
         for word, is_fatal in (("error", True), ("warning", False)):
             if (more := self._found[is_fatal] - MAX_PROBLEMS) > 0:
-                message = f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed"
+                message = (
+                    f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed"
+                )
                 rest.append(Problem(message=message, fatal=is_fatal, count=more))
         return rest
 
@@ -119,14 +128,21 @@ def given_up(file: str, line: int) -> Problem:
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """By file and line; what is said of a whole file comes first, what stands for several at the end."""
-    return sorted(problems, key=lambda problem: (problem.count > 1, problem.file, problem.line or 0))
+    return sorted(
+        problems,
+        key=lambda problem: (problem.count > 1, problem.file, problem.line or 0),
+    )
 
 
-def capped(problems: Sequence[Problem], most: int = MAX_LISTED) -> tuple[list[Problem], int]:
+def capped(
+    problems: Sequence[Problem], most: int = MAX_LISTED
+) -> tuple[list[Problem], int]:
     """As many as are told, errors rather than warnings, in their order; and how many more there are."""
     single = [place for place, problem in enumerate(problems) if problem.count == 1]
     chosen = sorted(single, key=lambda place: not problems[place].fatal)[:most]
-    return [problems[place] for place in sorted(chosen)], counted(problems) - len(chosen)
+    return [problems[place] for place in sorted(chosen)], counted(problems) - len(
+        chosen
+    )
 
 
 #: Where more say the same, one does for them, which names so many of the other lines.
@@ -145,7 +161,13 @@ def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
     listed = list(problems)
     groups: dict[object, list[Problem]] = {}
     for problem in listed:
-        said = (problem.file, problem.message, problem.expected, problem.fatal, problem.line is None)
+        said = (
+            problem.file,
+            problem.message,
+            problem.expected,
+            problem.fatal,
+            problem.line is None,
+        )
         groups.setdefault(said, []).append(problem)
     told: dict[int, Lines] = {}
     for same in groups.values():
@@ -164,7 +186,9 @@ def fatal(problems: Iterable[Problem]) -> list[Problem]:
 def refuse(problems: Sequence[Problem]) -> None:
     """Raises InputRefused with all of them where one is fatal."""
     if fatal(problems):
-        raise InputRefused([*problems, *(problems.rest() if isinstance(problems, Problems) else ())])
+        raise InputRefused(
+            [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
+        )
 
 
 def counted(problems: Iterable[Problem]) -> int:
@@ -187,7 +211,16 @@ def quoted(text: str) -> str:
 
 
 #: Which extra of the wheel brings what is imported under these names; `score` brings all else.
-_OF_MODELS = ("bert_score", "bm25s", "huggingface_hub", "lexrank", "spacy", "summa", "torch", "transformers")
+_OF_MODELS = (
+    "bert_score",
+    "bm25s",
+    "huggingface_hub",
+    "lexrank",
+    "spacy",
+    "summa",
+    "torch",
+    "transformers",
+)
 EXTRAS = {
     **dict.fromkeys(_OF_MODELS, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),

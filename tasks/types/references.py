@@ -16,7 +16,11 @@ _OLD = {
     "local_models": "learned",
     "ranking": "graded perplexity ranking_f1 resolution",
 }
-MOVED = {f"scoring.metrics.{old}": f"scoring.metrics.{now}" for now in _OLD for old in _OLD[now].split()}
+MOVED = {
+    f"scoring.metrics.{old}": f"scoring.metrics.{now}"
+    for now in _OLD
+    for old in _OLD[now].split()
+}
 
 
 def referenced(reference: str) -> Any:
@@ -57,7 +61,10 @@ def metric_refs(
     names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
 ) -> tuple[MetricRef, ...]:
     """The same for each part of a measure; in its name the part stands in the place of `{}`."""
-    return tuple(metric_ref(names.format(part), by, *options, part=part, **arguments) for part in parts)
+    return tuple(
+        metric_ref(names.format(part), by, *options, part=part, **arguments)
+        for part in parts
+    )
 
 
 def lazy(module: str, name: str) -> Callable[..., Any]:

@@ -15,8 +15,12 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
 # Few processes meet a declared task, and its forms need numpy.
-from_reference: Callable[[str], TaskType] = lazy("tasks.types.declared.folder", "from_reference")
-read_folder: Callable[[Path], TaskType] = lazy("tasks.types.declared.folder", "read_folder")
+from_reference: Callable[[str], TaskType] = lazy(
+    "tasks.types.declared.folder", "from_reference"
+)
+read_folder: Callable[[Path], TaskType] = lazy(
+    "tasks.types.declared.folder", "read_folder"
+)
 
 ENTRY_POINTS = "citeboard.task_types"
 #: Where declared tasks are looked up by their slugs.
@@ -66,7 +70,13 @@ def folder_type(folder: Path) -> TaskType:
     found = read_folder(folder)
     if found.declared and found.declared.name in task_types():
         message = f"“{found.declared.name}” is a built-in type"
-        raise InputRefused([Problem(file=f"{folder}/task.toml", message=message, expected="another slug")])
+        raise InputRefused(
+            [
+                Problem(
+                    file=f"{folder}/task.toml", message=message, expected="another slug"
+                )
+            ]
+        )
     return found
 
 
@@ -95,13 +105,17 @@ def _found() -> dict[str, tuple[TaskType, str]]:
     for declared, package in (*_own(), *_installed()):
         if declared.slug in by_slug:
             other = by_slug[declared.slug][1]
-            raise BrokenTaskType(f"{package} and {other} both declare the task type “{declared.slug}”")
+            raise BrokenTaskType(
+                f"{package} and {other} both declare the task type “{declared.slug}”"
+            )
         by_slug[declared.slug] = declared, package
     return dict(sorted(by_slug.items()))
 
 
 def _own() -> Iterator[tuple[TaskType, str]]:
-    for module in pkgutil.iter_modules(sys.modules["tasks.types"].__path__, "tasks.types."):
+    for module in pkgutil.iter_modules(
+        sys.modules["tasks.types"].__path__, "tasks.types."
+    ):
         if module.ispkg:
             declared = getattr(importlib.import_module(module.name), "TASK_TYPE", None)
             if isinstance(declared, TaskType):
@@ -118,9 +132,14 @@ def _installed() -> Iterator[tuple[TaskType, str]]:
             declared = point.load()
         except Exception as fault:
             advice, name = repr(fault), getattr(fault, "name", "") or ""
-            if isinstance(fault, ModuleNotFoundError) and name.partition(".")[0] == "tasks":
+            if (
+                isinstance(fault, ModuleNotFoundError)
+                and name.partition(".")[0] == "tasks"
+            ):
                 # A package that was written beside a site's checkout knows this one by its name there.
-                advice = f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
+                advice = (
+                    f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
+                )
             raise BrokenTaskType(f"{failure}: {advice}") from fault
         if not isinstance(declared, TaskType):
             raise BrokenTaskType(f"{point.value} is no TaskType")

@@ -30,7 +30,11 @@ _MAGIC = (
     (b"\x80\x04\x95", "a pickle of Python"),
 )
 PLAIN_TEXT = "plain text"
-_MARKUP = ((b"<!doctype html", "an HTML page"), (b"<html", "an HTML page"), (b"<?xml", "XML"))
+_MARKUP = (
+    (b"<!doctype html", "an HTML page"),
+    (b"<html", "an HTML page"),
+    (b"<?xml", "XML"),
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,14 @@ class RunForm:
     def fits(self, beginning: bytes) -> bool:
         if is_json(beginning):
             # Keys as they are spelt: that costs the same however many quotation marks and escapes there are.
-            spelt = ([rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys] for keys in self.keys)
+            spelt = (
+                [rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys]
+                for keys in self.keys
+            )
             return any(all(re.search(key, beginning) for key in keys) for keys in spelt)
-        return self.is_line is not None and any(map(self.is_line, first_lines(beginning)))
+        return self.is_line is not None and any(
+            map(self.is_line, first_lines(beginning))
+        )
 
 
 def beginning_of(file: InputFile) -> bytes:
@@ -61,7 +70,11 @@ def beginning_of(file: InputFile) -> bytes:
 
 
 def first_lines(beginning: bytes) -> list[bytes]:
-    return [line[:_MAX_LINE] for line in beginning.split(b"\n", MAX_LINES)[:MAX_LINES] if line.strip()]
+    return [
+        line[:_MAX_LINE]
+        for line in beginning.split(b"\n", MAX_LINES)[:MAX_LINES]
+        if line.strip()
+    ]
 
 
 def is_json(beginning: bytes) -> bool:
@@ -84,7 +97,9 @@ def text_kind(beginning: bytes) -> str | None:
     text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
     if not text or is_json(beginning):
         return None
-    return next((kind for start, kind in _MARKUP if text.lower().startswith(start)), PLAIN_TEXT)
+    return next(
+        (kind for start, kind in _MARKUP if text.lower().startswith(start)), PLAIN_TEXT
+    )
 
 
 #: What a topic shows of its context, and a document of its candidate.
@@ -133,4 +148,6 @@ def _is_number(field: bytes) -> bool:
         return False
 
 
-RUN_FORM = RunForm(FORMS, (frozenset({"ranked"}), frozenset({"id", "scores"})), _may_be_trec)
+RUN_FORM = RunForm(
+    FORMS, (frozenset({"ranked"}), frozenset({"id", "scores"})), _may_be_trec
+)

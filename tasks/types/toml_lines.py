@@ -13,11 +13,17 @@ KeyPath = tuple[str | int, ...]
 _STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _KEY_PART = re.compile(r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*")
 _STRING = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'", re.DOTALL
+    r'"""(?:[^\\]|\\.)*?"{3,5}|'
+    r"'''.*?'{3,5}|"
+    r'"(?:[^"\\\n]|\\.)*"|'
+    r"'[^'\n]*'",
+    re.DOTALL,
 )
 _COMMENT = re.compile(r"#[^\n]*")
 
-_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_PLACE = re.compile(
+    r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
+)
 #: Longer than Python turns into a number.
 _LONG = re.compile(r"[0-9][0-9_]{4300}")
 
@@ -26,12 +32,22 @@ def toml_fault(text: str, fault: Exception) -> tuple[str, int | None, int | None
     """What keeps tomllib from reading the text, with line and column; without them it is at the end."""
     if isinstance(fault, RecursionError):
         depths = [line.count("[") + line.count("{") for line in text.split("\n")]
-        return "brackets within brackets, deeper than is read", depths.index(max(depths)) + 1, None
+        return (
+            "brackets within brackets, deeper than is read",
+            depths.index(max(depths)) + 1,
+            None,
+        )
     if place := _PLACE.fullmatch(str(fault)):
-        line, column = (int(number) if number else None for number in place.groups()[1:])
+        line, column = (
+            int(number) if number else None for number in place.groups()[1:]
+        )
         return place[1], line, column
     number = _LONG.search(text)
-    return "a number longer than is read", text.count("\n", 0, number.start()) + 1 if number else None, None
+    return (
+        "a number longer than is read",
+        text.count("\n", 0, number.start()) + 1 if number else None,
+        None,
+    )
 
 
 class KeyLines:
@@ -46,7 +62,11 @@ class KeyLines:
         return self._lines.get(path, 1)
 
     def path_at(self, line: int) -> KeyPath:
-        return max((path for path, own in self._lines.items() if own == line), key=len, default=())
+        return max(
+            (path for path, own in self._lines.items() if own == line),
+            key=len,
+            default=(),
+        )
 
 
 def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
@@ -109,7 +129,10 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def table(header: str, values: Mapping[str, Any]) -> str:
     """A table under its header, such as `[season]`, a key a line."""
-    lines = [header, *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items())]
+    lines = [
+        header,
+        *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +144,9 @@ def value_text(value: Any) -> str:
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{bare_key(key)} = {value_text(own)}" for key, own in value.items())
+        inner = ", ".join(
+            f"{bare_key(key)} = {value_text(own)}" for key, own in value.items()
+        )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(map(value_text, value))}]"
@@ -133,6 +158,9 @@ def bare_key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    escaped = (json.dumps(line, ensure_ascii=False).replace("\x7f", "\\u007f") for line in text.split("\n"))
+    escaped = (
+        json.dumps(line, ensure_ascii=False).replace("\x7f", "\\u007f")
+        for line in text.split("\n")
+    )
     first, *rest = (line[1:-1] for line in escaped)
     return '"""\n' + "\n".join([first, *rest]) + '"""' if rest else f'"{first}"'

@@ -18,7 +18,9 @@ class Questions(QueryDict):
 
     def reads(self, query: str) -> bool:
         """Whether an answer may be another one with this query."""
-        return self.is_read_whole or not self.read.isdisjoint(parse_qs(query.removeprefix("?")))
+        return self.is_read_whole or not self.read.isdisjoint(
+            parse_qs(query.removeprefix("?"))
+        )
 
     def __getitem__(self, name):
         self.read.add(name)
@@ -56,6 +58,8 @@ class Questions(QueryDict):
 @pytest.fixture
 def questions_are_noted(monkeypatch) -> None:
     """`response.wsgi_request.GET` says what the page has read of it."""
-    noted = cached_property(lambda request: Questions(request.environ.get("QUERY_STRING", "")))
+    noted = cached_property(
+        lambda request: Questions(request.environ.get("QUERY_STRING", ""))
+    )
     noted.__set_name__(WSGIRequest, "GET")
     monkeypatch.setattr(WSGIRequest, "GET", noted)

@@ -14,7 +14,12 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.teams.membership import invite_by_mail, remove_member, renew_invitation, secret_of
+from citeboard.teams.membership import (
+    invite_by_mail,
+    remove_member,
+    renew_invitation,
+    secret_of,
+)
 from citeboard.teams.models import Team, Token, User
 from citeboard.web.guides import site_wheel
 from scoring.exchange.mounted import mount, mounted_archive
@@ -48,7 +53,16 @@ from tests.scoring.publications import BESIDE, PLACEMENTS, keep_publication
 
 #: A reader is in no team, a stranger in another team of the season, `removed` was in the member's team when
 #: its run was sent, and `elsewhere` organises another season.
-ROLES = ("visitor", "reader", "stranger", "removed", "member", "organiser", "elsewhere", "staff")
+ROLES = (
+    "visitor",
+    "reader",
+    "stranger",
+    "removed",
+    "member",
+    "organiser",
+    "elsewhere",
+    "staff",
+)
 
 #: A helper of the season has no column of their own: `tests.access.table.HELPED` says what is theirs.
 EVERY_ROLE = (*ROLES, "helper")
@@ -138,24 +152,35 @@ class Scene:
 
 
 def make_scene() -> Scene:
-    people: dict[str, User | None] = {role: factories.make_user() for role in (*EVERY_ROLE[1:], "mate")}
+    people: dict[str, User | None] = {
+        role: factories.make_user() for role in (*EVERY_ROLE[1:], "mate")
+    }
     people["visitor"] = None
     staff = people["staff"]
     User.objects.filter(pk=staff.pk).update(is_staff=True, is_superuser=True)
     season = factories.make_season(organiser=people["organiser"])
-    Organiser.objects.create(season=season, user=people["helper"], role=Organiser.Role.HELPER)
+    Organiser.objects.create(
+        season=season, user=people["helper"], role=Organiser.Role.HELPER
+    )
     factories.make_season(organiser=people["elsewhere"])
     task = factories.make_task(season=season, published=[BESIDE, *PLACEMENTS])
     phase = factories.make_phase(task=task, with_gold=False)
     _load(phase, factories.TOPICS)
     keep_publication()
     team = factories.make_team(
-        season=season, lead=people["member"], members=[people["mate"], people["removed"]], slug="the-team"
+        season=season,
+        lead=people["member"],
+        members=[people["mate"], people["removed"]],
+        slug="the-team",
     )
-    other = factories.make_team(season=season, lead=people["stranger"], slug="another-team")
+    other = factories.make_team(
+        season=season, lead=people["stranger"], slug="another-team"
+    )
     season.merge_until = timezone.now() + dt.timedelta(days=1)
     season.save()
-    MergeProposal.objects.create(season=season, team=other, into=team, proposed_by=people["stranger"])
+    MergeProposal.objects.create(
+        season=season, team=other, into=team, proposed_by=people["stranger"]
+    )
     run = factories.make_submission(
         phase=phase, team=team, user=people["removed"], system=SYSTEM, status="scored"
     )
@@ -166,16 +191,28 @@ def make_scene() -> Scene:
     evaluation = boards.score(run, SCORE, gold=Gold.objects.get(task=phase.task))
     boards.by_class(run, "topic", {"C90-2039": SCORE})
     assert evaluation.pk
-    bundle = Bundle.objects.create(season=season, team=team, filename="runs.zip", sha256="0" * 64)
-    run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
-    ExtraTries.objects.create(phase=phase, team=team, tries=2, reason="The site was away.")
-    sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])
+    bundle = Bundle.objects.create(
+        season=season, team=team, filename="runs.zip", sha256="0" * 64
+    )
+    run.acknowledgements.create(
+        failed_at=run.status_since, note="Seen.", by=people["organiser"]
+    )
+    ExtraTries.objects.create(
+        phase=phase, team=team, tries=2, reason="The site was away."
+    )
+    sheet = sheets.make_sheet(
+        phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]]
+    )
     make_webhook(season=season, url="https://bot.example.org/", by=people["organiser"])
     announce(season=season, text="Welcome.", by=people["organiser"])
     ask(season=season, text="When does it end?", by=people["reader"])
-    MeasuresFile.objects.create(digest="0" * 64, text="", season=season, brought_by=people["organiser"])
+    MeasuresFile.objects.create(
+        digest="0" * 64, text="", season=season, brought_by=people["organiser"]
+    )
     report_abuse(address="", text="This is an insult.", by=people["reader"])
-    audit.record("member-joined", actor=people["organiser"], subject=phase, place=season)
+    audit.record(
+        "member-joined", actor=people["organiser"], subject=phase, place=season
+    )
     mount_archive()
     # What the others have not read would be counted on each of their pages.
     Notification.objects.exclude(user=people["member"]).update(read_at=timezone.now())
@@ -197,7 +234,9 @@ def make_scene() -> Scene:
 def beside(scene: Scene, slug: str) -> Scene:
     """The same of everything that a season has, and another one of what a phase has, with gold of its own."""
     people = scene.people
-    phase = factories.make_phase(task=scene.phase.task, with_gold=False, slug=slug, split=slug)
+    phase = factories.make_phase(
+        task=scene.phase.task, with_gold=False, slug=slug, split=slug
+    )
     topics = [f"{slug}-{topic}" for topic in factories.TOPICS]
     _load(phase, topics)
     run = factories.make_submission(
@@ -207,9 +246,15 @@ def beside(scene: Scene, slug: str) -> Scene:
         status="scored",
         content=factories.run_bytes(topics=topics),
     )
-    run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
-    ExtraTries.objects.create(phase=phase, team=scene.team, tries=2, reason="The site was away.")
-    sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])
+    run.acknowledgements.create(
+        failed_at=run.status_since, note="Seen.", by=people["organiser"]
+    )
+    ExtraTries.objects.create(
+        phase=phase, team=scene.team, tries=2, reason="The site was away."
+    )
+    sheet = sheets.make_sheet(
+        phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]]
+    )
     return replace(scene, phase=phase, run=run, sheet=sheet)
 
 
@@ -217,7 +262,11 @@ def score_beside(scene: Scene, system: str, score: float) -> None:
     """Its run, and the board that is kept with it."""
     scene.run.system = system
     scene.run.save()
-    boards.score(scene.run, score, gold=Gold.objects.get(task=scene.phase.task, split=scene.phase.split))
+    boards.score(
+        scene.run,
+        score,
+        gold=Gold.objects.get(task=scene.phase.task, split=scene.phase.split),
+    )
     boards.by_class(scene.run, "topic", {"C90-2039": score})
     scene.kept = keep(standings(scene.phase, None), Snapshot.Occasion.CITED)
 
@@ -241,9 +290,13 @@ def scene(db, kept_scene) -> Scene:
 
 def _background_job(season: Season, asked_by: User) -> BackgroundJob:
     """One that has failed, and so stays as it is."""
-    job = factories.make_job("background", state="failed", reason="This file cannot be taken.")
+    job = factories.make_job(
+        "background", state="failed", reason="This file cannot be taken."
+    )
     facts = {"job": job, "filename": "labels.jsonl", "finished_at": timezone.now()}
-    return BackgroundJob.objects.create(kind="labels", season=season, asked_by=asked_by, **facts)
+    return BackgroundJob.objects.create(
+        kind="labels", season=season, asked_by=asked_by, **facts
+    )
 
 
 def _later(task) -> Phase:
@@ -266,8 +319,12 @@ def _load(phase: Phase, topics: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = factories.write_corpus(Path(folder) / "corpus", topics=topics)
         for file in corpus.glob("*/annotation/*.txt"):
-            file.write_text(file.read_text().replace("Annotator: us", f"Annotator: {GOLD}"))
-        load_gold(task=phase.task, split=phase.split, paths=[corpus], reason="first release")
+            file.write_text(
+                file.read_text().replace("Annotator: us", f"Annotator: {GOLD}")
+            )
+        load_gold(
+            task=phase.task, split=phase.split, paths=[corpus], reason="first release"
+        )
 
 
 def routes() -> dict[str, URLPattern]:
@@ -276,15 +333,27 @@ def routes() -> dict[str, URLPattern]:
     """
     found: dict[str, URLPattern] = {}
 
-    def walk(resolver: URLResolver, names: tuple[str, ...], path: str, above: dict[str, object]) -> None:
+    def walk(
+        resolver: URLResolver,
+        names: tuple[str, ...],
+        path: str,
+        above: dict[str, object],
+    ) -> None:
         for pattern in map(copy, resolver.url_patterns):
             pattern.pattern = copy(pattern.pattern)
             pattern.pattern.converters = above | pattern.pattern.converters
             if isinstance(pattern, URLResolver):
                 inner = (*names, pattern.namespace) if pattern.namespace else names
-                walk(pattern, inner, path + str(pattern.pattern), pattern.pattern.converters)
+                walk(
+                    pattern,
+                    inner,
+                    path + str(pattern.pattern),
+                    pattern.pattern.converters,
+                )
             else:
-                found[":".join((*names, pattern.name or path + str(pattern.pattern)))] = pattern
+                found[
+                    ":".join((*names, pattern.name or path + str(pattern.pattern)))
+                ] = pattern
 
     walk(get_resolver(), (), "", {})
     return found

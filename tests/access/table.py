@@ -351,7 +351,13 @@ TABLE = {
     # Those of the scene have runs, which stay.
     **dict.fromkeys(
         ("api:task", "api:phase"),
-        Row(EVERYBODY, REFUSED, REFUSED, REFUSED, (401, 404, 404, 404, 404, 409, 404, 409)),
+        Row(
+            EVERYBODY,
+            REFUSED,
+            REFUSED,
+            REFUSED,
+            (401, 404, 404, 404, 404, 409, 404, 409),
+        ),
     ),
     "api:leaderboard": read(EVERYBODY),
     "api:published": read(EVERYBODY),
@@ -371,21 +377,37 @@ TABLE = {
     ),
     "api:add-annotator": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:remove-annotator": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
     ),
-    "api:change-adjudication": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
+    "api:change-adjudication": post(
+        (401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST
+    ),
     # The texts of the scene's task are not judged against a gold text.
     "api:show-references": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
-    "api:answer-data-sheet": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
+    "api:answer-data-sheet": post(
+        (401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST
+    ),
     "api:bring-ratings": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     # The reader is the annotator.
-    "api:rate": Row((401, 200, *(404,) * 6), (401, 400, *(404,) * 6), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:rate": Row(
+        (401, 200, *(404,) * 6),
+        (401, 400, *(404,) * 6),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
     "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:share-labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
     "api:site-measures": read((401, *(404,) * 6, 200), TOKEN_FIRST),
-    "api:decide-measures": Row(TOKEN_FIRST, (401, *(404,) * 6, 200), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:decide-measures": Row(
+        TOKEN_FIRST, (401, *(404,) * 6, 200), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:site": read((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:root": read(EVERYBODY),
     "api:version-1": read(EVERYBODY),
@@ -398,7 +420,9 @@ TABLE = {
     # Whom receipts open what is in them: tests/scoring/test_receipts.py.
     "api:receipts": read(EVERYBODY),
     "api:archive": read(EVERYBODY),
-    "api:teams": Row((401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:teams": Row(
+        (401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:team": read((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
     "api:team-description": post((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
     "api:team-results": read(EVERYBODY),
@@ -411,7 +435,11 @@ TABLE = {
         (401, 404, 404, 404, 204, 404, 404, 404),
     ),
     "api:member": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 204, 404, 404, 404)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 204, 404, 404, 404),
     ),
     "api:lead": post((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
     # Whoever leads others hands the lead over first.
@@ -424,14 +452,20 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:invited": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 204, 404, 404, 404)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 204, 404, 404, 404),
     ),
     "api:join-decline": post((401, *(400,) * 7), TOKEN_FIRST),
     "api:join-requests": read((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
     "api:join-request": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
     "api:ask-to-join": post((401, 201, 409, 201, 404, 201, 201, 201), TOKEN_FIRST),
     "api:own-join-requests": read((401, *(200,) * 7), TOKEN_FIRST),
-    "api:own-join-request": Row(TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 204, *(404,) * 6)),
+    "api:own-join-request": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 204, *(404,) * 6)
+    ),
     "api:merges": Row(
         (401, 404, 404, 404, 200, 404, 404, 404),
         (401, 404, 404, 404, 400, 404, 404, 404),
@@ -444,18 +478,30 @@ TABLE = {
     "api:notices": read(EVERYBODY),
     "api:join": post((401, *(400,) * 7), TOKEN_FIRST),
     "api:registrations": Row(
-        (401, *(200,) * 7), (401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+        (401, *(200,) * 7),
+        (401, 404, 404, 404, 200, 404, 404, 404),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
     ),
     "api:registration": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 409, 404, 404, 404)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 409, 404, 404, 404),
     ),
     "api:decide": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     # The scene's season has none; where one has, tests/web/test_terms.py.
     "api:terms": form(NOBODY, (401, *(400,) * 7), REFUSED),
-    "api:account": Row((401, *(200,) * 7), (401, *(200,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:account": Row(
+        (401, *(200,) * 7), (401, *(200,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:messages": read((401, *(200,) * 7), TOKEN_FIRST),
     "api:messages-read": post((401, *(200,) * 7), TOKEN_FIRST),
-    "api:message-choices": Row((401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:message-choices": Row(
+        (401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:account-data": read((401, *(200,) * 7), TOKEN_FIRST),
     "api:people": Row(
         (401, 404, 404, 404, 404, 200, 404, 200),
@@ -477,7 +523,13 @@ TABLE = {
     ),
     "api:questions": form(EVERYBODY, (401, *(400,) * 7), REFUSED),
     "api:answer": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
-    "api:reports": Row((401, *(404,) * 6, 200), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:reports": Row(
+        (401, *(404,) * 6, 200),
+        (401, *(400,) * 7),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
     "api:webhooks": Row(
         (401, 404, 404, 404, 404, 200, 404, 200),
         (401, 404, 404, 404, 404, 400, 404, 400),
@@ -486,7 +538,11 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:webhook": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
     ),
     "api:webhook-secret": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:deliveries": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
@@ -509,7 +565,11 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:settings-row": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 409, 404, 409)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 409, 404, 409),
     ),
     "api:gold": Row(
         (401, 404, 404, 404, 404, 200, 404, 200),
@@ -520,7 +580,9 @@ TABLE = {
     ),
     "api:declare-task": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     # The scene's task is a built-in type.
-    "api:declaration": Row((401, *(404,) * 7), (401, *(404,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:declaration": Row(
+        (401, *(404,) * 7), (401, *(404,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:seal-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:delete-gold": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:rescoring": Row(
@@ -531,11 +593,15 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:stop-rescoring": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
-    "api:compute-first-baselines": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:compute-first-baselines": post(
+        (401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST
+    ),
     "api:send-test-mail": post((401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST),
     "api:rescore-season": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:rescore-run": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
-    "api:compute-baselines": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:compute-baselines": post(
+        (401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST
+    ),
     "api:publish-terms": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:publish-sheet": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:take-sheet-back": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
@@ -562,7 +628,11 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:failure": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
     ),
     "api:progress": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:season-runs": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
@@ -583,7 +653,9 @@ TABLE = {
     "submission-contest": post((302, 404, 404, 404, 302, 404, 404, 404)),
     "api:confirmation": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:end-confirmation": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
-    "api:reopen-confirmation": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:reopen-confirmation": post(
+        (401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST
+    ),
     "api:confirm": post((401, 404, 404, 404, 409, 404, 404, 404), TOKEN_FIRST),
     "api:contest": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
     "api:freeze": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
@@ -603,7 +675,11 @@ TABLE = {
         TOKEN_FIRST,
     ),
     "api:extra-tries-back": Row(
-        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
     ),
     "api:accept": post((401, 404, 404, 404, 403, 400, 404, 400), TOKEN_FIRST),
     "api:nowhere": read(NOBODY, NOBODY),
@@ -742,7 +818,9 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     phase = phase or scene.phase
     task = phase.task
     number = {"token-revoke": scene.token.pk, "bundle": scene.bundle.pk}
-    number |= dict.fromkeys(("api:task", "api:published", "api:gold", "api:declaration"), task.pk)
+    number |= dict.fromkeys(
+        ("api:task", "api:published", "api:gold", "api:declaration"), task.pk
+    )
     number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
     number |= dict.fromkeys(("api:seal-gold", "api:delete-gold"), scene.values["gold"])
     number |= {f"api:{of_sheet}": scene.sheet.pk for of_sheet in SHEET_IN_THE_API}
@@ -764,7 +842,11 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     if name == "unsubscribe":
         own = {"secret": unsubscribe_secret(scene.people["member"], Kind.ANNOUNCED)}
     if name.startswith("organise-settings"):
-        own = {"task": task.pk, "phase": phase.pk, "number": task.pk if "task" in name else phase.pk}
+        own = {
+            "task": task.pk,
+            "phase": phase.pk,
+            "number": task.pk if "task" in name else phase.pk,
+        }
     return {
         **scene.values,
         "change": scene.last_entry,

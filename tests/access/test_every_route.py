@@ -49,7 +49,9 @@ def test_every_address_has_a_row():
 
 
 def test_every_row_is_an_address():
-    assert [name for name in TABLE if name not in ROUTES and not name.endswith("*")] == []
+    assert [
+        name for name in TABLE if name not in ROUTES and not name.endswith("*")
+    ] == []
 
 
 def test_every_row_has_an_answer_to_each_role_by_each_method():
@@ -98,7 +100,16 @@ def scene(scenes) -> Scene:
     return scenes.open
 
 
-def walk(client, scene, role, names, methods=METHODS, phase=None, *, with_refused_methods=True):
+def walk(
+    client,
+    scene,
+    role,
+    names,
+    methods=METHODS,
+    phase=None,
+    *,
+    with_refused_methods=True,
+):
     """Each answer; whatever it changes is undone before the next one."""
     sign_in(client, scene, role)
     signed_in = client.cookies.copy()
@@ -132,12 +143,20 @@ def test_each_role_gets_the_answer_of_the_table(client, scene, role):
 
 @pytest.mark.parametrize("role", ["visitor", "organiser"])
 def test_the_admin_asks_everybody_who_is_not_staff_to_sign_in(client, scene, role):
-    names = [name for name, pattern in ROUTES.items() if name.startswith("admin:") and pattern.name]
+    names = [
+        name
+        for name, pattern in ROUTES.items()
+        if name.startswith("admin:") and pattern.name
+    ]
     for name, method, response in walk(client, scene, role, names):
         assert response.status_code == expected(name, method, role), (name, method)
 
 
-OF_A_SEASON = [name for name in ROUTES if "season" in getattr(ROUTES[name].pattern, "converters", {})]
+OF_A_SEASON = [
+    name
+    for name in ROUTES
+    if "season" in getattr(ROUTES[name].pattern, "converters", {})
+]
 IN_THE_API = (
     "season", "task", "phase", "leaderboard", "submit", "check", "bundle",
     "registrations", "registration", "decide", "announcement", "open", "close", "terms", "acceptances",
@@ -158,19 +177,33 @@ def test_nothing_of_a_draft_season_is_there_for_others(client, scene, role):
     Season.objects.filter(pk=scene.phase.task.season_id).update(is_public=False)
     for name, method, response in walk(client, scene, role, OF_A_SEASON):
         code = expected(name, method, role)
-        asks_to_sign_in = role == "visitor" and code in (302, 401) and name not in LEAD_ELSEWHERE
-        assert response.status_code == (code if asks_to_sign_in or code == 405 else 404), (name, method)
+        asks_to_sign_in = (
+            role == "visitor" and code in (302, 401) and name not in LEAD_ELSEWHERE
+        )
+        assert response.status_code == (
+            code if asks_to_sign_in or code == 405 else 404
+        ), (name, method)
 
 
 def test_whoever_opens_the_address_of_a_form_is_led_to_a_page(client, scene):
     """Every address that takes posts alone, and none of them to another one that does."""
-    names = [name for name in OUR_ROUTES if ":" not in name and expected(name, "GET", "organiser") == 405]
+    names = [
+        name
+        for name in OUR_ROUTES
+        if ":" not in name and expected(name, "GET", "organiser") == 405
+    ]
     assert len(names) > 30
     leads = {}
     for name, _, response in walk(client, scene, "organiser", names, ["GET"]):
         assert "POST" in response["Allow"], name
-        leads[name] = re.search(r'<a href="([^"]+)">The page above it', response.said.decode())[1]
-    assert [path for path in sorted(set(leads.values())) if client.get(path).status_code == 405] == []
+        leads[name] = re.search(
+            r'<a href="([^"]+)">The page above it', response.said.decode()
+        )[1]
+    assert [
+        path
+        for path in sorted(set(leads.values()))
+        if client.get(path).status_code == 405
+    ] == []
     assert leads["enter"] == reverse("season", args=[scene.phase.task.season.slug])
     assert leads["submission-withdraw"] == reverse("submission", args=[scene.run.pk])
 
@@ -180,8 +213,12 @@ def text_of(response) -> str:
     body = response.said
     if body.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            body = b"\n".join(name.encode() + archive.read(name) for name in archive.namelist())
-    return without_instants(response.get("Location", "") + body.decode("utf-8", "replace"))
+            body = b"\n".join(
+                name.encode() + archive.read(name) for name in archive.namelist()
+            )
+    return without_instants(
+        response.get("Location", "") + body.decode("utf-8", "replace")
+    )
 
 
 def secrets_of(phase) -> tuple[str, ...]:
@@ -189,12 +226,20 @@ def secrets_of(phase) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
-def test_inputs_of_a_phase_that_has_not_opened_are_there_for_its_organisers_alone(client, scene, role):
+def test_inputs_of_a_phase_that_has_not_opened_are_there_for_its_organisers_alone(
+    client, scene, role
+):
     """On its own addresses; on all others the first test looks for them."""
     told = set()
-    of_the_phase = [name for name in OUR_ROUTES if address(name, scene) != address(name, scene, scene.later)]
+    of_the_phase = [
+        name
+        for name in OUR_ROUTES
+        if address(name, scene) != address(name, scene, scene.later)
+    ]
     assert len(of_the_phase) > 50
-    for name, method, response in walk(client, scene, role, of_the_phase, ("GET", "POST"), scene.later):
+    for name, method, response in walk(
+        client, scene, role, of_the_phase, ("GET", "POST"), scene.later
+    ):
         if any(secret in text_of(response) for secret in secrets_of(scene.later)):
             told.add((name, method))
     if role not in WATCHING:
@@ -204,15 +249,23 @@ def test_inputs_of_a_phase_that_has_not_opened_are_there_for_its_organisers_alon
 
 
 @pytest.mark.parametrize("role", OTHERS)
-def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidden_from(client, scenes, role):
+def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidden_from(
+    client, scenes, role
+):
     """On those of the phase, its run and the like; on all others the first test looks for them.
 
     A method that an address refuses tells nothing to anybody: the first test looks at those.
     """
     hidden = scenes.hidden
-    own = [name for name in OUR_ROUTES if address(name, hidden) != address(name, scenes.open)]
+    own = [
+        name
+        for name in OUR_ROUTES
+        if address(name, hidden) != address(name, scenes.open)
+    ]
     assert len(own) > 100
-    for name, method, response in walk(client, hidden, role, own, with_refused_methods=False):
+    for name, method, response in walk(
+        client, hidden, role, own, with_refused_methods=False
+    ):
         said = text_of(response)
         assert HIDDEN_SCORE_SHOWN not in said, (name, method)
         assert HIDDEN_SYSTEM not in said, (name, method)
@@ -220,20 +273,34 @@ def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidde
 
 def same_content(phase) -> Phase:
     """A phase of another season that hides its board, on a split that has one of the same topics."""
-    other = factories.make_phase(task=factories.make_task(), board="organisers", with_gold=False)
-    factories.make_gold(phase=other, citances=factories.CITANCES, topics=[factories.TOPICS[0], "X00-0001"])
+    other = factories.make_phase(
+        task=factories.make_task(), board="organisers", with_gold=False
+    )
+    factories.make_gold(
+        phase=other,
+        citances=factories.CITANCES,
+        topics=[factories.TOPICS[0], "X00-0001"],
+    )
     return other
 
 
 @pytest.mark.parametrize("role", ["visitor", "member"])
-def test_no_address_tells_numbers_on_content_that_another_season_hides(client, scene, role):
+def test_no_address_tells_numbers_on_content_that_another_season_hides(
+    client, scene, role
+):
     """The run's own page tells its team as little: what is secret goes by content."""
     named = [name for name in OUR_ROUTES if expected(name, "GET", role) == 200]
     sign_in(client, scene, role)
-    told = {name for name in named if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))}
+    told = {
+        name
+        for name in named
+        if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))
+    }
     assert {"board", "standing", "board-csv", "api:leaderboard"} <= told
     hiding = same_content(scene.phase)
-    assert [name for name in told if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))] == []
+    assert [
+        name for name in told if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))
+    ] == []
     Phase.objects.filter(pk=hiding.pk).update(board="everyone")
     assert SCORE_SHOWN in text_of(ask(client, "board", "GET", scene))
 
@@ -246,7 +313,14 @@ def test_who_may_see_them_sees_the_score_the_name_and_the_inputs(client, scenes)
     assert SCORE_SHOWN in board
     assert SYSTEM in board
     Phase.objects.update(opens="2026-01-01T00:00:00Z", board="everyone", version=3)
-    for name in ("board", "standing", "team-system", "team-results", "api:season", "api:task"):
+    for name in (
+        "board",
+        "standing",
+        "team-system",
+        "team-results",
+        "api:season",
+        "api:task",
+    ):
         said = text_of(ask(client, name, "GET", scenes.hidden))
         assert HIDDEN_SCORE_SHOWN in said, name
         assert HIDDEN_SYSTEM in said, name

@@ -94,7 +94,14 @@ class Part:
         measured = (self.score, self.rated, self.outside, self.measure)
         reported = (self.reported, self.reported_plainly, self.in_full)
         if self.way in EXCLUSIONS:
-            return self.system, self.score, self.rated, *reported, self.reason, self.words
+            return (
+                self.system,
+                self.score,
+                self.rated,
+                *reported,
+                self.reason,
+                self.words,
+            )
         if self.way == "frozen":
             return self.score, self.rated
         if role == "member":
@@ -115,14 +122,18 @@ class Part:
             phase.update(shows_instances=True, gold_is_public=True, version=2)
         elif self.way == BY_CONTENT:
             phase.update(shows_instances=True, gold_is_public=True, version=2)
-            own = Gold.objects.get(task=self.scene.phase.task, split=self.scene.phase.split)
+            own = Gold.objects.get(
+                task=self.scene.phase.task, split=self.scene.phase.split
+            )
             other = Gold.objects.current(factories.make_phase(board="nobody"))
             GoldOverlap.objects.create(gold=own, other=other, same=1, held=1, alike=0)
         else:
             fields = (BY_CHOICE | BY_OWN_SCORES | IN_TIME)[self.way]
             now = timezone.now()
             days = {
-                name: now + dt.timedelta(days=own) for name, own in fields.items() if isinstance(own, int)
+                name: now + dt.timedelta(days=own)
+                for name, own in fields.items()
+                if isinstance(own, int)
             }
             phase.update(shows_instances=True, version=2, **(fields | days))
         if self.way == "frozen":
@@ -133,7 +144,10 @@ class Part:
 def make_parts() -> dict[str, Part]:
     """One for each way of hiding, which does not hide anything yet."""
     scene = make_scene()
-    parts = {way: Part(way, beside(scene, f"part-{place}")) for place, way in enumerate(WAYS, start=1)}
+    parts = {
+        way: Part(way, beside(scene, f"part-{place}"))
+        for place, way in enumerate(WAYS, start=1)
+    }
     for part in parts.values():
         _measure(part)
     return parts
@@ -156,11 +170,20 @@ def _measure(part: Part) -> None:
         for name in CRITERIA
     )
     TeamFigure.objects.create(
-        submission=scene.run, phase=scene.phase, name="wall_seconds", value=int(part.reported_plainly)
+        submission=scene.run,
+        phase=scene.phase,
+        name="wall_seconds",
+        value=int(part.reported_plainly),
     )
-    measure = ManualMeasure.objects.create(phase=scene.phase, name=part.measure, source=part.laboratory)
-    ManualScore.objects.create(measure=measure, submission=scene.run, value=float(f"{part.outside}159"))
-    Submission.objects.filter(pk=scene.run.pk).update(card={"training_data": part.card, "code": CARD_LINK})
+    measure = ManualMeasure.objects.create(
+        phase=scene.phase, name=part.measure, source=part.laboratory
+    )
+    ManualScore.objects.create(
+        measure=measure, submission=scene.run, value=float(f"{part.outside}159")
+    )
+    Submission.objects.filter(pk=scene.run.pk).update(
+        card={"training_data": part.card, "code": CARD_LINK}
+    )
 
 
 def make_measured_scene() -> Scene:
@@ -183,7 +206,10 @@ def kept_parts(django_db_setup, django_db_blocker) -> KeptWorld:
 @pytest.fixture
 def parts(db, monkeypatch, kept_parts) -> dict[str, Part]:
     """Boards have columns of people's ratings, as those of other task types do."""
-    rated = replace(task_type("clsumm-1a"), human_evaluation=task_type("citation-text").human_evaluation)
+    rated = replace(
+        task_type("clsumm-1a"),
+        human_evaluation=task_type("citation-text").human_evaluation,
+    )
     monkeypatch.setitem(task_types(), "clsumm-1a", rated)
     mount_archive()
     return kept_parts()
@@ -210,16 +236,24 @@ def bodies(client, scenes: list[Scene], role: str, names=ROUTES):
                 # What is not there, or not theirs, does not become so by a question.
                 if response.status_code == 200:
                     for query in filter(response.wsgi_request.GET.reads, QUESTIONS):
-                        yield name + query, where + query, read_to_its_end(client.get(where + query))
+                        yield (
+                            name + query,
+                            where + query,
+                            read_to_its_end(client.get(where + query)),
+                        )
 
 
-def bodies_by_address(client, parts: dict[str, Part], role: str, told: dict[str, tuple[str, ...]]):
+def bodies_by_address(
+    client, parts: dict[str, Part], role: str, told: dict[str, tuple[str, ...]]
+):
     """Of the addresses that tell something."""
     client.logout()
     if person := next(iter(parts.values())).scene.people[role]:
         client.force_login(person)
     names = dict.fromkeys(name for kind in told.values() for name in kind)
-    addresses = dict.fromkeys(address(name, part.scene) for part in parts.values() for name in names)
+    addresses = dict.fromkeys(
+        address(name, part.scene) for part in parts.values() for name in names
+    )
     return {where: read_to_its_end(client.get(where)) for where in addresses}
 
 
@@ -241,7 +275,11 @@ def test_no_form_of_any_address_tells_what_its_phase_hides(client, parts, role):
 
 def drawn_of(client, part: Part) -> str:
     card = address("board-card", part.scene)
-    for where in (card, f"{card}?run={part.scene.run.pk}", address("season-card", part.scene)):
+    for where in (
+        card,
+        f"{card}?run={part.scene.run.pk}",
+        address("season-card", part.scene),
+    ):
         assert client.get(where).status_code in (200, 404), where
     return "\n".join(DRAWN)
 
@@ -250,7 +288,9 @@ def drawn_of(client, part: Part) -> str:
 DRAWN: list[str] = []
 
 
-def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(client, parts, monkeypatch):
+def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(
+    client, parts, monkeypatch
+):
     def noted(*drawn):
         DRAWN.append(repr(drawn))
         return share_card(*drawn)
@@ -268,7 +308,9 @@ def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(client, parts,
     for part in hiding:
         DRAWN.clear()
         said = drawn_of(client, part)
-        assert [text for text in part.forbidden("visitor") if text in said] == [], part.way
+        assert [text for text in part.forbidden("visitor") if text in said] == [], (
+            part.way
+        )
 
 
 #: Where the phase hides nothing, every visitor is told: so that the test above looks for what would be there.
@@ -293,7 +335,11 @@ def test_what_phases_hide_is_there_where_they_do_not(client, parts):
     said = bodies_by_address(client, parts, "visitor", TOLD)
     for part in parts.values():
         for kind, names in TOLD.items():
-            told = [name for name in names if getattr(part, kind) in said[address(name, part.scene)]]
+            told = [
+                name
+                for name in names
+                if getattr(part, kind) in said[address(name, part.scene)]
+            ]
             assert told == list(names), (part.way, kind)
 
 
@@ -311,14 +357,22 @@ def test_a_team_sees_its_own_scores_where_the_phase_says_so(client, parts):
     said = bodies_by_address(client, parts, "member", where)
     for part in own:
         for kind, names in where.items():
-            told = [name for name in names if getattr(part, kind) in said[address(name, part.scene)]]
+            told = [
+                name
+                for name in names
+                if getattr(part, kind) in said[address(name, part.scene)]
+            ]
             assert told == list(names), (part.way, kind)
 
 
 def test_an_address_is_asked_the_questions_that_it_reads(client, scene):
     names = ("board", "differences", "costs", "imprint")
     asked = {name for name, _, _ in bodies(client, [scene], "visitor", names)}
-    assert {"board?rank=significance", "differences?rules=corrected", "costs?cost=wall_seconds"} <= asked
+    assert {
+        "board?rank=significance",
+        "differences?rules=corrected",
+        "costs?cost=wall_seconds",
+    } <= asked
     assert "imprint?score=1" not in asked
 
 
@@ -334,7 +388,9 @@ def test_names_of_teams_that_are_hidden_are_on_no_address(client, scene, role, h
             assert "Canary words" not in body, name
             assert CARD_LINK not in body, name
             # A page that is not there repeats its address.
-            assert "canary-team" not in body or name.partition("?")[0] in NAME_A_TEAM, name
+            assert "canary-team" not in body or name.partition("?")[0] in NAME_A_TEAM, (
+                name
+            )
 
 
 @pytest.mark.parametrize("hide", [by_phase, by_season])
@@ -346,7 +402,9 @@ def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, role, hid
         client.force_login(person)
 
     def answers() -> dict[str, int]:
-        return {name: client.get(address(name, scene)).status_code for name in NAME_A_TEAM}
+        return {
+            name: client.get(address(name, scene)).status_code for name in NAME_A_TEAM
+        }
 
     assert answers() == dict.fromkeys(NAME_A_TEAM, 200)
     hide()
@@ -355,7 +413,9 @@ def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, role, hid
 
 @pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["member", "organiser"])
-def test_a_team_and_organisers_read_names_that_are_hidden_from_others(client, scene, role, hide):
+def test_a_team_and_organisers_read_names_that_are_hidden_from_others(
+    client, scene, role, hide
+):
     name_team(scene)
     hide()
     _, _, board = next(bodies(client, [scene], role, ["board"]))
@@ -368,7 +428,9 @@ def test_nobody_finds_a_hidden_name_of_a_team_by_searching_for_it(client, scene,
     asked = ("board", "board-csv", "board-json")
 
     def bodies_of(words: str) -> dict[str, str]:
-        answers = {name: client.get(address(name, scene), {"q": words}) for name in asked}
+        answers = {
+            name: client.get(address(name, scene), {"q": words}) for name in asked
+        }
         return {
             name: read_to_its_end(answer).replace(words.replace(" ", "+"), "")
             for name, answer in answers.items()
@@ -376,14 +438,18 @@ def test_nobody_finds_a_hidden_name_of_a_team_by_searching_for_it(client, scene,
 
     def found(words: str) -> list[str]:
         # The chart by class has all systems, whatever is searched for.
-        tables = {name: body.partition('id="differences"')[0] for name, body in bodies_of(words).items()}
+        tables = {
+            name: body.partition('id="differences"')[0]
+            for name, body in bodies_of(words).items()
+        }
         return [name for name, table in tables.items() if SYSTEM in table]
 
     assert found("canary team") == list(asked)
     hide()
     assert (found("canary team"), found("canary system")) == ([], list(asked))
     charts = [
-        bodies_of(words)["board"].partition('id="differences"')[2] for words in ("canary team", "nobody here")
+        bodies_of(words)["board"].partition('id="differences"')[2]
+        for words in ("canary team", "nobody here")
     ]
     assert charts[0] == charts[1] != ""
 
@@ -396,13 +462,19 @@ def name_team(scene):
 
 @pytest.mark.parametrize("number", [0, 2**31, 2**63, 10**25])
 @pytest.mark.parametrize("role", ["member", "organiser"])
-def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(client, scene, number, role):
+def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(
+    client, scene, number, role
+):
     client.force_login(scene.people[role])
     for name, pattern in ROUTES.items():
         if not is_read(name) or name.startswith(("admin:", "account")):
             continue
         parts = {part: named(name, scene)[part] for part in pattern.pattern.converters}
-        numbers = {part for part, own in pattern.pattern.converters.items() if isinstance(own, IntConverter)}
+        numbers = {
+            part
+            for part, own in pattern.pattern.converters.items()
+            if isinstance(own, IntConverter)
+        }
         if numbers:
             own = parts | dict.fromkeys(numbers, number)
             assert client.get(reverse(name, kwargs=own)).status_code == 404, name
@@ -412,7 +484,9 @@ def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(client
 NAMES = ("model", "run", "rules", "system", "dataset", "id", "score", "instance")
 
 
-def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(client, scene):
+def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(
+    client, scene
+):
     client.force_login(scene.people["organiser"])
     asked = set()
     for name in ROUTES:

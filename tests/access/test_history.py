@@ -52,7 +52,11 @@ PRESET = {
 def rows() -> dict:
     """Everything that the site keeps of seasons and teams, but for versions of boards."""
     found = {}
-    models = [model for app in ("tasks", "teams") for model in apps.get_app_config(app).get_models()]
+    models = [
+        model
+        for app in ("tasks", "teams")
+        for model in apps.get_app_config(app).get_models()
+    ]
     for model in (*models, ManualMeasure, ManualScore):
         if model._meta.model_name in NOT_WATCHED:
             continue
@@ -92,7 +96,9 @@ def bodies(scene) -> dict[str, dict]:
         "organise-announcement-edit": {"text": "We extend."},
         "api:one-announcement": {"text": "We extend."},
         "new-season": {"text": season_text(scene), "load": "yes"},
-        "api:new-season": {"file": SimpleUploadedFile("season.toml", season_text(scene).encode())},
+        "api:new-season": {
+            "file": SimpleUploadedFile("season.toml", season_text(scene).encode())
+        },
         "organise-settings-season": {"title": "Another title", "initial-title": "x"},
         "api:settings": {"settings": '{"season.licence": "CC0-1.0"}'},
         "new-season-preset": PRESET,
@@ -110,7 +116,11 @@ def bodies(scene) -> dict[str, dict]:
             "merge-into": scene.team.slug,
             "merge-reason": "They are one.",
         },
-        "api:season-merge": {"team": "another-team", "into": scene.team.slug, "reason": "They are one."},
+        "api:season-merge": {
+            "team": "another-team",
+            "into": scene.team.slug,
+            "reason": "They are one.",
+        },
         "team-request": {"decision": "accept"},
         "api:join-request": {"decision": "accept"},
         "team-lead": {"team": scene.team.slug},
@@ -119,14 +129,21 @@ def bodies(scene) -> dict[str, dict]:
         "organise-outside": {**OUTSIDE, "values": f"{scene.run.pk} 1"},
         "api:outside": {**OUTSIDE, "values": f"{scene.run.pk} 1"},
         "organise-errata": {"text": "Two rows were swapped."},
-        "submission-describe": {"description": "Another one.", "links": "https://example.org"},
+        "submission-describe": {
+            "description": "Another one.",
+            "links": "https://example.org",
+        },
         "organise-board": {"board": "nobody"},
         "organise-freeze": {"frozen_from": "2091-05-10T12:00"},
         "submission-withdraw": {"reason": "Asked for."},
         "submission-disqualify": {"reason": "Not its own."},
         "submission-hide": {"reason": "Asked for."},
         "api:disqualify": {"reason": "Not its own."},
-        "api:extra-tries": {"team": scene.team.slug, "tries": 2, "reason": "An outage."},
+        "api:extra-tries": {
+            "team": scene.team.slug,
+            "tries": 2,
+            "reason": "An outage.",
+        },
     }
 
 
@@ -159,7 +176,11 @@ def changes(scene, client, name: str, before: dict) -> tuple[set, list[AuditEntr
                 with connection.execute_wrapper(written := Written()):
                     ask(address(name, scene), body).getvalue()
                 after = rows() if written.anything else before
-                own = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+                own = {
+                    key
+                    for key in before.keys() | after.keys()
+                    if before.get(key) != after.get(key)
+                }
                 if own:
                     changed |= own
                     entries += list(AuditEntry.objects.order_by("pk")[first:]) or [None]
@@ -168,10 +189,22 @@ def changes(scene, client, name: str, before: dict) -> tuple[set, list[AuditEntr
 
 
 def is_watched(name: str) -> bool:
-    return not name.startswith(tuple(key for key in ELSEWHERE if key in FAMILIES)) and name not in ELSEWHERE
+    return (
+        not name.startswith(tuple(key for key in ELSEWHERE if key in FAMILIES))
+        and name not in ELSEWHERE
+    )
 
 
-FAMILIES = ("account", "mfa", "socialaccount", "token", "annotate", "message", "api:message", "unsubscribe")
+FAMILIES = (
+    "account",
+    "mfa",
+    "socialaccount",
+    "token",
+    "annotate",
+    "message",
+    "api:message",
+    "unsubscribe",
+)
 
 
 def test_every_change_of_a_season_or_a_team_leaves_an_entry(client, scene):

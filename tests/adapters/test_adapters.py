@@ -20,13 +20,25 @@ def sample(root):
 
 @pytest.fixture
 def lines(sample) -> list[dict]:
-    return [json.loads(line) for line in (sample / "run.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (sample / "run.jsonl").read_text().splitlines()
+    ]
 
 
 @pytest.fixture
 def printed(sample, capsys) -> dict:
     assert (
-        main(["score", KIND, "--gold", str(sample / "gold"), "--run", str(sample / "run.jsonl"), "--json"])
+        main(
+            [
+                "score",
+                KIND,
+                "--gold",
+                str(sample / "gold"),
+                "--run",
+                str(sample / "run.jsonl"),
+                "--json",
+            ]
+        )
         == 0
     )
     return json.loads(capsys.readouterr().out)["metrics"]
@@ -34,12 +46,20 @@ def printed(sample, capsys) -> dict:
 
 def test_a_library_s_numbers_are_those_of_the_command(sample, lines, printed):
     scorer = Scorer(KIND, [sample / "gold"])
-    for answers in (lines, sample / "run.jsonl", str(sample / "run.jsonl"), iter(lines)):
+    for answers in (
+        lines,
+        sample / "run.jsonl",
+        str(sample / "run.jsonl"),
+        iter(lines),
+    ):
         result = scorer.score(answers, intervals=True)
         assert list(result) == list(printed)
         for name, scored in result.items():
             own = (scored.value, scored.low, scored.high, scored.n, scored.signature)
-            assert own == tuple(printed[name][part] for part in ("value", "low", "high", "n", "signature"))
+            assert own == tuple(
+                printed[name][part]
+                for part in ("value", "low", "high", "n", "signature")
+            )
 
 
 def test_without_intervals_there_are_none_and_the_values_stay(sample, lines, printed):
@@ -61,7 +81,9 @@ def test_what_was_added_in_batches_is_computed_once(sample, lines, printed):
     metric.add(prediction=lines[0])
     metric.add_batch(predictions=lines[1:])
     assert metric.compute() == {name: own["value"] for name, own in printed.items()}
-    assert metric.compute(predictions=lines) == {name: own["value"] for name, own in printed.items()}
+    assert metric.compute(predictions=lines) == {
+        name: own["value"] for name, own in printed.items()
+    }
     assert metric.name == KIND
 
 
@@ -73,8 +95,14 @@ def test_our_provider_gives_what_those_of_ir_measures_give():
 
     draw = random.Random(0)
     docs = [f"d{number}" for number in range(40)]
-    qrels = {f"q{q}": {doc: draw.randint(0, 2) for doc in draw.sample(docs, 12)} for q in range(30)}
-    run = {query: {doc: draw.random() for doc in draw.sample(docs, 25)} for query in [*qrels, "unjudged"]}
+    qrels = {
+        f"q{q}": {doc: draw.randint(0, 2) for doc in draw.sample(docs, 12)}
+        for q in range(30)
+    }
+    run = {
+        query: {doc: draw.random() for doc in draw.sample(docs, 25)}
+        for query in [*qrels, "unjudged"]
+    }
     asked = [R @ 5, R @ 10, RR, RR @ 10, Success @ 1]
     ours = PROVIDER.calc_aggregate(asked, qrels, run)
     theirs = ir_measures.calc_aggregate(asked, qrels, run)

@@ -45,7 +45,9 @@ class World:
 
 
 def make_world() -> World:
-    people = {role: make_user(is_staff=role == "staff") for role in ROLES if role != "visitor"}
+    people = {
+        role: make_user(is_staff=role == "staff") for role in ROLES if role != "visitor"
+    }
     season = make_season(organiser=people["organiser"])
     task = make_task(season=season, rules=["corrected", "official-2017"])
     phase = make_phase(task=task)

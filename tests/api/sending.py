@@ -20,7 +20,9 @@ from tests.api.conftest import API
 from tests.factories import run_bytes
 
 
-def run_file(content: bytes | None = None, name: str = "run.jsonl") -> SimpleUploadedFile:
+def run_file(
+    content: bytes | None = None, name: str = "run.jsonl"
+) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, run_bytes() if content is None else content)
 
 
@@ -31,18 +33,24 @@ def send(client, phase: Phase, content: bytes | None = None, *, headers=None, **
 
 
 def check(client, phase: Phase, content: bytes | None = None, **fields):
-    return client.post(f"{API}/phases/{phase.pk}/check/", {"run": run_file(content), **fields})
+    return client.post(
+        f"{API}/phases/{phase.pk}/check/", {"run": run_file(content), **fields}
+    )
 
 
 def content(response) -> bytes:
     """All of the answer; a file that is sent is closed at its end."""
-    return b"".join(response.streaming_content) if response.streaming else response.content
+    return (
+        b"".join(response.streaming_content) if response.streaming else response.content
+    )
 
 
 def score(submission: Submission) -> dict[str, dict[str, Any]]:
     """Score every waiting job of the run and publish what came out; what the scorer printed, by rule set."""
     printed = {}
-    for job_id in list(submission.jobs.filter(state="queued").values_list("pk", flat=True)):
+    for job_id in list(
+        submission.jobs.filter(state="queued").values_list("pk", flat=True)
+    ):
         job = claim(job_id, "this test")
         assert job is not None
         with tempfile.TemporaryDirectory() as folder:
@@ -56,14 +64,18 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
                     options=task_type.checked_options(local_options(job, Path(folder))),
                     resamples=50,
                     statistics=Path(folder) / "statistics.npz",
-                    part=read_part(part) if (part := drawn_part(job.submission.phase)) else None,
+                    part=read_part(part)
+                    if (part := drawn_part(job.submission.phase))
+                    else None,
                 )
             )
             told = told_of(job, result, Path(folder) / "statistics.npz")
             name = keep_statistics(job, Path(folder) / "statistics.npz")
             answers = sha256((Path(folder) / "statistics.npz").read_bytes()).hexdigest()
         printed[job.rules] = result
-        assert complete(job, _recorder(job, result, statistics=name, told=told, answers=answers))
+        assert complete(
+            job, _recorder(job, result, statistics=name, told=told, answers=answers)
+        )
     submission.refresh_from_db()
     return printed
 

@@ -266,26 +266,46 @@ def test_every_operation_has_a_row():
 
 def test_every_address_of_the_api_is_described():
     """Whatever is routed stands in the description, but for the description itself and for nowhere."""
-    names = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
+    names = {
+        name
+        for name in get_resolver().namespace_dict["api"][1].reverse_dict
+        if isinstance(name, str)
+    }
     described = {
-        resolve(NUMBERS.sub("1", path).format_map(AnySlug())).url_name for path in operations().values()
+        resolve(NUMBERS.sub("1", path).format_map(AnySlug())).url_name
+        for path in operations().values()
     }
     assert names - {"schema", "nowhere", "root", "version-1"} == described
 
 
 def more(world) -> dict[str, int]:
     """What stands for the other numbers of an address."""
-    announcement = world.season.announcements.first() or Announcement.objects.create(season=world.season)
-    question = world.season.questions.first() or Question.objects.create(season=world.season, text="Why?")
-    webhook = Webhook.objects.get_or_create(season=world.season, url="https://bot.example.org/")[0]
+    announcement = world.season.announcements.first() or Announcement.objects.create(
+        season=world.season
+    )
+    question = world.season.questions.first() or Question.objects.create(
+        season=world.season, text="Why?"
+    )
+    webhook = Webhook.objects.get_or_create(
+        season=world.season, url="https://bot.example.org/"
+    )[0]
     run = world.phase.submissions.latest("pk")
     acknowledgement, _ = run.acknowledgements.get_or_create(failed_at=run.status_since)
     posted = {"payload": {}, "job": make_job("webhook")}
-    delivery = Delivery.objects.get_or_create(webhook=webhook, event="e", defaults=posted)[0]
+    delivery = Delivery.objects.get_or_create(
+        webhook=webhook, event="e", defaults=posted
+    )[0]
     merge = {"season": world.season, "team": world.other_team, "into": world.team}
     asked = {"team": world.team, "user": world.people["reader"], "season": world.season}
-    invitation = {"expires_at": timezone.now() + dt.timedelta(days=1), "nonce": "of-one-invitation"}
-    invited = {"team": world.team, "address": "somebody@example.org", "defaults": invitation}
+    invitation = {
+        "expires_at": timezone.now() + dt.timedelta(days=1),
+        "nonce": "of-one-invitation",
+    }
+    invited = {
+        "team": world.team,
+        "address": "somebody@example.org",
+        "defaults": invitation,
+    }
     return {
         "proposal": MergeProposal.objects.get_or_create(**merge)[0].pk,
         "asked": JoinRequest.objects.get_or_create(**asked)[0].pk,
@@ -295,8 +315,12 @@ def more(world) -> dict[str, int]:
         "webhook": webhook.pk,
         "delivery": delivery.pk,
         "acknowledgement": acknowledgement.pk,
-        "change": audit.record("member-joined", actor=None, subject=world.season, place=world.season).pk,
-        "measures": MeasuresFile.objects.get_or_create(digest="0" * 64, defaults={"text": "x = 1"})[0].pk,
+        "change": audit.record(
+            "member-joined", actor=None, subject=world.season, place=world.season
+        ).pk,
+        "measures": MeasuresFile.objects.get_or_create(
+            digest="0" * 64, defaults={"text": "x = 1"}
+        )[0].pk,
     }
 
 
@@ -331,9 +355,15 @@ def ask(world, run, role: str, operation: str, others: dict[str, int]):
     )  # fmt: skip
     if method != "POST":
         return getattr(world.ask(role), method.lower())(address)
-    team = world.team.slug if operation in ("POST enter", "POST give_tries", "POST ask_to_join") else ""
+    team = (
+        world.team.slug
+        if operation in ("POST enter", "POST give_tries", "POST ask_to_join")
+        else ""
+    )
     files = {"run": run_file(), "file": run_file()}
-    return world.ask(role).post(address, {**files, **SENT, "name": f"Team of {role}", "team": team})
+    return world.ask(role).post(
+        address, {**files, **SENT, "name": f"Team of {role}", "team": team}
+    )
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -349,6 +379,11 @@ def test_each_kind_of_person_gets_what_is_theirs(world, role):
             response = ask(world, run, role, operation, others)
             answer = content(response)
             transaction.set_rollback(True)
-        answered[operation], wanted[operation] = response.status_code, codes[ROLES.index(role)]
-        assert response.status_code < 400 or isinstance(response.json()["detail"], str), (operation, answer)
+        answered[operation], wanted[operation] = (
+            response.status_code,
+            codes[ROLES.index(role)],
+        )
+        assert response.status_code < 400 or isinstance(
+            response.json()["detail"], str
+        ), (operation, answer)
     assert answered == wanted

@@ -19,14 +19,18 @@ def open_kernel(monkeypatch, settings):
     monkeypatch.setattr(confinement, "still_open", lambda: ("files",))
 
 
-def test_a_run_is_taken_and_waits_until_an_operator_decides(world, open_kernel, settings):
+def test_a_run_is_taken_and_waits_until_an_operator_decides(
+    world, open_kernel, settings
+):
     answer = send(world.member, world.phase)
     assert answer.status_code == 202, answer.content
     run = Submission.objects.get(pk=answer.json()["id"])
     score(run.jobs.get().pk)
     run.refresh_from_db()
     assert run.status == "waiting"
-    assert run.reason.startswith("This site reads no files until its operator has decided how")
+    assert run.reason.startswith(
+        "This site reads no files until its operator has decided how"
+    )
     settings.CONFINEMENT = "best-effort"
     run.jobs.update(state="queued")
     while job := run.jobs.filter(state="queued").first():
@@ -38,12 +42,17 @@ def test_a_run_is_taken_and_waits_until_an_operator_decides(world, open_kernel, 
 def test_what_is_not_stored_is_refused_with_the_reason(world, open_kernel):
     answer = check(world.member, world.phase)
     assert answer.status_code == 503
-    assert "leaves open what readers of files must not reach (files)" in answer.json()["detail"]
+    assert (
+        "leaves open what readers of files must not reach (files)"
+        in answer.json()["detail"]
+    )
 
 
 def test_probe_and_doctor_say_so(db, open_kernel, monkeypatch):
     told = Client().get("/health/ready").json()
-    assert [lack["what"] for lack in told["missing"] if "worker" in lack["stops"]] == ["confinement"]
+    assert [lack["what"] for lack in told["missing"] if "worker" in lack["stops"]] == [
+        "confinement"
+    ]
     assert Client().get("/health/ready?for=worker").status_code == 503
     out = StringIO()
     monkeypatch.setattr(confinement, "means", lambda: ("seccomp",))
@@ -56,4 +65,6 @@ def test_probe_and_doctor_say_so(db, open_kernel, monkeypatch):
 
 
 def test_it_is_the_default_where_the_address_is_not_this_machine(settings):
-    assert ("kernel" if "127.0.0.1" in settings.BASE_URL else "required") == settings.CONFINEMENT
+    assert (
+        "kernel" if "127.0.0.1" in settings.BASE_URL else "required"
+    ) == settings.CONFINEMENT

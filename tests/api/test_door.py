@@ -60,7 +60,9 @@ def test_who_kept_others_waiting_for_less_waits_for_nobody_who_did_for_more(cloc
     assert [visit.account for visit in crowd.door._waiting] == ["mallory 2"]
 
 
-def test_of_nineteen_hostile_accounts_one_at_a_time_is_at_work_and_an_honest_one_waits_for_none(clock):
+def test_of_nineteen_hostile_accounts_one_at_a_time_is_at_work_and_an_honest_one_waits_for_none(
+    clock,
+):
     crowd = Crowd()
     for number in range(19):
         crowd.come(f"m{number}", megabytes=6)
@@ -105,7 +107,9 @@ def test_who_sent_as_much_as_hostile_accounts_and_rests_as_they_go_on_overtakes_
         while not honest.is_let_in.is_set():
             crowd.serve(1)
         crowd.leave(honest)
-    of_anna, of_others = (crowd.kept_waiting[f"account {name}"] for name in ("anna", "m0"))
+    of_anna, of_others = (
+        crowd.kept_waiting[f"account {name}"] for name in ("anna", "m0")
+    )
     assert abs(of_anna - of_others) <= 2 * door_module.STEP
     clock[0] += HALF
     crowd.serve(turns * attackers)
@@ -139,7 +143,9 @@ def test_of_equals_who_has_one_here_is_next_before_who_has_more(clock):
 
 
 @pytest.mark.parametrize(("connections", "files"), [(1, 20), (4, 1)])
-def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_most(connections, files, clock):
+def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_most(
+    connections, files, clock
+):
     crowd = Crowd()
     for number in range(20 * connections):
         crowd.come(f"m{number % 20}")
@@ -151,7 +157,9 @@ def test_who_comes_as_an_attack_begins_waits_for_one_file_of_each_account_at_mos
     assert len(passed) == len(set(passed)) == files
 
 
-def test_equals_come_in_turn_small_files_first_and_a_network_counts_after_its_accounts(clock):
+def test_equals_come_in_turn_small_files_first_and_a_network_counts_after_its_accounts(
+    clock,
+):
     crowd = Crowd()
     first = crowd.come("first")
     crowd.kept_waiting.add(("network crowded",), 9)
@@ -230,7 +238,9 @@ def two_processes(tmp_path):
         other.stdin.close()
 
 
-def test_whose_account_has_several_here_steps_aside_for_one_that_kept_others_waiting_for_less(clock):
+def test_whose_account_has_several_here_steps_aside_for_one_that_kept_others_waiting_for_less(
+    clock,
+):
     crowd = Crowd()
     crowd.kept_waiting.add(("account mallory", "account alone"), 5)
     hostile, _ = crowd.come("mallory"), crowd.come("mallory")
@@ -255,7 +265,9 @@ def test_whose_account_has_several_here_steps_aside_for_one_that_kept_others_wai
     assert not aside(alone)
 
 
-def test_it_steps_aside_for_what_is_at_work_in_another_process_too(two_processes, clock):
+def test_it_steps_aside_for_what_is_at_work_in_another_process_too(
+    two_processes, clock
+):
     crowd, tell = two_processes
     crowd.kept_waiting.add(("account mallory",), 5)
     hostile, _ = crowd.come("mallory"), crowd.come("mallory")
@@ -282,7 +294,11 @@ def test_nobody_steps_aside_for_long_and_that_time_is_not_held_against_him(monke
     monkeypatch.setattr(door_module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(door_module.time, "sleep", sleep)
     crowd.kept_waiting.add(("account mallory",), 5)
-    hostile, _, honest = crowd.come("mallory"), crowd.come("mallory"), crowd.come("anna")
+    hostile, _, honest = (
+        crowd.come("mallory"),
+        crowd.come("mallory"),
+        crowd.come("anna"),
+    )
     for _ in range(2):
         crowd.door.step_aside(hostile)
     assert door_module.LONG <= now[0] - 1000 < door_module.LONG + 2 * door_module.GLANCE
@@ -290,8 +306,14 @@ def test_nobody_steps_aside_for_long_and_that_time_is_not_held_against_him(monke
     assert honest.began == 1000
 
 
-def test_an_upload_steps_aside_before_it_is_read_and_before_it_is_stored(world, monkeypatch):
-    steps, door, outside = [], Door(KeptWaiting(), size=1), len(connection.savepoint_ids)
+def test_an_upload_steps_aside_before_it_is_read_and_before_it_is_stored(
+    world, monkeypatch
+):
+    steps, door, outside = (
+        [],
+        Door(KeptWaiting(), size=1),
+        len(connection.savepoint_ids),
+    )
 
     def note(visit):
         assert len(connection.savepoint_ids) == outside
@@ -335,7 +357,9 @@ def test_in_a_crowd_only_who_has_none_here_gets_one_more_in(clock, monkeypatch):
     assert len(crowd.door._waiting) + len(crowd.door._at_work) == 5
 
 
-def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(world, monkeypatch):
+def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(
+    world, monkeypatch
+):
     full = Door(KeptWaiting(), size=1)
     monkeypatch.setattr(uploads, "door", lambda: full)
     monkeypatch.setattr(door_module, "CROWD", 1)
@@ -347,7 +371,9 @@ def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(world, mon
     assert send(world.member, world.phase).status_code == 201
 
 
-def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(world, monkeypatch, client):
+def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(
+    world, monkeypatch, client
+):
     came = []
 
     class Noting(Door):

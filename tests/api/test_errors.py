@@ -48,7 +48,10 @@ def test_a_method_that_is_not_meant_is_refused_in_the_same_shape(world, method):
 def test_what_may_be_asked_is_asked_with_options_and_what_is_there_with_head(world):
     address = f"{API}/phases/{world.phase.pk}/leaderboard/"
     asked = world.ask("visitor").options(address)
-    assert (asked.status_code, asked.json()) == (200, {"methods": ["GET", "HEAD", "OPTIONS"]})
+    assert (asked.status_code, asked.json()) == (
+        200,
+        {"methods": ["GET", "HEAD", "OPTIONS"]},
+    )
     assert set(asked["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
     seen, head = world.ask("visitor").get(address), world.ask("visitor").head(address)
     assert (head.status_code, head.content, head["ETag"]) == (200, b"", seen["ETag"])
@@ -66,19 +69,29 @@ def test_a_request_that_does_not_say_how_long_it_is_is_told_to(world, address):
 
 
 @pytest.mark.parametrize(
-    "kind", ["application/json", "application/x-www-form-urlencoded", "text/plain", "???"]
+    "kind",
+    ["application/json", "application/x-www-form-urlencoded", "text/plain", "???"],
 )
 def test_another_form_than_multipart_is_refused_in_the_same_shape(world, kind):
-    response = world.member.post(f"{API}/phases/{world.phase.pk}/submissions/", "{}", content_type=kind)
+    response = world.member.post(
+        f"{API}/phases/{world.phase.pk}/submissions/", "{}", content_type=kind
+    )
     assert response.status_code == 415
     assert list(response.json()) == ["detail"]
 
 
 @pytest.mark.parametrize(
-    "kind", ["multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\xff"]
+    "kind",
+    [
+        "multipart/form-data",
+        "multipart/form-data; boundary=",
+        "multipart/form-data; boundary=\xff",
+    ],
 )
 def test_a_form_that_cannot_be_read_is_refused_in_the_same_shape(world, kind):
-    response = world.member.post(f"{API}/phases/{world.phase.pk}/submissions/", b"--b\r\n", content_type=kind)
+    response = world.member.post(
+        f"{API}/phases/{world.phase.pk}/submissions/", b"--b\r\n", content_type=kind
+    )
     assert response.status_code == 400
     assert list(response.json()) == ["detail"]
     assert is_sentence(response.json()["detail"])
@@ -86,14 +99,18 @@ def test_a_form_that_cannot_be_read_is_refused_in_the_same_shape(world, kind):
 
 def test_a_form_with_a_thousand_fields_is_refused_in_the_same_shape(world):
     fields = {f"field{number}": "x" for number in range(1200)}
-    response = world.member.post(f"{API}/phases/{world.phase.pk}/check/", {"run": run_file(), **fields})
+    response = world.member.post(
+        f"{API}/phases/{world.phase.pk}/check/", {"run": run_file(), **fields}
+    )
     assert response.status_code == 400
     assert list(response.json()) == ["detail"]
 
 
 def test_what_a_program_accepts_makes_no_difference(world):
     for accepted in ("text/html", "application/xml", "application/json;q=0", "???"):
-        response = world.ask("visitor").get(f"{API}/seasons/", headers={"Accept": accepted})
+        response = world.ask("visitor").get(
+            f"{API}/seasons/", headers={"Accept": accepted}
+        )
         assert response.status_code == 200
         assert response["Content-Type"] == "application/json"
 
@@ -113,11 +130,15 @@ def test_too_many_requests_are_told_when_to_come_back(world, settings):
     assert Client(REMOTE_ADDR="192.0.2.8").get(f"{API}/seasons/").status_code == 200
 
 
-def test_uploads_are_counted_apart_from_reading_and_for_each_person(world, settings, monkeypatch):
+def test_uploads_are_counted_apart_from_reading_and_for_each_person(
+    world, settings, monkeypatch
+):
     settings.API_UPLOADS_PER_MINUTE = 1
     monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_000.0)
     address = f"{API}/phases/{world.phase.pk}/check/"
-    codes = [world.member.post(address, {"run": run_file()}).status_code for _ in range(2)]
+    codes = [
+        world.member.post(address, {"run": run_file()}).status_code for _ in range(2)
+    ]
     assert codes == [200, 429]
     assert world.ask("stranger").post(address, {"run": run_file()}).status_code == 200
     assert world.member.get(f"{API}/submissions/").status_code == 200

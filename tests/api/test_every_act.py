@@ -78,7 +78,12 @@ def acts() -> dict[str, Act]:
         importlib.import_module(f"citeboard.acts.{one.name}")
         for one in pkgutil.iter_modules(citeboard.acts.__path__)
     ]
-    return {name: act for module in modules for name, act in vars(module).items() if isinstance(act, Act)}
+    return {
+        name: act
+        for module in modules
+        for name, act in vars(module).items()
+        if isinstance(act, Act)
+    }
 
 
 def summed_up(text: str) -> str:
@@ -89,18 +94,30 @@ def summed_up(text: str) -> str:
 def operations() -> dict[str, str]:
     """By name what each does."""
     paths = SchemaGenerator().get_schema(request=None, public=True)["paths"].values()
-    return {one["operationId"]: one["summary"] for methods in paths for one in methods.values()}
+    return {
+        one["operationId"]: one["summary"]
+        for methods in paths
+        for one in methods.values()
+    }
 
 
 def test_every_declared_act_is_an_operation(operations):
-    lacking = {name for name, act in acts().items() if summed_up(act.summary) not in operations.values()}
+    lacking = {
+        name
+        for name, act in acts().items()
+        if summed_up(act.summary) not in operations.values()
+    }
     assert lacking == set(BY_ANOTHER)
     assert set(BY_ANOTHER.values()) <= set(operations)
 
 
 def test_every_other_page_that_is_posted_to_has_an_operation_or_a_reason(operations):
     summaries = {act.summary for act in acts().values()}
-    pages = {name: row for name, row in TABLE.items() if not name.startswith(("api:", "admin:"))}
+    pages = {
+        name: row
+        for name, row in TABLE.items()
+        if not name.startswith(("api:", "admin:"))
+    }
     posted = {
         name
         for name, row in pages.items()

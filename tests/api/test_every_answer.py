@@ -31,7 +31,11 @@ def strict(part, components, made: dict | None = None):
         if name not in made:
             made[name] = strict(components[name], components, made)
         return made[name]
-    own = {name: strict(value, components, made) for name, value in part.items() if name != "nullable"}
+    own = {
+        name: strict(value, components, made)
+        for name, value in part.items()
+        if name != "nullable"
+    }
     if "properties" in own:
         own.setdefault("additionalProperties", False)
     return _nullable(own, is_nullable=part.get("nullable", False))
@@ -67,8 +71,12 @@ def scored_sample(request, world):
     """A run of the type's own sample that was scored, in a season of the world."""
     kind = TYPES[request.param]
     gold, run, _ = sample(kind)
-    options = dict(word.split("=", 1) for word in sample_options(kind) if word != "--option")
-    task = make_task(season=world.season, type=kind.slug, rules=list(kind.rules), options=options)
+    options = dict(
+        word.split("=", 1) for word in sample_options(kind) if word != "--option"
+    )
+    task = make_task(
+        season=world.season, type=kind.slug, rules=list(kind.rules), options=options
+    )
     phase = make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=gold, reason="the sample")
     submission = make_submission(phase=phase, team=world.team, content=run.read_bytes())
@@ -79,7 +87,11 @@ def scored_sample(request, world):
 def answers(world, run, role):
     ask = world.ask(role)
     phase = run.phase
-    own = {"submission": f"submissions/{run.pk}/", "submissions": "submissions/"} if role != "visitor" else {}
+    own = (
+        {"submission": f"submissions/{run.pk}/", "submissions": "submissions/"}
+        if role != "visitor"
+        else {}
+    )
     for operation, path in {
         "seasons": "seasons/",
         "season": f"seasons/{phase.task.season.slug}/",
@@ -98,13 +110,18 @@ def test_every_field_of_every_answer_is_as_described_and_a_scored_sample_has_num
         for operation, response in answers(world, scored_sample, role):
             assert response.status_code == 200, (role, operation)
             faults = described[operation].iter_errors(response.json())
-            assert [f"{fault.json_path}: {fault.message}" for fault in faults] == [], (role, operation)
+            assert [f"{fault.json_path}: {fault.message}" for fault in faults] == [], (
+                role,
+                operation,
+            )
     body = world.member.get(f"{API}/submissions/{scored_sample.pk}/").json()
     assert body["status"] == "scored"
     names = [evaluation["rules"] for evaluation in body["evaluations"]]
     assert names == scored_sample.phase.task.rules
     assert all(evaluation["metrics"] for evaluation in body["evaluations"])
-    board = world.member.get(f"{API}/phases/{scored_sample.phase_id}/leaderboard/").json()
+    board = world.member.get(
+        f"{API}/phases/{scored_sample.phase_id}/leaderboard/"
+    ).json()
     assert board["rows"][0]["scores"]
 
 

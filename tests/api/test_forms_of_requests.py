@@ -14,13 +14,16 @@ OBJECT, PROBLEM = "application/json", "application/problem+json"
 
 class TestBodies:
     @pytest.mark.parametrize(
-        ("kind", "body"), [(OBJECT, {"name": "Ärger & Co"}), (FIELDS, "name=%C3%84rger+%26+Co")]
+        ("kind", "body"),
+        [(OBJECT, {"name": "Ärger & Co"}), (FIELDS, "name=%C3%84rger+%26+Co")],
     )
     def test_fields_may_come_as_an_object_or_as_a_form(self, world, kind, body):
         response = world.member.post(f"{API}/teams/", body, content_type=kind)
         assert (response.status_code, response.json()["name"]) == (201, "Ärger & Co")
 
-    def test_every_operation_without_a_file_takes_all_three_and_one_with_a_file_takes_parts(self, db):
+    def test_every_operation_without_a_file_takes_all_three_and_one_with_a_file_takes_parts(
+        self, db
+    ):
         taken = {
             name: set(operation["requestBody"]["content"])
             for name, operation in operations(described())
@@ -30,7 +33,9 @@ class TestBodies:
         assert f"post {API}/phases/{{id}}/submissions/" in with_files
         assert f"post {API}/tasks/{{id}}/gold/" in with_files
         assert all(
-            kinds == {FILES, OBJECT, FIELDS} for name, kinds in taken.items() if name not in with_files
+            kinds == {FILES, OBJECT, FIELDS}
+            for name, kinds in taken.items()
+            if name not in with_files
         )
         assert len(taken) > 3 * len(with_files)
 
@@ -56,46 +61,66 @@ class TestBodies:
             (b'{"name": "\\ud800"}', "name: Surrogate characters are not allowed"),
         ],
     )
-    def test_an_object_that_cannot_be_meant_is_refused_in_a_sentence(self, world, body, words):
+    def test_an_object_that_cannot_be_meant_is_refused_in_a_sentence(
+        self, world, body, words
+    ):
         response = world.member.post(f"{API}/teams/", body, content_type=OBJECT)
         assert response.status_code == 400
         assert words in response.json()["detail"]
 
     @pytest.mark.parametrize("kind", [OBJECT, FIELDS])
-    def test_a_body_beyond_what_the_site_reads_is_refused_unread(self, world, settings, kind):
+    def test_a_body_beyond_what_the_site_reads_is_refused_unread(
+        self, world, settings, kind
+    ):
         settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
-        response = world.member.post(f"{API}/teams/", b"name=" + b"x" * 1000, content_type=kind)
+        response = world.member.post(
+            f"{API}/teams/", b"name=" + b"x" * 1000, content_type=kind
+        )
         assert response.status_code == 413
 
     def test_a_session_of_a_browser_still_needs_its_secret(self, world):
         client = Client(enforce_csrf_checks=True)
         client.force_login(world.people["member"])
         for kind, body in ((OBJECT, b'{"name": "A"}'), (FIELDS, b"name=A")):
-            assert client.post(f"{API}/teams/", body, content_type=kind).status_code == 403
+            assert (
+                client.post(f"{API}/teams/", body, content_type=kind).status_code == 403
+            )
 
 
 class TestProblems:
     @pytest.mark.parametrize(
         ("address", "code", "title"),
-        [("/api/v1/none/", 404, "Not Found"), (f"{API}/submissions/", 401, "Unauthorized")],
+        [
+            ("/api/v1/none/", 404, "Not Found"),
+            (f"{API}/submissions/", 401, "Unauthorized"),
+        ],
     )
     def test_who_accepts_problems_by_name_gets_them(self, world, address, code, title):
         accepted = f"{OBJECT}, {PROBLEM}"
         plain = world.ask("visitor").get(address)
         response = world.ask("visitor").get(address, headers={"Accept": accepted})
         assert response["Content-Type"] == PROBLEM
-        assert response.json() == {"type": "about:blank", "title": title, "status": code, **plain.json()}
+        assert response.json() == {
+            "type": "about:blank",
+            "title": title,
+            "status": code,
+            **plain.json(),
+        }
         assert "Accept" in response["Vary"]
 
     def test_a_refused_run_has_its_problems_as_members(self, world):
-        response = send(world.member, world.phase, b"no answers", headers={"Accept": PROBLEM})
+        response = send(
+            world.member, world.phase, b"no answers", headers={"Accept": PROBLEM}
+        )
         assert (response.status_code, response["Content-Type"]) == (422, PROBLEM)
         assert response.json()["status"] == 422
         assert response.json()["problems"]
 
     @pytest.mark.parametrize("accepted", ["*/*", OBJECT, f"{PROBLEM};q=0"])
     def test_nobody_else_does(self, world, accepted):
-        response = world.ask("visitor").get("/api/v1/none/", headers={"Accept": accepted})
+        response = world.ask("visitor").get(
+            "/api/v1/none/", headers={"Accept": accepted}
+        )
         assert (response["Content-Type"], list(response.json())) == (OBJECT, ["detail"])
 
 
@@ -116,8 +141,15 @@ class TestLists:
         address = f"{API}/teams/{world.team.slug}/"
         answer = world.member.get(address)
         known = {"If-None-Match": answer["ETag"]}
-        assert (answer.status_code, world.member.get(address, headers=known).status_code) == (200, 304)
-        world.member.post(f"{address}description/", {"description": "Other words."}, content_type=OBJECT)
+        assert (
+            answer.status_code,
+            world.member.get(address, headers=known).status_code,
+        ) == (200, 304)
+        world.member.post(
+            f"{address}description/",
+            {"description": "Other words."},
+            content_type=OBJECT,
+        )
         assert world.member.get(address, headers=known).status_code == 200
 
 
@@ -128,10 +160,14 @@ def test_scripts_of_other_sites_read_what_is_open_to_everybody(world, name):
     assert "Access-Control-Allow-Origin" not in world.member.get(address)
 
 
-@pytest.mark.parametrize("name", ["board.csv", "board.json", "classes.csv", "classes.json", "board.tex"])
+@pytest.mark.parametrize(
+    "name", ["board.csv", "board.json", "classes.csv", "classes.json", "board.tex"]
+)
 def test_scripts_of_other_sites_read_what_a_board_gives_out(world, name):
     season, task = world.season.slug, world.task.slug
-    response = world.ask("visitor").get(f"/seasons/{season}/{task}/{world.phase.slug}/{name}")
+    response = world.ask("visitor").get(
+        f"/seasons/{season}/{task}/{world.phase.slug}/{name}"
+    )
     assert response["Access-Control-Allow-Origin"] == "*"
     named = world.member.get(f"/seasons/{season}/{task}/{world.phase.slug}/{name}")
     assert "Access-Control-Allow-Origin" not in named

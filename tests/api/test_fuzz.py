@@ -29,7 +29,14 @@ from tasks.seasons.presets import PRESETS
 from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import score
 from tests.api.test_access import ACCESS
-from tests.factories import make_baseline, make_job, make_season, make_submission, make_user, run_bytes
+from tests.factories import (
+    make_baseline,
+    make_job,
+    make_season,
+    make_submission,
+    make_user,
+    run_bytes,
+)
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
 from tests.scoring.sheets import make_sheet
@@ -59,10 +66,15 @@ def operations() -> dict:
         with closing(response):
             return [b"".join(response)]
 
-    schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+    schema = schemathesis.openapi.from_dict(
+        SchemaGenerator().get_schema(request=None, public=True)
+    )
     schema.app = site
     described = [result.ok() for result in schema.get_all_operations()]
-    return {f"{one.method.upper()} {one.definition.raw['operationId']}": one for one in described}
+    return {
+        f"{one.method.upper()} {one.definition.raw['operationId']}": one
+        for one in described
+    }
 
 
 def checks() -> list:
@@ -118,10 +130,16 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
     score(scored)
     runs = [waiting, scored, theirs, baseline]
     merge = world.season.merge_proposals.create(team=world.other_team, into=world.team)
-    asked = ask_to_join(season=world.season, team=world.team, user=world.people["reader"], message="")
-    invited = invite_by_mail(team=world.team, address="a@example.org", by=world.people["member"])
+    asked = ask_to_join(
+        season=world.season, team=world.team, user=world.people["reader"], message=""
+    )
+    invited = invite_by_mail(
+        team=world.team, address="a@example.org", by=world.people["member"]
+    )
     job = make_job("background", state="failed", reason="No runs.")
-    sheet = make_sheet(world.phase, {"r-1": {scored: "A text."}}, annotators=[world.people["reader"]])
+    sheet = make_sheet(
+        world.phase, {"r-1": {scored: "A text."}}, annotators=[world.people["reader"]]
+    )
     return world, {
         "join-requests": [asked.pk],
         "asked": [asked.pk],
@@ -133,9 +151,17 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "sheets": [sheet.pk],
         "annotate": [sheet.pk],
         "annotators": [sheet.annotators.get().pk],
-        "change": [audit.record("member-joined", actor=None, subject=world.team, place=world.season).pk],
+        "change": [
+            audit.record(
+                "member-joined", actor=None, subject=world.team, place=world.season
+            ).pk
+        ],
         "site": [MeasuresFile.objects.create(digest="0" * 64, text="x = 1").pk],
-        "reports": [Report.objects.create(reported_by=world.people["member"], text="It is odd.").pk],
+        "reports": [
+            Report.objects.create(
+                reported_by=world.people["member"], text="It is odd."
+            ).pk
+        ],
         "seasons": [world.season.slug],
         "submissions": [run.pk for run in runs],
         "teams": [world.team.slug, world.other_team.slug],
@@ -143,9 +169,17 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "jobs": [world.season.background_jobs.create(kind="sheet", job=job).pk],
         "new-season": list(PRESETS),
         "announcement": [world.season.announcements.create(text="Welcome.").pk],
-        "acknowledgement": [scored.acknowledgements.create(failed_at=scored.status_since).pk],
-        "given": [world.phase.extra_tries.create(team=world.team, tries=2, reason="The site was away.").pk],
-        "question": [ask(season=world.season, text="Why?", by=world.people["member"]).pk],
+        "acknowledgement": [
+            scored.acknowledgements.create(failed_at=scored.status_since).pk
+        ],
+        "given": [
+            world.phase.extra_tries.create(
+                team=world.team, tries=2, reason="The site was away."
+            ).pk
+        ],
+        "question": [
+            ask(season=world.season, text="Why?", by=world.people["member"]).pk
+        ],
         "system": [system_slug(scored.system), "none"],
         "prefix": [f"tasks.{world.task.slug}", "tasks.none"],
         "name": list(FORMATS),
@@ -161,7 +195,9 @@ def aimed(case, ids: dict[str, list], pick: int):
         name, *others = case.path_parameters
         case.path_parameters[name] = ids[kind][pick % len(ids[kind])]
         case.path_parameters |= {
-            other: ids[other][pick % len(ids[other])] for other in others if other in ids
+            other: ids[other][pick % len(ids[other])]
+            for other in others
+            if other in ids
         }
     if isinstance(case.body, dict) and "run" in case.body and pick % 2:
         case.body["run"] = run_bytes()
@@ -179,19 +215,29 @@ def test_no_request_meets_an_error_of_ours(world, name):
     world, ids = world
     operation = operations()[name]
     # Answers are compared as they are, not as they may be sent.
-    headers = {role: {**world.signed_in(role), "Accept-Encoding": "identity"} for role in EVERY_ROLE}
+    headers = {
+        role: {**world.signed_in(role), "Accept-Encoding": "identity"}
+        for role in EVERY_ROLE
+    }
     asked, ways = Counter(), modes(operation)
     for mode in ways:
         with transaction.atomic():
             call_as_everybody(
-                operation, mode, ids, headers, asked, max(len(EVERY_ROLE), ceil(CALLS / len(ways)))
+                operation,
+                mode,
+                ids,
+                headers,
+                asked,
+                max(len(EVERY_ROLE), ceil(CALLS / len(ways))),
             )
             transaction.set_rollback(True)
     assert set(asked) == set(EVERY_ROLE)
     assert asked.total() >= CALLS
 
 
-def call_as_everybody(operation, mode, ids, headers, asked: Counter, calls: int) -> None:
+def call_as_everybody(
+    operation, mode, ids, headers, asked: Counter, calls: int
+) -> None:
     """Each example is somebody else's, so that every role asks; a place to aim at makes each another one."""
     roles = cycle(EVERY_ROLE)
 

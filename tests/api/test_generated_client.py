@@ -19,8 +19,20 @@ from tests.factories import make_phase, make_submission, make_team, make_user, r
 def package(transactional_db, tmp_path, monkeypatch) -> str:
     """The name of the generated package, which can be imported."""
     (tmp_path / "schema.json").write_bytes(Client().get(f"{API}/schema/").content)
-    generate = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
-    places = ["--path", str(tmp_path / "schema.json"), "--output-path", str(tmp_path / "generated_client")]
+    generate = [
+        sys.executable,
+        "-m",
+        "openapi_python_client",
+        "generate",
+        "--meta",
+        "none",
+    ]
+    places = [
+        "--path",
+        str(tmp_path / "schema.json"),
+        "--output-path",
+        str(tmp_path / "generated_client"),
+    ]
     subprocess.run([*generate, *places], check=True, capture_output=True, timeout=180)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "generated_client"
@@ -36,13 +48,19 @@ def test_it_lists_seasons_reads_a_board_and_sends_a_run(package, live_server):
         return importlib.import_module(f"{package}.{name}")
 
     token = Token.objects.issue(user=member, name="generated")[1]
-    with module("client").AuthenticatedClient(live_server.url, token, prefix="Token") as client:
+    with module("client").AuthenticatedClient(
+        live_server.url, token, prefix="Token"
+    ) as client:
         seasons = module("api.seasons.seasons").sync(client=client)
         assert [season.slug for season in seasons.results] == [phase.task.season.slug]
         board = module("api.phases.leaderboard").sync(phase.pk, client=client)
         assert [row.submission for row in board.rows] == [scored.pk]
-        run = module("types").File(BytesIO(run_bytes()), "run.jsonl", "application/jsonl")
-        form = module("models.run_form_request").RunFormRequest(run=run, system="Generated")
+        run = module("types").File(
+            BytesIO(run_bytes()), "run.jsonl", "application/jsonl"
+        )
+        form = module("models.run_form_request").RunFormRequest(
+            run=run, system="Generated"
+        )
         taken = module("api.phases.submit").sync(phase.pk, client=client, body=form)
         assert Submission.objects.get(pk=taken.id).system == "Generated"
         unknown = module("api.phases.leaderboard").sync(phase.pk + 1, client=client)

@@ -21,7 +21,9 @@ FAULT = "the site failed to read the file by a fault of its own"
 
 def read_by_hostile_reader(program, *arguments, **given):
     assert program == "tasks.submissions.reading:check"
-    return confinement.read_upload("tests.core.confined.hostile_runs:check", *arguments, **given)
+    return confinement.read_upload(
+        "tests.core.confined.hostile_runs:check", *arguments, **given
+    )
 
 
 HOSTILE = "tests.core.confined.hostile_runs"
@@ -32,7 +34,9 @@ def pool_of_hostile_readers(*preload: str, size: int):
     confinement._pool.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(confinement, "PRELOAD", (*preload, HOSTILE))
-        made = confinement._pool(size, settings.DATA_DIR / "checks", 10_000, confinement.means())
+        made = confinement._pool(
+            size, settings.DATA_DIR / "checks", 10_000, confinement.means()
+        )
     confinement._pool.cache_clear()
     yield made
     made.close()
@@ -49,7 +53,9 @@ def hostile_pool():
 def hostile_reader(monkeypatch, settings, hostile_pool):
     """Runs are read by a reader that does what they say."""
     monkeypatch.setattr(confinement, "pool", lambda: hostile_pool)
-    monkeypatch.setattr("tasks.submissions.run_card.read_upload", read_by_hostile_reader)
+    monkeypatch.setattr(
+        "tasks.submissions.run_card.read_upload", read_by_hostile_reader
+    )
     # On a busy machine even what is read at once may take a while.
     settings.CHECK_SECONDS = 30
     settings.CHECK_MEMORY_MB = 256
@@ -81,7 +87,9 @@ class TestThroughTheApi:
         assert message.startswith(LIMITS)
         assert any(each in message for each in words), message
 
-    @pytest.mark.parametrize("content", [b"die", b"fail", b"return_nonsense", b"link_result"])
+    @pytest.mark.parametrize(
+        "content", [b"die", b"fail", b"return_nonsense", b"link_result"]
+    )
     def test_a_reader_that_dies_or_fails_is_no_error_of_the_site(self, world, content):
         assert told(check(world.member, world.phase, content)).startswith(FAULT)
 
@@ -91,7 +99,9 @@ class TestThroughTheApi:
 
     def test_the_next_file_is_read_as_if_nothing_had_been(self, world, monkeypatch):
         told(check(world.member, world.phase, b"die"))
-        monkeypatch.setattr("tasks.submissions.run_card.read_upload", confinement.read_upload)
+        monkeypatch.setattr(
+            "tasks.submissions.run_card.read_upload", confinement.read_upload
+        )
         assert check(world.member, world.phase).json() == {"warnings": []}
 
 
@@ -108,9 +118,14 @@ def crowded(hostile_reader, monkeypatch, settings):
 
         def hang():
             work = Work(
-                program="tests.core.confined.hostile:hang", arguments={}, limits=confinement.limits_for_runs()
+                program="tests.core.confined.hostile:hang",
+                arguments={},
+                limits=confinement.limits_for_runs(),
             )
-            with pytest.raises(Exception), pool.done(work, sender=Sender(account=str(user.pk))):  # noqa: B017, PT011
+            with (
+                pytest.raises(Exception),  # noqa: B017, PT011
+                pool.done(work, sender=Sender(account=str(user.pk))),
+            ):
                 pass
 
         threads.append(threading.Thread(target=hang))
@@ -127,7 +142,9 @@ def crowded(hostile_reader, monkeypatch, settings):
 def page(world, role) -> tuple[Client, str]:
     client = Client()
     client.force_login(world.people[role])
-    address = reverse("upload", args=[world.season.slug, world.task.slug, world.phase.slug])
+    address = reverse(
+        "upload", args=[world.season.slug, world.task.slug, world.phase.slug]
+    )
     return client, address
 
 
@@ -140,10 +157,17 @@ def test_a_check_is_answered_503_by_a_full_pool_and_when_to_come_back_and_serves
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert answer.json()["detail"].startswith("Many files are being read just now")
     client, address = page(world, "member")
-    form = {"run": SimpleUploadedFile("run.jsonl", b"echo"), "system": "S", "do": "check"}
+    form = {
+        "run": SimpleUploadedFile("run.jsonl", b"echo"),
+        "system": "S",
+        "do": "check",
+    }
     answer = client.post(address, form)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-    assert "Nothing was stored or counted: many files are being read" in answer.content.decode()
+    assert (
+        "Nothing was stored or counted: many files are being read"
+        in answer.content.decode()
+    )
     assert not Submission.objects.exists()
     assert client.get(address).status_code == 200
 

@@ -63,8 +63,14 @@ def test_it_is_taken_with_202_and_scored_in_its_turn(world, busy):
 def test_the_same_by_the_page_leads_to_the_page_of_the_run(world, busy):
     client = Client()
     client.force_login(world.people["member"])
-    address = reverse("upload", args=[world.season.slug, world.task.slug, world.phase.slug])
-    form = {"run": SimpleUploadedFile("run.jsonl", run_bytes()), "system": "S", "do": "submit"}
+    address = reverse(
+        "upload", args=[world.season.slug, world.task.slug, world.phase.slug]
+    )
+    form = {
+        "run": SimpleUploadedFile("run.jsonl", run_bytes()),
+        "system": "S",
+        "do": "submit",
+    }
     answer = client.post(address, form)
     assert answer.status_code == 302
     assert "Waiting to be checked" in client.get(answer["Location"]).content.decode()
@@ -72,20 +78,27 @@ def test_the_same_by_the_page_leads_to_the_page_of_the_run(world, busy):
 
 def test_a_check_that_is_not_stored_is_told_to_come_back(world, busy):
     answer = world.member.post(
-        f"{API}/phases/{world.phase.pk}/check/", {"run": SimpleUploadedFile("run.jsonl", run_bytes())}
+        f"{API}/phases/{world.phase.pk}/check/",
+        {"run": SimpleUploadedFile("run.jsonl", run_bytes())},
     )
     assert answer.status_code == 503
     assert not Submission.objects.exists()
 
 
-def test_one_that_is_refused_gives_its_try_back_and_may_be_replaced_over_a_close(world, busy):
+def test_one_that_is_refused_gives_its_try_back_and_may_be_replaced_over_a_close(
+    world, busy
+):
     phase, team = world.phase, world.team
     Phase.objects.filter(pk=phase.pk).update(runs_per_day=1)
     phase.refresh_from_db()
     refused = worked(of(send(world.member, phase, BAD)))
     assert (refused.status, refused.problems[0]["line"]) == ("failed", 1)
     assert quota(phase, team).left == 1
-    assert dt.timedelta(minutes=14) < refused.replace_until - timezone.now() <= dt.timedelta(minutes=15)
+    assert (
+        dt.timedelta(minutes=14)
+        < refused.replace_until - timezone.now()
+        <= dt.timedelta(minutes=15)
+    )
     told = world.member.get(f"{API}/submissions/{refused.pk}/").json()
     assert told["replace_until"] is not None
     close(phase)
@@ -101,7 +114,11 @@ def test_what_replaces_one_after_the_end_is_not_replaced_again(world, busy):
     worked(of(send(world.member, world.phase, BAD)))
     close(world.phase)
     second = worked(of(send(world.member, world.phase, BAD + b" ")))
-    assert (second.status, second.is_late, second.replace_until) == ("failed", False, None)
+    assert (second.status, second.is_late, second.replace_until) == (
+        "failed",
+        False,
+        None,
+    )
     assert send(world.member, world.phase).status_code == 409
 
 
@@ -121,7 +138,9 @@ def test_one_that_arrived_in_time_is_in_time_however_late_it_is_read(world, busy
 
 def test_its_card_may_stand_in_metadata_or_header_that_nobody_had_read(world, busy):
     phase = require_card(world)
-    metadata = SimpleUploadedFile("about.yml", b"run card:\n  external_resources: WordNet\n")
+    metadata = SimpleUploadedFile(
+        "about.yml", b"run card:\n  external_resources: WordNet\n"
+    )
     taken = of(send(world.member, phase, metadata=metadata))
     assert taken.card == {}
     taken = worked(taken)
@@ -143,7 +162,11 @@ def test_metadata_that_cannot_be_read_refuses_it_then(world, busy):
 
 
 def send_bundle(world, **fields):
-    form = {"run": SimpleUploadedFile("run.jsonl", run_bytes()), "system": "S", **fields}
+    form = {
+        "run": SimpleUploadedFile("run.jsonl", run_bytes()),
+        "system": "S",
+        **fields,
+    }
     return world.member.post(f"{API}/seasons/{world.season.slug}/submissions/", form)
 
 
@@ -153,13 +176,17 @@ def test_a_file_for_several_tasks_enters_each_that_it_turns_out_to_fit(world, bu
     assert answer.status_code == 202, answer.content
     [part] = answer.json()["submissions"]
     assert worked(Submission.objects.get(pk=part["id"])).status == "scored"
-    [part] = send_bundle(world, run=SimpleUploadedFile("run.jsonl", BAD)).json()["submissions"]
+    [part] = send_bundle(world, run=SimpleUploadedFile("run.jsonl", BAD)).json()[
+        "submissions"
+    ]
     other = worked(Submission.objects.get(pk=part["id"]))
     assert (other.status, other.replace_until) == ("cancelled", None)
 
 
 def test_a_task_that_its_sender_named_refuses_what_does_not_fit(world, busy):
-    answer = send_bundle(world, tasks=world.task.slug, run=SimpleUploadedFile("run.jsonl", BAD))
+    answer = send_bundle(
+        world, tasks=world.task.slug, run=SimpleUploadedFile("run.jsonl", BAD)
+    )
     assert answer.status_code == 202
     [part] = answer.json()["submissions"]
     assert worked(Submission.objects.get(pk=part["id"])).status == "failed"
@@ -177,7 +204,8 @@ def test_a_team_has_so_much_room_and_is_told_so(world, settings):
 
 def close(phase):
     Phase.objects.filter(pk=phase.pk).update(
-        opens=timezone.now() - dt.timedelta(days=9), closes=timezone.now() - dt.timedelta(seconds=1)
+        opens=timezone.now() - dt.timedelta(days=9),
+        closes=timezone.now() - dt.timedelta(seconds=1),
     )
 
 

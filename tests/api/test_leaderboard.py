@@ -12,8 +12,12 @@ from tests.factories import answers, make_baseline, make_submission, run_bytes
 def board(world):
     """Two teams and a baseline; the stranger's run is the better one."""
     runs = {
-        "member": make_submission(phase=world.phase, team=world.team, content=run_bytes(sentences=("4",))),
-        "stranger": make_submission(phase=world.phase, team=world.other_team, content=run_bytes(answers())),
+        "member": make_submission(
+            phase=world.phase, team=world.team, content=run_bytes(sentences=("4",))
+        ),
+        "stranger": make_submission(
+            phase=world.phase, team=world.other_team, content=run_bytes(answers())
+        ),
         "baseline": make_baseline(phase=world.phase),
     }
     return runs, {role: score(run) for role, run in runs.items()}
@@ -43,7 +47,11 @@ def test_the_board_has_the_rows_and_numbers_of_the_page(world, board):
         "columns",
         "rows",
     }
-    assert (body["phase"], body["rules"], body["shows"]) == (world.phase.pk, "corrected", "scores")
+    assert (body["phase"], body["rules"], body["shows"]) == (
+        world.phase.pk,
+        "corrected",
+        "scores",
+    )
     assert body["version"] == Phase.objects.get().version
     by_submission = {row["submission"]: row for row in body["rows"]}
     assert set(by_submission) == {run.pk for run in runs.values()}
@@ -63,15 +71,31 @@ def test_a_row_says_whose_it_is_and_a_baseline_has_no_rank(world, board):
     }  # fmt: skip
     assert (row["rank"], row["kind"]) == (1, "primary")
     assert row["rank_low"] <= row["rank"] <= row["rank_high"]
-    assert (row["team"], row["team_name"]) == (world.other_team.slug, world.other_team.name)
+    assert (row["team"], row["team_name"]) == (
+        world.other_team.slug,
+        world.other_team.name,
+    )
     baseline = rows[runs["baseline"].pk]
-    assert (baseline["rank"], baseline["team"], baseline["kind"]) == (None, None, "baseline")
+    assert (baseline["rank"], baseline["team"], baseline["kind"]) == (
+        None,
+        None,
+        "baseline",
+    )
 
 
 def test_the_columns_say_what_may_be_compared_and_which_ranks(world, board):
     columns = asked(world)["columns"]
-    assert [column["name"] for column in columns if column["ranks"]] == ["overlap_f1_micro"]
-    assert set(columns[0]) == {"name", "metric", "key", "scale", "higher_is_better", "ranks"}
+    assert [column["name"] for column in columns if column["ranks"]] == [
+        "overlap_f1_micro"
+    ]
+    assert set(columns[0]) == {
+        "name",
+        "metric",
+        "key",
+        "scale",
+        "higher_is_better",
+        "ranks",
+    }
     assert columns[0]["key"].startswith("overlap_f1_micro|rules:corrected|")
 
 
@@ -88,7 +112,9 @@ def test_another_rule_set_is_another_board(world, board):
 
 
 def test_rules_that_the_task_does_not_have_are_named_with_those_it_has(world, board):
-    response = world.member.get(f"{API}/phases/{world.phase.pk}/leaderboard/?rules=mine")
+    response = world.member.get(
+        f"{API}/phases/{world.phase.pk}/leaderboard/?rules=mine"
+    )
     assert response.status_code == 400
     assert "corrected, official-2017" in response.json()["detail"]
 
@@ -102,7 +128,9 @@ def test_rules_that_the_task_does_not_have_are_named_with_those_it_has(world, bo
         ("nobody", "nothing", "scores"),
     ],
 )
-def test_the_phase_decides_who_sees_what_of_its_board(world, board, audience, others, organisers):
+def test_the_phase_decides_who_sees_what_of_its_board(
+    world, board, audience, others, organisers
+):
     Phase.objects.update(board=audience)
     for role in ROLES:
         body = asked(world, role)
@@ -118,9 +146,16 @@ def test_an_answer_is_not_sent_twice_and_each_reader_gets_an_own_one(world, boar
     address = f"{API}/phases/{world.phase.pk}/leaderboard/"
     Phase.objects.update(board="organisers")
     first = world.ask("organiser").get(address)
-    again = world.ask("organiser").get(address, headers={"If-None-Match": first["ETag"]})
+    again = world.ask("organiser").get(
+        address, headers={"If-None-Match": first["ETag"]}
+    )
     assert (again.status_code, again.content) == (304, b"")
-    assert world.ask("stranger").get(address, headers={"If-None-Match": first["ETag"]}).status_code == 200
+    assert (
+        world.ask("stranger")
+        .get(address, headers={"If-None-Match": first["ETag"]})
+        .status_code
+        == 200
+    )
     assert "Authorization" in first["Vary"]
     assert first["Content-Type"] == "application/json"
 

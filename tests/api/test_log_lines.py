@@ -57,11 +57,21 @@ def page(where, role="visitor", method="get", **given):
     def ask(world, settings):
         client = Client(raise_request_exception=False, **given.pop("client", {}))
         if role != "visitor":
-            client.force_login(world.people[role] if role in world.people else make_user())
+            client.force_login(
+                world.people[role] if role in world.people else make_user()
+            )
         kind, *names = where.split(" ")
         task = world.task
-        values = {"season": task.season.slug, "task": task.slug, "phase": world.phase.slug}
-        address = reverse(kind, kwargs={name: values[name] for name in names}) if "/" not in kind else kind
+        values = {
+            "season": task.season.slug,
+            "task": task.slug,
+            "phase": world.phase.slug,
+        }
+        address = (
+            reverse(kind, kwargs={name: values[name] for name in names})
+            if "/" not in kind
+            else kind
+        )
         return getattr(client, method)(address, **{"headers": NAMED, **given})
 
     return ask
@@ -70,10 +80,17 @@ def page(where, role="visitor", method="get", **given):
 def a_malformed_form(world, settings):
     settings.DEBUG = False
     client = Client(raise_request_exception=False)
-    return client.post(reverse("account_login"), b"x", content_type="multipart/form-data", headers=NAMED)
+    return client.post(
+        reverse("account_login"),
+        b"x",
+        content_type="multipart/form-data",
+        headers=NAMED,
+    )
 
 
-without_csrf = page("account_login", method="post", client={"enforce_csrf_checks": True})
+without_csrf = page(
+    "account_login", method="post", client={"enforce_csrf_checks": True}
+)
 
 
 def wrong(world, settings):
@@ -110,15 +127,26 @@ def test_an_expected_refusal_is_one_line_with_its_request(world, settings, name)
     assert response.status_code == status
     [line] = log.getvalue().splitlines()
     assert f"[{ID}]" in line
-    assert ("Traceback" in line, " WARNING " in line or " ERROR " in line) == (False, True)
+    assert ("Traceback" in line, " WARNING " in line or " ERROR " in line) == (
+        False,
+        True,
+    )
 
 
-def test_a_refused_run_is_one_object_of_the_json_log_and_quotes_nothing_of_it(world, settings):
+def test_a_refused_run_is_one_object_of_the_json_log_and_quotes_nothing_of_it(
+    world, settings
+):
     with written(form="json") as log:
-        response = send(world.member, world.phase, b'{"topic": "SECRET"}\n', headers=NAMED)
+        response = send(
+            world.member, world.phase, b'{"topic": "SECRET"}\n', headers=NAMED
+        )
     assert response.status_code == 422
     [event] = [json.loads(line) for line in log.getvalue().splitlines()]
-    assert (event["request_id"], event["status_code"], "traceback" in event) == (ID, 422, False)
+    assert (event["request_id"], event["status_code"], "traceback" in event) == (
+        ID,
+        422,
+        False,
+    )
     assert "SECRET" not in json.dumps(event)
 
 
@@ -131,13 +159,17 @@ def database_away(monkeypatch):
 
 def storage_away(monkeypatch):
     def refuse(*_, **__):
-        raise StorageAway(errno.EIO, "The storage of the site does not answer", "runs/x")
+        raise StorageAway(
+            errno.EIO, "The storage of the site does not answer", "runs/x"
+        )
 
     monkeypatch.setattr("citeboard.core.storage.FolderStorage.save", refuse)
 
 
 @pytest.mark.parametrize("away", [database_away, storage_away])
-def test_a_request_in_an_outage_is_one_line_without_a_traceback(world, monkeypatch, away):
+def test_a_request_in_an_outage_is_one_line_without_a_traceback(
+    world, monkeypatch, away
+):
     program = world.member
     program.raise_request_exception = False
     with monkeypatch.context() as broken, written() as log:
@@ -149,12 +181,16 @@ def test_a_request_in_an_outage_is_one_line_without_a_traceback(world, monkeypat
     assert "was answered 503" in line
 
 
-def test_probes_in_an_outage_are_one_line_however_many_come_and_one_when_it_is_over(db, monkeypatch):
+def test_probes_in_an_outage_are_one_line_however_many_come_and_one_when_it_is_over(
+    db, monkeypatch
+):
     Client().get("/health/ready")  # what other tests had taken away is back
     with written() as log:
         with monkeypatch.context() as broken:
             broken.setattr("citeboard.core.health.skew", lambda: 61.0)
-            assert {Client().get("/health/ready").status_code for _ in range(5)} == {503}
+            assert {Client().get("/health/ready").status_code for _ in range(5)} == {
+                503
+            }
         assert Client().get("/health/ready").status_code == 200
     begun, over = log.getvalue().splitlines()
     assert "this machine and the database differ by 61.0 s" in begun

@@ -13,6 +13,8 @@ def test_a_team_that_describes_its_run_again_and_again_fills_no_queue(world):
     where = reverse("api:description", args=[run.pk])
     for number in range(5):
         assert world.member.post(where, {"description": f"{number}"}).status_code == 200
-        answer = world.ask("visitor").post(reverse("api:overview-paper-archive", args=[world.season.slug]))
+        answer = world.ask("visitor").post(
+            reverse("api:overview-paper-archive", args=[world.season.slug])
+        )
         assert answer.status_code == 202
     assert BackgroundJob.objects.count() == 1

@@ -21,16 +21,22 @@ def publish(world, role, upload, **fields):
     return world.ask(role).post(f"{API}/tasks/{world.task.pk}/gold/", given)
 
 
-def test_gold_that_is_published_by_token_is_a_version_and_every_run_is_scored_against_it(world, tmp_path):
+def test_gold_that_is_published_by_token_is_a_version_and_every_run_is_scored_against_it(
+    world, tmp_path
+):
     run = make_submission(phase=world.phase, team=world.team)
     score(run)
     made = publish(world, "organiser", archive(tmp_path))
     assert (made.status_code, made.json()["number"]) == (201, 2)
-    assert Job.objects.filter(submission=run, gold__number=2).count() == len(world.task.rules)
+    assert Job.objects.filter(submission=run, gold__number=2).count() == len(
+        world.task.rules
+    )
     listed = world.ask("organiser").get(f"{API}/tasks/{world.task.pk}/gold/").json()
     assert [version["number"] for version in listed["results"]] == [2, 1]
     assert listed["results"][0] == made.json()
-    assert AuditEntry.objects.filter(action="gold-added", actor=world.people["organiser"]).exists()
+    assert AuditEntry.objects.filter(
+        action="gold-added", actor=world.people["organiser"]
+    ).exists()
 
 
 def test_the_same_gold_once_more_makes_no_version(world, tmp_path):
@@ -56,7 +62,9 @@ def test_a_split_that_no_phase_has_is_refused_with_those_there_are(world, tmp_pa
 
 def test_gold_is_told_to_organisers_alone(world, tmp_path):
     for role in ("visitor", "member"):
-        assert world.ask(role).get(f"{API}/tasks/{world.task.pk}/gold/").status_code in (401, 404)
+        assert world.ask(role).get(
+            f"{API}/tasks/{world.task.pk}/gold/"
+        ).status_code in (401, 404)
         assert publish(world, role, io.BytesIO(b"{}")).status_code in (401, 404)
 
 
@@ -69,15 +77,33 @@ def test_times_move_by_token_with_an_entry_in_the_season_s_history(world):
     entry = AuditEntry.objects.get(action="phase-moved")
     assert (entry.actor, entry.place_id) == (world.people["organiser"], world.season.pk)
     backwards = world.ask("organiser").post(address, {"closes": "2001-01-01T00:00:00Z"})
-    assert (backwards.status_code, backwards.json()["detail"]) == (409, "A phase closes after it opens.")
+    assert (backwards.status_code, backwards.json()["detail"]) == (
+        409,
+        "A phase closes after it opens.",
+    )
     anywhere = {"closes": "2091-05-01 23:59 AoE"}
-    assert world.ask("organiser").post(address, anywhere).json()["closes"] == "2091-05-02T11:59:00Z"
+    assert (
+        world.ask("organiser").post(address, anywhere).json()["closes"]
+        == "2091-05-02T11:59:00Z"
+    )
     board = f"{API}/phases/{world.phase.pk}/board/"
-    later = {"board_from": "2091-05-01 23:59 AoE", "board_then": "everyone", "board": "nobody"}
-    assert world.ask("organiser").post(board, later).json()["board_from"] == "2091-05-02T11:59:00Z"
+    later = {
+        "board_from": "2091-05-01 23:59 AoE",
+        "board_then": "everyone",
+        "board": "nobody",
+    }
+    assert (
+        world.ask("organiser").post(board, later).json()["board_from"]
+        == "2091-05-02T11:59:00Z"
+    )
     for text in ("soon", "2091-05-01 23:59 Mars/Base", "x" * 81):
-        refused = world.ask("organiser").post(board, {"board_from": text, "board_then": "everyone"})
-        assert (refused.status_code, list(refused.json()["errors"])) == (400, ["board_from"])
+        refused = world.ask("organiser").post(
+            board, {"board_from": text, "board_then": "everyone"}
+        )
+        assert (refused.status_code, list(refused.json()["errors"])) == (
+            400,
+            ["board_from"],
+        )
     unclear = world.ask("organiser").post(address, {"closes": "soon"})
     assert (unclear.status_code, list(unclear.json()["errors"])) == (400, ["closes"])
 
@@ -87,7 +113,10 @@ def test_a_lead_hands_over_leaves_and_is_gone_by_token(world):
     link = world.member.post(f"{team}invitation/").json()["link"]
     world.ask("reader").post(f"{API}/join/", {"invitation": link})
     alone = world.member.post(f"{team}leave/")
-    assert (alone.status_code, "Hand the lead over" in alone.json()["detail"]) == (409, True)
+    assert (alone.status_code, "Hand the lead over" in alone.json()["detail"]) == (
+        409,
+        True,
+    )
     reader = world.people["reader"].pk
     led = world.member.post(f"{team}members/{reader}/lead/").json()
     assert {member["id"]: member["role"] for member in led["members"]}[reader] == "lead"
@@ -98,7 +127,9 @@ def test_a_lead_hands_over_leaves_and_is_gone_by_token(world):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_board_comes_by_token_in_every_format_and_a_hidden_one_for_its_organisers_alone(world, name):
+def test_a_board_comes_by_token_in_every_format_and_a_hidden_one_for_its_organisers_alone(
+    world, name
+):
     score(make_submission(phase=world.phase, team=world.team, system="Two words"))
     Phase.objects.update(board=Phase.Audience.ORGANISERS)
     address = f"{API}/phases/{world.phase.pk}/exports/{name}/"
@@ -108,11 +139,20 @@ def test_a_board_comes_by_token_in_every_format_and_a_hidden_one_for_its_organis
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
             body = b"".join(packed.read(part) for part in packed.namelist())
     # A file for the Hub has numbers and where they come from, and belongs into the system's own repository.
-    assert (b"task_id: test_overlap_f1_micro" if name == "hugging-face.zip" else b"Two words") in body
+    assert (
+        b"task_id: test_overlap_f1_micro"
+        if name == "hugging-face.zip"
+        else b"Two words"
+    ) in body
 
 
 def test_a_format_that_there_is_none_of_is_not_there(world):
-    assert world.ask("organiser").get(f"{API}/phases/{world.phase.pk}/exports/docx/").status_code == 404
+    assert (
+        world.ask("organiser")
+        .get(f"{API}/phases/{world.phase.pk}/exports/docx/")
+        .status_code
+        == 404
+    )
 
 
 def test_a_run_s_status_says_when_to_ask_again_and_is_not_sent_twice(world):
@@ -134,7 +174,9 @@ def test_where_the_site_keeps_the_file_of_an_option_is_told_to_nobody(world, tmp
     run = make_submission(phase=world.phase, team=world.team)
     score(run)
     secret = tmp_path / "kept" / "parses.jsonl"
-    run.evaluations.update(options={"entailment": f"labels:{secret}", "parser": str(secret)})
+    run.evaluations.update(
+        options={"entailment": f"labels:{secret}", "parser": str(secret)}
+    )
     Task.objects.filter(pk=world.task.pk).update(type="positional-citations")
     body = world.ask("organiser").get(f"{API}/submissions/{run.pk}/").json()
     assert body["scores"]["options"]["parser"] == "parses.jsonl"
@@ -147,7 +189,9 @@ def test_where_the_site_keeps_the_file_of_an_option_is_told_to_nobody(world, tmp
     assert str(tmp_path) not in shown
 
 
-def test_the_page_of_the_api_has_every_operation_with_its_fields_and_an_example(client, db):
+def test_the_page_of_the_api_has_every_operation_with_its_fields_and_an_example(
+    client, db
+):
     schema = client.get(f"{API}/schema/").json()
     page = content(client.get("/docs/api/")).decode()
     for path, methods in schema["paths"].items():

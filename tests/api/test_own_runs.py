@@ -10,7 +10,13 @@ from tasks.jobs.engine import claim
 from tasks.models import Job, Submission
 from tests.api.conftest import API, ROLES
 from tests.api.sending import content, score, send
-from tests.factories import make_baseline, make_phase, make_submission, other_run, run_bytes
+from tests.factories import (
+    make_baseline,
+    make_phase,
+    make_submission,
+    other_run,
+    run_bytes,
+)
 
 MEMBERS = {
     "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
@@ -32,28 +38,40 @@ def test_the_list_holds_the_runs_of_ones_teams_newest_first(world):
     make_submission(phase=world.phase, team=world.other_team)
     body = world.member.get(f"{API}/submissions/").json()
     assert body["count"] == 2
-    assert [result["id"] for result in body["results"]] == [run.pk for run in reversed(mine)]
+    assert [result["id"] for result in body["results"]] == [
+        run.pk for run in reversed(mine)
+    ]
     assert set(body["results"][0]) == MEMBERS
     assert body["results"][0]["team"] == world.team.slug
 
 
 def test_the_list_is_filtered_by_phase_and_team(world):
-    here, there = submission(world), make_submission(phase=make_phase(task=world.task), team=world.team)
+    here, there = (
+        submission(world),
+        make_submission(phase=make_phase(task=world.task), team=world.team),
+    )
     theirs = make_submission(phase=world.phase, team=world.other_team)
 
     def listed(role, query):
         return [
-            result["id"] for result in world.ask(role).get(f"{API}/submissions/?{query}").json()["results"]
+            result["id"]
+            for result in world.ask(role)
+            .get(f"{API}/submissions/?{query}")
+            .json()["results"]
         ]
 
     assert listed("member", f"phase={here.phase_id}") == [here.pk]
     assert listed("member", f"phase={there.phase_id}") == [there.pk]
     assert listed("organiser", f"team={world.other_team.slug}") == [theirs.pk]
     assert listed("member", f"team={world.other_team.slug}") == []
-    assert listed("organiser", f"team={world.team.slug}&phase={there.phase_id}") == [there.pk]
+    assert listed("organiser", f"team={world.team.slug}&phase={there.phase_id}") == [
+        there.pk
+    ]
 
 
-@pytest.mark.parametrize("query", ["phase=first", "phase=0", "phase=99999999999999999999", "team=%00"])
+@pytest.mark.parametrize(
+    "query", ["phase=first", "phase=0", "phase=99999999999999999999", "team=%00"]
+)
 def test_a_filter_that_cannot_be_meant_is_named(world, query):
     response = world.member.get(f"{API}/submissions/?{query}")
     assert response.status_code == 400
@@ -73,7 +91,9 @@ def test_a_long_list_comes_in_pages(world):
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_a_list_of_any_length_takes_the_same_number_of_queries(world, django_assert_max_num_queries):
+def test_a_list_of_any_length_takes_the_same_number_of_queries(
+    world, django_assert_max_num_queries
+):
     for _ in range(4):
         submission(world)
     world.member.get(f"{API}/submissions/")
@@ -90,7 +110,9 @@ def test_what_the_list_shows_is_what_may_be_seen_one_by_one(world):
     ]
     for role in ROLES[1:]:
         user = world.people[role]
-        assert set(own_runs(user)) == {run for run in runs if may_see_submission(run, user)}, role
+        assert set(own_runs(user)) == {
+            run for run in runs if may_see_submission(run, user)
+        }, role
 
 
 def test_a_waiting_run_says_its_place_in_the_queue_and_the_next_moves_up(world):
@@ -115,7 +137,9 @@ def test_a_run_being_scored_says_how_far_it_is(world):
 
 
 def test_a_failed_run_says_why(world):
-    run = submission(world, status="failed", reason="The scorer took longer than 30 minutes.")
+    run = submission(
+        world, status="failed", reason="The scorer took longer than 30 minutes."
+    )
     body = world.member.get(address(run)).json()
     assert body["reason"] == "The scorer took longer than 30 minutes."
     assert body["scores"] is None
@@ -134,7 +158,12 @@ def test_its_team_gets_the_file_back_byte_for_byte(world):
 
 def test_a_file_comes_whatever_the_program_says_it_accepts(world):
     run = submission(world, content=run_bytes())
-    for accepted in ("application/octet-stream", "text/html", "application/json", "nonsense"):
+    for accepted in (
+        "application/octet-stream",
+        "text/html",
+        "application/json",
+        "nonsense",
+    ):
         response = world.member.get(address(run, "run/"), headers={"Accept": accepted})
         assert response.status_code == 200
         assert content(response) == run_bytes()
@@ -165,7 +194,9 @@ def test_a_scored_run_is_withdrawn_and_leaves_the_board(world):
     run = submission(world)
     score(run)
     board = f"{API}/phases/{world.phase.pk}/leaderboard/"
-    assert [row["submission"] for row in world.member.get(board).json()["rows"]] == [run.pk]
+    assert [row["submission"] for row in world.member.get(board).json()["rows"]] == [
+        run.pk
+    ]
     before = world.member.get(board).json()["version"]
     assert world.member.post(address(run, "withdraw/")).json()["status"] == "withdrawn"
     assert world.member.get(board).json()["rows"] == []
@@ -176,7 +207,10 @@ def test_a_scored_run_is_withdrawn_and_leaves_the_board(world):
 def test_what_cannot_be_done_with_a_run_as_it_is_says_what_can(world):
     waiting, scored = submission(world), submission(world)
     score(scored)
-    for run, action, otherwise in ((waiting, "withdraw/", "cancelled"), (scored, "cancel/", "withdrawn")):
+    for run, action, otherwise in (
+        (waiting, "withdraw/", "cancelled"),
+        (scored, "cancel/", "withdrawn"),
+    ):
         response = world.member.post(address(run, action))
         assert response.status_code == 409
         assert otherwise in response.json()["detail"]
@@ -196,4 +230,6 @@ def test_a_run_is_taken_back_by_its_own_team_and_by_organisers_with_a_reason(wor
 
 def test_times_are_in_utc(world):
     body = world.member.get(address(submission(world))).json()
-    assert dt.datetime.fromisoformat(body["submitted_at"]).utcoffset() == dt.timedelta(0)
+    assert dt.datetime.fromisoformat(body["submitted_at"]).utcoffset() == dt.timedelta(
+        0
+    )

@@ -15,13 +15,24 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize(
     ("counting", "act", "given"),
-    [("priority", "priority", {"priority": 1}), ("selected", "select", {}), ("best", "withdraw", {})],
+    [
+        ("priority", "priority", {"priority": 1}),
+        ("selected", "select", {}),
+        ("best", "withdraw", {}),
+    ],
 )
-def test_a_team_that_gives_a_reason_is_held_to_the_close_all_the_same(counting, act, given):
+def test_a_team_that_gives_a_reason_is_held_to_the_close_all_the_same(
+    counting, act, given
+):
     season = factories.make_season(organiser=factories.make_user())
-    phase = factories.make_phase(task=factories.make_task(season=season), counting=counting)
+    phase = factories.make_phase(
+        task=factories.make_task(season=season), counting=counting
+    )
     team = factories.make_team(season=season)
-    runs = [factories.make_submission(phase=phase, team=team, status="scored") for _ in range(2)]
+    runs = [
+        factories.make_submission(phase=phase, team=team, status="scored")
+        for _ in range(2)
+    ]
     before = runs[1].priority
     ago = timezone.now() - dt.timedelta(hours=1)
     Phase.objects.update(opens=ago - dt.timedelta(days=1), closes=ago)

@@ -13,7 +13,11 @@ from tests.factories import make_phase
 @pytest.fixture
 def later(world):
     now = timezone.now()
-    return make_phase(task=world.task, opens=now + dt.timedelta(days=2), closes=now + dt.timedelta(days=9))
+    return make_phase(
+        task=world.task,
+        opens=now + dt.timedelta(days=2),
+        closes=now + dt.timedelta(days=9),
+    )
 
 
 def test_a_check_says_when_the_inputs_come_and_nothing_of_the_file(world, later):

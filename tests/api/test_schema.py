@@ -36,7 +36,13 @@ def described() -> dict:
 def test_the_description_is_valid_and_is_made_without_a_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yaml"))
+        call_command(
+            "spectacular",
+            "--validate",
+            "--fail-on-warn",
+            "--file",
+            str(tmp_path / "schema.yaml"),
+        )
     assert (tmp_path / "schema.yaml").stat().st_size > 1000
 
 
@@ -78,14 +84,18 @@ def test_every_error_has_a_sentence_for_its_detail(schema):
 
 def test_what_is_sent_is_described_as_a_form_with_a_file(schema):
     operation = schema["paths"][f"{API}/phases/{{id}}/submissions/"]["post"]
-    reference = operation["requestBody"]["content"]["multipart/form-data"]["schema"]["$ref"]
+    reference = operation["requestBody"]["content"]["multipart/form-data"]["schema"][
+        "$ref"
+    ]
     form = schema["components"]["schemas"][reference.rpartition("/")[2]]
     assert form["properties"]["run"]["format"] == "binary"
     assert sorted(form["required"]) == ["run", "system"]
     told = {"wall_seconds", "cpu_seconds", "memory_mib", "gpu_seconds", "mauve"}
     said = {"run", "system", "team", "description", "kind", "metadata", "priority"}
     assert set(form["properties"]) == {*said, *told, *CARD}
-    assert "Idempotency-Key" in [parameter["name"] for parameter in operation["parameters"]]
+    assert "Idempotency-Key" in [
+        parameter["name"] for parameter in operation["parameters"]
+    ]
 
 
 def test_every_request_and_answer_has_an_example_that_holds_to_its_description(schema):
@@ -96,16 +106,25 @@ def test_every_request_and_answer_has_an_example_that_holds_to_its_description(s
         for code, body in bodies.items():
             for media in body.get("content", {}).values():
                 if "$ref" in media["schema"]:
-                    validator = Draft202012Validator(strict(media["schema"], components, made))
+                    validator = Draft202012Validator(
+                        strict(media["schema"], components, made)
+                    )
                     example = media["example"]
                     if code == "request":
                         # A file has no example; everything else of a form has.
-                        example = {**dict.fromkeys(("run", "file"), "(a file)"), **example}
+                        example = {
+                            **dict.fromkeys(("run", "file"), "(a file)"),
+                            **example,
+                        }
                         validator = Draft202012Validator(
-                            {**strict(media["schema"], components, made), "additionalProperties": True}
+                            {
+                                **strict(media["schema"], components, made),
+                                "additionalProperties": True,
+                            }
                         )
                     faults = [
-                        f"{fault.json_path}: {fault.message}" for fault in validator.iter_errors(example)
+                        f"{fault.json_path}: {fault.message}"
+                        for fault in validator.iter_errors(example)
                     ]
                     assert faults == [], (name, code)
                     found += 1
@@ -123,10 +142,13 @@ def test_acts_of_organisers_name_by_what_one_goes_on_before_the_time(schema):
     posted = dict(operations(schema))
     going_on = {"let_out_task", "let_out_reason"}
     for name in ("post /api/v1/phases/{id}/board/", "post /api/v1/tasks/{id}/gold/"):
-        assert going_on <= {parameter["name"] for parameter in posted[name]["parameters"]}
-        assert posted[name]["responses"]["409"]["content"]["application/json"]["schema"]["$ref"].endswith(
-            "TooEarly"
-        )
+        assert going_on <= {
+            parameter["name"] for parameter in posted[name]["parameters"]
+        }
+        assert posted[name]["responses"]["409"]["content"]["application/json"][
+            "schema"
+        ]["$ref"].endswith("TooEarly")
     assert not going_on & {
-        one["name"] for one in posted["post /api/v1/phases/{id}/submissions/"]["parameters"]
+        one["name"]
+        for one in posted["post /api/v1/phases/{id}/submissions/"]["parameters"]
     }

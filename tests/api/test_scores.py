@@ -26,8 +26,13 @@ def seen(world, role, run) -> dict:
 
 
 def as_promised(printed: dict) -> dict:
-    promised = {name: value for name, value in printed.items() if name not in KEPT_ELSEWHERE}
-    return {**promised, "gold": {name: printed["gold"][name] for name in ("sha256", "instances")}}
+    promised = {
+        name: value for name, value in printed.items() if name not in KEPT_ELSEWHERE
+    }
+    return {
+        **promised,
+        "gold": {name: printed["gold"][name] for name in ("sha256", "instances")},
+    }
 
 
 def test_the_scores_are_to_the_last_digit_what_the_offline_scorer_prints(world):
@@ -35,7 +40,10 @@ def test_the_scores_are_to_the_last_digit_what_the_offline_scorer_prints(world):
     body = seen(world, "member", run)
     assert body["status"] == "scored"
     assert body["scores"] == as_promised(printed["corrected"])
-    assert body["evaluations"] == [as_promised(printed["corrected"]), as_promised(printed["official-2017"])]
+    assert body["evaluations"] == [
+        as_promised(printed["corrected"]),
+        as_promised(printed["official-2017"]),
+    ]
     assert body["scores"]["breakdowns"]["topic"]
 
 
@@ -53,13 +61,18 @@ def test_a_count_is_a_number_without_a_scale_and_says_so(world):
     run, printed = scored(world)
     Signature.objects.filter(metric="overlap_f1_micro").update(scale=0)
     found = seen(world, "member", run)["scores"]["metrics"]["overlap_f1_micro"]
-    assert found == printed["corrected"]["metrics"]["overlap_f1_micro"] | {"scale": 1, "is_count": True}
+    assert found == printed["corrected"]["metrics"]["overlap_f1_micro"] | {
+        "scale": 1,
+        "is_count": True,
+    }
 
 
 def test_what_is_infinite_is_null_and_says_so(world):
     run, _ = scored(world)
     evaluation = run.evaluations.get(rules="corrected")
-    evaluation.scores.filter(shared__metric="overlap_f1_micro").update(value=None, is_infinite=True)
+    evaluation.scores.filter(shared__metric="overlap_f1_micro").update(
+        value=None, is_infinite=True
+    )
     evaluation.breakdowns.all().delete()
     said = {"D01-0001": {"overlap_f1_micro": {"value": None, "infinite": True, "n": 5}}}
     save_breakdowns([Breakdown.of(evaluation, "topic", said)])
@@ -75,7 +88,8 @@ def test_the_scores_are_against_the_newest_gold_that_the_run_was_scored_against(
     run, printed = scored(world)
     old = printed["corrected"]["gold"]["sha256"]
     gold = make_gold(
-        phase=world.phase, citances=[*CITANCES[:1], ("D05-0002", "7", ["1"], "Results_Citation")]
+        phase=world.phase,
+        citances=[*CITANCES[:1], ("D05-0002", "7", ["1"], "Results_Citation")],
     )
     assert gold.number == 2
     assert seen(world, "member", run)["scores"]["gold"]["sha256"] == old
@@ -90,7 +104,12 @@ def test_the_scores_are_against_the_newest_gold_that_the_run_was_scored_against(
 
 @pytest.mark.parametrize(
     ("board", "member", "organiser"),
-    [("nobody", False, True), ("organisers", False, True), ("ranks", False, True), ("everyone", True, True)],
+    [
+        ("nobody", False, True),
+        ("organisers", False, True),
+        ("ranks", False, True),
+        ("everyone", True, True),
+    ],
 )
 @pytest.mark.parametrize("own_scores", ["", "scores"])
 def test_a_team_sees_its_own_scores_where_everybody_does_or_the_phase_says_so(
@@ -110,7 +129,9 @@ def test_a_team_sees_its_own_scores_where_everybody_does_or_the_phase_says_so(
 def test_a_hidden_phase_lets_no_number_through(world):
     run, printed = scored(world)
     Phase.objects.update(board="nobody")
-    text = without_instants(world.member.get(f"{API}/submissions/{run.pk}/").content.decode())
+    text = without_instants(
+        world.member.get(f"{API}/submissions/{run.pk}/").content.decode()
+    )
     for metric, value in printed["corrected"]["metrics"].items():
         assert metric not in text
         assert repr(value["value"]) not in text or value["value"] in (0.0, 1.0)
@@ -119,11 +140,17 @@ def test_a_hidden_phase_lets_no_number_through(world):
 def test_a_run_that_is_not_scored_has_none(world):
     run = make_submission(phase=world.phase, team=world.team)
     body = seen(world, "member", run)
-    assert (body["scores"], body["evaluations"], body["scores_hidden"]) == (None, [], False)
+    assert (body["scores"], body["evaluations"], body["scores_hidden"]) == (
+        None,
+        [],
+        False,
+    )
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_one_run_takes_a_bounded_number_of_queries(world, django_assert_max_num_queries):
+def test_one_run_takes_a_bounded_number_of_queries(
+    world, django_assert_max_num_queries
+):
     run, _ = scored(world)
     seen(world, "member", run)
     with django_assert_max_num_queries(16):

@@ -12,7 +12,9 @@ def test_the_list_holds_public_seasons_and_drafts_for_those_who_organise_them(wo
     for role in ROLES:
         body = world.ask(role).get(f"{API}/seasons/").json()
         slugs = {result["slug"] for result in body["results"]}
-        expected = {world.season.slug} | ({draft.slug} if role in ("organiser", "staff") else set())
+        expected = {world.season.slug} | (
+            {draft.slug} if role in ("organiser", "staff") else set()
+        )
         assert slugs == expected, role
         assert body["count"] == len(expected)
 
@@ -25,7 +27,11 @@ def test_a_season_has_its_tasks_and_their_phases(world):
         "results_at", "papers_until", "camera_ready_until", "workshop_at", "url", "page", "tasks",
     }  # fmt: skip
     assert body["page"] == f"http://testserver/seasons/{world.season.slug}/"
-    assert (task["id"], task["type"], task["season"]) == (world.task.pk, "clsumm-1a", world.season.slug)
+    assert (task["id"], task["type"], task["season"]) == (
+        world.task.pk,
+        "clsumm-1a",
+        world.season.slug,
+    )
     assert task["rules"] == ["corrected", "official-2017"]
     assert task["metrics"]["corrected"][0] == "overlap_f1_micro"
     assert "topic" in task["dimensions"]
@@ -36,7 +42,10 @@ def test_a_task_is_what_its_season_says_of_it(world):
     season = world.ask("visitor").get(f"{API}/seasons/{world.season.slug}/").json()
     task = world.ask("visitor").get(f"{API}/tasks/{world.task.pk}/").json()
     assert [task] == season["tasks"]
-    assert task["page"] == f"http://testserver/seasons/{world.season.slug}/{world.task.slug}/"
+    assert (
+        task["page"]
+        == f"http://testserver/seasons/{world.season.slug}/{world.task.slug}/"
+    )
     assert world.ask("visitor").get(task["url"]).json() == task
 
 
@@ -48,9 +57,13 @@ def test_a_phase_says_when_it_is_open_and_against_which_gold_runs_are_checked(wo
     assert (body["gold"]["number"], body["gold"]["instances"]) == (1, 4)
     assert len(body["gold"]["sha256"]) == 64
     assert body["teams"] == []
-    assert world.ask("visitor").get(body["leaderboard"]).json()["phase"] == world.phase.pk
+    assert (
+        world.ask("visitor").get(body["leaderboard"]).json()["phase"] == world.phase.pk
+    )
     without = make_phase(task=make_task(season=world.season), with_gold=False)
-    assert world.ask("visitor").get(f"{API}/phases/{without.pk}/").json()["gold"] is None
+    assert (
+        world.ask("visitor").get(f"{API}/phases/{without.pk}/").json()["gold"] is None
+    )
 
 
 def test_a_member_reads_what_is_left_of_the_teams_quota(world):
@@ -63,7 +76,9 @@ def test_a_member_reads_what_is_left_of_the_teams_quota(world):
     assert (quota["team"], quota["left"]) == (world.team.slug, 1)
     assert (quota["left_today"], quota["left_in_total"]) == (1, 4)
     assert quota["renews_at"]
-    [other] = world.ask("stranger").get(f"{API}/phases/{world.phase.pk}/").json()["teams"]
+    [other] = (
+        world.ask("stranger").get(f"{API}/phases/{world.phase.pk}/").json()["teams"]
+    )
     assert (other["team"], other["left"]) == (world.other_team.slug, 2)
 
 
@@ -81,10 +96,14 @@ def test_a_draft_and_all_below_it_looks_absent(world, role):
         response = world.ask(role).get(f"{API}/{part}")
         assert response.status_code == expected, part
         if expected == 404:
-            assert response.json() == {"detail": "There is nothing here, or nothing that you may see."}
+            assert response.json() == {
+                "detail": "There is nothing here, or nothing that you may see."
+            }
 
 
-def test_a_season_with_many_tasks_takes_the_same_number_of_queries(world, django_assert_max_num_queries):
+def test_a_season_with_many_tasks_takes_the_same_number_of_queries(
+    world, django_assert_max_num_queries
+):
     for _ in range(4):
         make_phase(task=make_task(season=world.season), with_gold=False)
     with django_assert_max_num_queries(7):

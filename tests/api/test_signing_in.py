@@ -32,12 +32,15 @@ def test_a_token_lets_its_owner_in(person):
 def test_the_database_holds_nothing_that_could_be_used(person):
     token, secret = Token.objects.issue(user=person, name="laptop")
     kept = Token.objects.filter(pk=token.pk).values().get()
-    assert not [value for value in kept.values() if isinstance(value, str) and secret in value]
+    assert not [
+        value for value in kept.values() if isinstance(value, str) and secret in value
+    ]
     assert ask(f"Token {kept['digest']}").status_code == 401
 
 
 @pytest.mark.parametrize(
-    "header", ["Token ", "Token", "Token x", "Token a b c", "Token \xff\xfe", "Token \0"]
+    "header",
+    ["Token ", "Token", "Token x", "Token a b c", "Token \xff\xfe", "Token \0"],
 )
 def test_a_token_that_is_not_known_is_refused_even_where_none_is_needed(db, header):
     for address in (LIST, f"{API}/seasons/"):
@@ -70,7 +73,9 @@ def test_somebody_who_is_locked_out_is_locked_out_of_the_api(person):
     assert ask(f"Token {secret}").status_code == 401
 
 
-def test_the_last_use_is_noted_at_most_once_a_minute(person, django_assert_num_queries, monkeypatch):
+def test_the_last_use_is_noted_at_most_once_a_minute(
+    person, django_assert_num_queries, monkeypatch
+):
     # In a new minute of the clock requests are counted anew, which takes more queries.
     monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_000.0)
     token, secret = Token.objects.issue(user=person, name="laptop")
@@ -93,16 +98,24 @@ def test_a_session_reads_without_more_and_writes_with_the_pages_csrf_token(world
     client = Client(enforce_csrf_checks=True)
     client.force_login(world.people["member"])
     assert client.get(LIST).status_code == 200
-    address, form = f"{API}/phases/{world.phase.pk}/submissions/", {"run": run_file(), "system": "S"}
+    address, form = (
+        f"{API}/phases/{world.phase.pk}/submissions/",
+        {"run": run_file(), "system": "S"},
+    )
     refused = client.post(address, form)
     assert refused.status_code == 403
     assert refused.json()["detail"].startswith("CSRF")
     client.cookies["csrftoken"] = "a" * 32
-    taken = client.post(address, {"run": run_file(), "system": "S"}, headers={"X-CSRFToken": "a" * 32})
+    taken = client.post(
+        address, {"run": run_file(), "system": "S"}, headers={"X-CSRFToken": "a" * 32}
+    )
     assert taken.status_code == 201
 
 
 def test_a_token_needs_no_csrf_token(world):
     client = Client(enforce_csrf_checks=True, headers=world.signed_in("member"))
-    response = client.post(f"{API}/phases/{world.phase.pk}/submissions/", {"run": run_file(), "system": "S"})
+    response = client.post(
+        f"{API}/phases/{world.phase.pk}/submissions/",
+        {"run": run_file(), "system": "S"},
+    )
     assert response.status_code == 201

@@ -26,7 +26,9 @@ not json
 
 
 def test_a_run_is_taken_with_its_number_and_where_to_follow_it(world):
-    response = send(world.member, world.phase, system="Two words", description="How it works.")
+    response = send(
+        world.member, world.phase, system="Two words", description="How it works."
+    )
     submission = Submission.objects.get()
     assert response.status_code == 201
     assert response.json() == {
@@ -88,7 +90,10 @@ def test_a_run_of_empty_answers_is_refused_and_costs_nothing(world):
     Phase.objects.update(runs_in_total=1)
     refused = send(world.member, world.phase, run_bytes(answers(sentences=())))
     assert refused.status_code == 422
-    assert "the run answers no instance of the split" in refused.json()["problems"][0]["message"]
+    assert (
+        "the run answers no instance of the split"
+        in refused.json()["problems"][0]["message"]
+    )
     assert not Submission.objects.exists()
     assert send(world.member, world.phase).status_code == 201
 
@@ -131,7 +136,9 @@ def test_a_used_up_quota_says_what_is_left_and_when_it_renews(world):
     assert set(body) == {"detail", "left", "renews_at"}
     assert body["left"] == 0
     renews_at = dt.datetime.fromisoformat(body["renews_at"])
-    assert timezone.now() < renews_at <= timezone.now() + dt.timedelta(days=1, minutes=1)
+    assert (
+        timezone.now() < renews_at <= timezone.now() + dt.timedelta(days=1, minutes=1)
+    )
     assert body["detail"].startswith("No run is left in this phase")
     assert Submission.objects.count() == 1
 
@@ -166,7 +173,9 @@ def test_a_draft_looks_absent_to_all_but_its_organisers(world):
 def test_somebody_without_a_team_is_told_so(world):
     response = send(world.ask("reader"), world.phase)
     assert response.status_code == 403
-    assert response.json() == {"detail": "You are in no team that takes part in this season."}
+    assert response.json() == {
+        "detail": "You are in no team that takes part in this season."
+    }
 
 
 def test_a_team_that_is_not_approved_yet_sends_nothing(world):
@@ -282,7 +291,9 @@ def test_an_upload_that_breaks_off_leaves_nothing(world):
         + run_bytes()
     )
     response = world.member.post(
-        f"{API}/phases/{world.phase.pk}/submissions/", broken, content_type="multipart/form-data; boundary=b"
+        f"{API}/phases/{world.phase.pk}/submissions/",
+        broken,
+        content_type="multipart/form-data; boundary=b",
     )
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["run"]

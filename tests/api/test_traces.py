@@ -19,7 +19,9 @@ def finished(settings, monkeypatch):
     exporter = InMemorySpanExporter()
     provider = TracerProvider(id_generator=instruments._ids_by_request())
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(instruments, "tracer_of", lambda process: provider.get_tracer("tests"))
+    monkeypatch.setattr(
+        instruments, "tracer_of", lambda process: provider.get_tracer("tests")
+    )
     return exporter.get_finished_spans
 
 
@@ -30,7 +32,9 @@ def test_a_request_its_job_and_the_scorer_are_one_trace(world, finished):
     take_jobs()
     assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
     spans = {span.name: span for span in finished()}
-    request, job, scorer = (spans[word] for word in ("POST api:submit", "job score", "scorer"))
+    request, job, scorer = (
+        spans[word] for word in ("POST api:submit", "job score", "scorer")
+    )
     trace_id, span_id = instruments.ids_of(name)
     assert {span.context.trace_id for span in (request, job, scorer)} == {trace_id}
     assert (request.parent, request.context.span_id) == (None, span_id)
@@ -43,7 +47,9 @@ def test_without_a_collector_nothing_is_traced_and_none_of_its_modules_is_import
     client, settings, monkeypatch
 ):
     settings.TRACES_TO = ""
-    monkeypatch.setattr(instruments, "tracer_of", lambda process: pytest.fail("it is asked for"))
+    monkeypatch.setattr(
+        instruments, "tracer_of", lambda process: pytest.fail("it is asked for")
+    )
     assert client.get("/health/live").status_code == 200
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 SLUG, BOARD = "elsewhere-2020", "1a-test-corrected"
 
 
-def write_small_archive(folder: Path, *, system: str = "Their system", **changes) -> Path:
+def write_small_archive(
+    folder: Path, *, system: str = "Their system", **changes
+) -> Path:
     board = {
         "rules": "corrected",
         "gold": {"number": 1, "sha256": "0" * 64},
@@ -38,6 +40,10 @@ def write_small_archive(folder: Path, *, system: str = "Their system", **changes
     (folder / "season.json").write_text(json.dumps(season))
     (folder / "index.html").write_text("<script>theirs()</script>")
     names = ["season.json", f"boards/{BOARD}.json", "index.html"]
-    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
-    (folder / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
+    digests = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names
+    }
+    (folder / "SHA256SUMS").write_text(
+        "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+    )
     return folder

@@ -45,8 +45,12 @@ def over(season: str) -> None:
 def make_phase() -> Phase:
     """A phase with two scored runs on its board, open for another month."""
     season = factories.make_season(slug="past", licence="CC BY 4.0")
-    task = factories.make_task(season=season, slug="spans", rules=["corrected", "official-2017"])
-    phase = factories.make_phase(task=task, slug="test", board=Phase.Audience.EVERYONE, with_gold=False)
+    task = factories.make_task(
+        season=season, slug="spans", rules=["corrected", "official-2017"]
+    )
+    phase = factories.make_phase(
+        task=task, slug="test", board=Phase.Audience.EVERYONE, with_gold=False
+    )
     topics = [f"D{number:02}-0001" for number in range(1, 13)]
     factories.make_gold(phase=phase, topics=topics)
     for sentences in (("1",), ("1", "2")):
@@ -83,7 +87,15 @@ def archive(kept_archive, tmp_path) -> Path:
 
 
 def export(folder: Path, *more: str, season: str = "past") -> Path:
-    call_command("export_season", season, "--archive", "--out", str(folder), *more, stdout=io.StringIO())
+    call_command(
+        "export_season",
+        season,
+        "--archive",
+        "--out",
+        str(folder),
+        *more,
+        stdout=io.StringIO(),
+    )
     return folder
 
 
@@ -101,19 +113,33 @@ def test_an_archive_of_boards_that_rank_by_a_metric_of_the_organisers_choice_is_
     rank_again(phase.task)
     compare(phase)
     folder = export(tmp_path / "archive", "--with-gold")
-    assert json.loads(first(folder, "boards/*.json").read_text())["rank_by"] == "overlap_f1_macro"
+    assert (
+        json.loads(first(folder, "boards/*.json").read_text())["rank_by"]
+        == "overlap_f1_macro"
+    )
     assert verified(capsys, folder, 0)
     rewrite(first(folder, "boards/*.json"), lambda board: board.pop("rank_by"))
-    assert any("ranked by overlap_f1_micro" in line for line in verified(capsys, folder, 1))
+    assert any(
+        "ranked by overlap_f1_micro" in line for line in verified(capsys, folder, 1)
+    )
 
 
-def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(phase, client, tmp_path, capsys):
+def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(
+    phase, client, tmp_path, capsys
+):
     season, where = phase.task.season, "/seasons/past/organise/archive/"
     over("past")
-    Organiser.objects.create(season=season, user=factories.make_user(), role="organiser")
+    Organiser.objects.create(
+        season=season, user=factories.make_user(), role="organiser"
+    )
     client.force_login(season.organisers.get().user)
-    page = followed(client, client.post(where, {"version": "2026/1", "with_gold": "on"}))
-    assert "The archive is made, with 2 boards, 2 runs and 1 version of gold." in text_of(page)
+    page = followed(
+        client, client.post(where, {"version": "2026/1", "with_gold": "on"})
+    )
+    assert (
+        "The archive is made, with 2 boards, 2 runs and 1 version of gold."
+        in text_of(page)
+    )
     [made] = re.findall(r'href="([^"]+)" download', page.content.decode())
     assert "Version 2026/1" in text_of(client.get(where))
     given = client.get(made)
@@ -123,7 +149,11 @@ def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(phase, 
     assert verified(capsys, tmp_path / "past-archive", 0)
     asked = client.post("/api/v1/seasons/past/archive/", {"version": "2"})
     [job] = work_off()
-    assert (asked.status_code, asked.json()["id"], asked.json()["kind"]) == (202, job.pk, "archive")
+    assert (asked.status_code, asked.json()["id"], asked.json()["kind"]) == (
+        202,
+        job.pk,
+        "archive",
+    )
     again = f"/api/v1/seasons/past/archive/{job.pk}/"
     (tmp_path / "b.zip").write_bytes(b"".join(client.get(again)))
     shutil.unpack_archive(tmp_path / "b.zip", tmp_path / "b")
@@ -142,7 +172,9 @@ def rewrite(path: Path, change) -> None:
     lines = (root / "SHA256SUMS").read_text().splitlines()
     kept = [line for line in lines if not line.endswith(f"  {name}")]
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    (root / "SHA256SUMS").write_text("".join(f"{line}\n" for line in [*kept, f"{digest}  {name}"]))
+    (root / "SHA256SUMS").write_text(
+        "".join(f"{line}\n" for line in [*kept, f"{digest}  {name}"])
+    )
 
 
 def first(folder: Path, pattern: str) -> Path:
@@ -154,24 +186,35 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
 ):
     monkeypatch.setattr(prepare, "BASELINES", {})
     monkeypatch.setattr(prepare, "IN_ALL_PHASES", ())
-    monkeypatch.setattr(prepare, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()})
+    monkeypatch.setattr(
+        prepare, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()}
+    )
     monkeypatch.setattr(prepare, "bring_published", lambda: None)
     prepare.begin_demo()
     prepare.finish_demo()
-    practice = Submission.objects.filter(phase__task__season__slug="demo", phase__slug="practice")
+    practice = Submission.objects.filter(
+        phase__task__season__slug="demo", phase__slug="practice"
+    )
     for run in practice.exclude(file=""):
         score(run)
     # Without a word of the organisers': everybody may have the gold.
     folder = export(tmp_path / "archive", season="demo")
-    kinds = {json.loads(path.read_text())[0]["task_type"] for path in folder.glob("scores/*.json")}
+    kinds = {
+        json.loads(path.read_text())[0]["task_type"]
+        for path in folder.glob("scores/*.json")
+    }
     assert len(kinds) == 7
     *details, last = verified(capsys, folder, 0)
     count = int(last.split()[0])
     assert count > 1000
-    unchecked = [int(line.split()[-2]) for line in details if line.startswith("not checked")]
+    unchecked = [
+        int(line.split()[-2]) for line in details if line.startswith("not checked")
+    ]
     assert last == f"{count} of {count} numbers equal, {sum(unchecked)} not checked"
     # Of one that is over, nothing is left unchecked.
-    for run in Submission.objects.filter(phase__task__season__slug=prepare.ENDED).exclude(file=""):
+    for run in Submission.objects.filter(
+        phase__task__season__slug=prepare.ENDED
+    ).exclude(file=""):
         score(run)
     ended = verified(capsys, export(tmp_path / "ended", season=prepare.ENDED), 0)[-1]
     assert re.fullmatch(r"(\d{3,}) of \1 numbers equal, 0 not checked", ended)
@@ -183,20 +226,31 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
         "the site has signed these numbers",
     ]
 
-    labelled = next(path for path in folder.glob("scores/*.json") if "positional" in path.read_text())
+    labelled = next(
+        path
+        for path in folder.glob("scores/*.json")
+        if "positional" in path.read_text()
+    )
     digits = re.compile(r'("value": 0\.\d*?)([1-8])')
-    text, changes = digits.subn(lambda found: found[1] + str(int(found[2]) + 1), labelled.read_text(), 1)
+    text, changes = digits.subn(
+        lambda found: found[1] + str(int(found[2]) + 1), labelled.read_text(), 1
+    )
     assert changes == 1
     labelled.write_text(text)
     *details, last = verified(capsys, folder, 1)
-    assert details[0] == f"scores/{labelled.name}: not the file whose checksum SHA256SUMS has"
+    assert (
+        details[0]
+        == f"scores/{labelled.name}: not the file whose checksum SHA256SUMS has"
+    )
     assert "value: the archive has 0." in details[1]
     assert int(last.split()[0]) < count
     assert f" of {count} numbers equal" in last
 
 
 @pytest.mark.parametrize("part", ["value", "low", "n"])
-def test_a_number_of_a_run_that_was_changed_with_its_checksum_is_found(part, archive, capsys):
+def test_a_number_of_a_run_that_was_changed_with_its_checksum_is_found(
+    part, archive, capsys
+):
     path = first(archive, "scores/*.json")
 
     def change(evaluations):
@@ -205,12 +259,18 @@ def test_a_number_of_a_run_that_was_changed_with_its_checksum_is_found(part, arc
 
     rewrite(path, change)
     told = verified(capsys, archive, 1)
-    assert told[0].startswith(f"run {path.stem} corrected metrics overlap_f1_micro {part}: the archive has")
+    assert told[0].startswith(
+        f"run {path.stem} corrected metrics overlap_f1_micro {part}: the archive has"
+    )
 
 
-def test_rouge_has_a_witness_in_its_package_where_that_is_installed(archive, capsys, monkeypatch):
+def test_rouge_has_a_witness_in_its_package_where_that_is_installed(
+    archive, capsys, monkeypatch
+):
     """Both runs have precision, recall and F1 of ROUGE-L, each over citances and over topics."""
-    assert "the package rouge-score 0.1.2 gives the same: 12 numbers" in verified(capsys, archive, 0)
+    assert "the package rouge-score 0.1.2 gives the same: 12 numbers" in verified(
+        capsys, archive, 0
+    )
     assert main(["verify", str(archive), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["witnessed"] == {"rouge-score 0.1.2": 12}
 
@@ -222,15 +282,21 @@ def test_rouge_has_a_witness_in_its_package_where_that_is_installed(archive, cap
     assert words in verified(capsys, archive, 0)
 
 
-def test_where_the_package_gives_another_number_both_are_told(archive, capsys, monkeypatch):
+def test_where_the_package_gives_another_number_both_are_told(
+    archive, capsys, monkeypatch
+):
     counts = rouge155.package_counts
     other = lambda *texts: counts(*texts)._replace(hits=0)  # noqa: E731
     monkeypatch.setattr(rouge155, "package_counts", other)
     *details, last = verified(capsys, archive, 1)
     assert last.split()[0] == last.split()[2]
-    differing = [line for line in details if "rouge_l_f1 value: the archive has " in line]
+    differing = [
+        line for line in details if "rouge_l_f1 value: the archive has " in line
+    ]
     assert len(differing) == 2
-    assert all(line.endswith(", the package rouge-score 0.1.2 gives 0.0") for line in differing)
+    assert all(
+        line.endswith(", the package rouge-score 0.1.2 gives 0.0") for line in differing
+    )
 
 
 def test_the_wheel_that_wrote_the_archive_lies_in_it(archive):
@@ -246,7 +312,10 @@ def test_a_number_of_another_metric_s_version_is_no_equal_one(archive, capsys):
         metric["column"] = metric["column"].replace("|v:1", "|v:0")
 
     rewrite(first(archive, "scores/*.json"), change)
-    assert "overlap_f1_micro: a number of overlap_f1_micro|" in verified(capsys, archive, 1)[0]
+    assert (
+        "overlap_f1_micro: a number of overlap_f1_micro|"
+        in verified(capsys, archive, 1)[0]
+    )
 
 
 def test_a_digit_changed_on_a_board_is_found(archive, capsys):
@@ -261,12 +330,22 @@ def test_a_digit_changed_on_a_board_is_found(archive, capsys):
 
 def test_files_that_were_changed_or_are_gone_are_named(archive, capsys):
     (archive / "index.html").write_text("other")
-    gone = ["style.css", *(first(archive, f"{kind}/*").relative_to(archive) for kind in ("runs", "scores"))]
+    gone = [
+        "style.css",
+        *(
+            first(archive, f"{kind}/*").relative_to(archive)
+            for kind in ("runs", "scores")
+        ),
+    ]
     gone.append(first(archive, "boards/*.json").relative_to(archive))
     for name in gone:
         (archive / name).unlink()
     told = verified(capsys, archive, 1)
-    assert [line for line in told if line.startswith("index.html: not the file whose checksum")]
+    assert [
+        line
+        for line in told
+        if line.startswith("index.html: not the file whose checksum")
+    ]
     assert {f"{name}: there is no such file" for name in gone} <= set(told)
 
 
@@ -275,7 +354,9 @@ def test_without_the_checksums_they_are_what_is_missing(archive, capsys):
     assert verified(capsys, archive, 1)[0] == "SHA256SUMS: there is no such file"
 
 
-def test_without_the_gold_boards_still_say_what_runs_say_and_the_rest_is_counted(phase, capsys, tmp_path):
+def test_without_the_gold_boards_still_say_what_runs_say_and_the_rest_is_counted(
+    phase, capsys, tmp_path
+):
     over("past")
     folder = export(tmp_path / "archive")
     assert list((folder / "gold").iterdir()) == []
@@ -284,25 +365,39 @@ def test_without_the_gold_boards_still_say_what_runs_say_and_the_rest_is_counted
     assert gold["file"] is None
     assert len(gold["sha256"]) == 64
     told = verified(capsys, folder, 0)
-    assert [line for line in told if line.startswith("not checked, the gold is not in the archive: ")]
+    assert [
+        line
+        for line in told
+        if line.startswith("not checked, the gold is not in the archive: ")
+    ]
 
 
-def test_a_phase_that_is_not_over_gives_out_neither_runs_nor_gold(phase, capsys, tmp_path):
+def test_a_phase_that_is_not_over_gives_out_neither_runs_nor_gold(
+    phase, capsys, tmp_path
+):
     folder = export(tmp_path / "archive", "--with-gold")
     assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
     assert "their splits' gold: spans/test" in capsys.readouterr().err
     told = verified(capsys, folder, 0)
-    assert [line for line in told if line.startswith("not checked, the run is not in the archive: ")]
+    assert [
+        line
+        for line in told
+        if line.startswith("not checked, the run is not in the archive: ")
+    ]
 
 
-def test_an_earlier_phase_on_the_split_of_one_that_is_open_keeps_runs_and_gold_back(phase, tmp_path):
+def test_an_earlier_phase_on_the_split_of_one_that_is_open_keeps_runs_and_gold_back(
+    phase, tmp_path
+):
     over("past")
     factories.make_phase(task=phase.task, split=phase.split)
     folder = export(tmp_path / "archive", "--with-gold")
     assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
 
 
-def test_an_archive_without_a_public_board_has_nothing_to_verify(phase, capsys, tmp_path):
+def test_an_archive_without_a_public_board_has_nothing_to_verify(
+    phase, capsys, tmp_path
+):
     over("past")
     Phase.objects.update(board=Phase.Audience.ORGANISERS)
     folder = export(tmp_path / "archive", "--with-gold")
@@ -314,16 +409,26 @@ def test_it_works_from_disk_and_its_metadata_lists_what_is_in_it(archive):
     for page in archive.rglob("*.html"):
         links = re.findall(r'(?:href|src)="([^"]+)"', page.read_text())
         assert links
-        assert [link for link in links if not (page.parent / link).is_file()] == [], page
+        assert [link for link in links if not (page.parent / link).is_file()] == [], (
+            page
+        )
     charts = list(archive.glob("boards/*.svg"))
     assert len(charts) == 2
-    assert {fromstring(chart.read_text()).tag for chart in charts} == {"{http://www.w3.org/2000/svg}svg"}
+    assert {fromstring(chart.read_text()).tag for chart in charts} == {
+        "{http://www.w3.org/2000/svg}svg"
+    }
     crate = json.loads((archive / "ro-crate-metadata.json").read_text())
-    listed = {part["@id"]: part["sha256"] for part in crate["@graph"] if part["@type"] == "File"}
+    listed = {
+        part["@id"]: part["sha256"]
+        for part in crate["@graph"]
+        if part["@type"] == "File"
+    }
     for name, digest in listed.items():
         assert hashlib.sha256((archive / name).read_bytes()).hexdigest() == digest
     assert {"season.json", "CITATION.cff", ".zenodo.json", "README.md"} <= set(listed)
-    assert json.loads((archive / ".zenodo.json").read_text())["upload_type"] == "dataset"
+    assert (
+        json.loads((archive / ".zenodo.json").read_text())["upload_type"] == "dataset"
+    )
 
 
 def test_nothing_of_an_archive_with_runs_and_gold_is_left_unchecked(archive, capsys):
@@ -331,35 +436,51 @@ def test_nothing_of_an_archive_with_runs_and_gold_is_left_unchecked(archive, cap
     *details, last = verified(capsys, archive, 0)
     assert "the site has signed these numbers: 4 receipts hold" in details
     assert last.endswith("numbers equal, 0 not checked")
-    tests = [json.loads(path.read_text())["tests"] for path in archive.glob("tests/*.json")]
+    tests = [
+        json.loads(path.read_text())["tests"] for path in archive.glob("tests/*.json")
+    ]
     assert [len(own) for own in tests] == [1, 1]
 
 
 @pytest.mark.parametrize("part", ["difference", "error", "low", "high", "p", "units"])
 def test_a_paired_test_that_was_changed_is_found(part, archive, capsys):
     path = first(archive, "tests/*.json")
-    rewrite(path, lambda board: board["tests"][0].update({part: board["tests"][0][part] + 1e-6}))
-    assert re.match(rf"boards/.* runs \d+ and \d+ {part}: the archive has", verified(capsys, archive, 1)[0])
+    rewrite(
+        path,
+        lambda board: board["tests"][0].update({part: board["tests"][0][part] + 1e-6}),
+    )
+    assert re.match(
+        rf"boards/.* runs \d+ and \d+ {part}: the archive has",
+        verified(capsys, archive, 1)[0],
+    )
 
 
 @pytest.mark.parametrize("part", ["rank", "rank_low", "rank_high", "group"])
 def test_a_rank_or_a_group_that_was_changed_is_found(part, archive, capsys):
     board = first(archive, "boards/*.json")
     rewrite(board, lambda board: board["rows"][1].update({part: 7}))
-    assert f"{part}: the archive has 7, computed again it is " in verified(capsys, archive, 1)[0]
+    assert (
+        f"{part}: the archive has 7, computed again it is "
+        in verified(capsys, archive, 1)[0]
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         ({"seed": 3}, "a paired test is not made as those of boards are"),
-        ({"trials": 1, "test": "approximate randomisation"}, "a paired test is not made as"),
+        (
+            {"trials": 1, "test": "approximate randomisation"},
+            "a paired test is not made as",
+        ),
         ({"trials": 10**9}, "a paired test is not made as those of boards are"),
         ({"first": 0}, "its paired tests are not each of two rows"),
         (None, "it is said to be compared, and 1 paired tests are missing"),
     ],
 )
-def test_paired_tests_that_a_board_does_not_make_are_none(change, told, archive, capsys):
+def test_paired_tests_that_a_board_does_not_make_are_none(
+    change, told, archive, capsys
+):
     def rewritten(board):
         if change is None:
             board["tests"].clear()
@@ -370,30 +491,42 @@ def test_paired_tests_that_a_board_does_not_make_are_none(change, told, archive,
     assert told in verified(capsys, archive, 1)[0]
 
 
-def test_tests_of_runs_that_are_not_there_are_counted_and_ranks_by_value_are_checked(archive, capsys):
+def test_tests_of_runs_that_are_not_there_are_counted_and_ranks_by_value_are_checked(
+    archive, capsys
+):
     def without_file(season):
         season["runs"][0]["file"] = None
 
     rewrite(archive / "season.json", without_file)
     told = verified(capsys, archive, 0)
     # Of each board six numbers of a test, and of two rows all but the rank.
-    assert "not checked, not all paired tests behind them can be repeated: 24 numbers" in told
+    assert (
+        "not checked, not all paired tests behind them can be repeated: 24 numbers"
+        in told
+    )
 
 
-def test_an_archive_of_before_has_neither_tests_nor_receipts_and_says_so(archive, capsys):
+def test_an_archive_of_before_has_neither_tests_nor_receipts_and_says_so(
+    archive, capsys
+):
     for path in archive.glob("tests/*.json"):
         path.unlink()
-    (archive / "SHA256SUMS").write_text(re.sub(".*  tests/.*\n", "", (archive / "SHA256SUMS").read_text()))
-    rewrite(archive / "season.json", lambda season: [run.pop("receipts") for run in season["runs"]])
+    (archive / "SHA256SUMS").write_text(
+        re.sub(".*  tests/.*\n", "", (archive / "SHA256SUMS").read_text())
+    )
+    rewrite(
+        archive / "season.json",
+        lambda season: [run.pop("receipts") for run in season["runs"]],
+    )
     told = verified(capsys, archive, 0)
     assert "no receipt: 4 scorings" in told
-    words = (
-        "not checked, the archive does not hold the paired tests that ranks and groups rest on: 16 numbers"
-    )
+    words = "not checked, the archive does not hold the paired tests that ranks and groups rest on: 16 numbers"
     assert words in told
 
 
-def test_whoever_changes_numbers_with_all_that_follows_from_them_cannot_sign_them(archive, capsys, tmp_path):
+def test_whoever_changes_numbers_with_all_that_follows_from_them_cannot_sign_them(
+    archive, capsys, tmp_path
+):
     """The gold is not there, so that nothing can be computed again."""
     key = tmp_path / "key"
     key.write_text(json.loads((archive / "log.json").read_text())["keys"][0]["public"])
@@ -409,7 +542,9 @@ def test_whoever_changes_numbers_with_all_that_follows_from_them_cannot_sign_the
 
     capsys.readouterr()
     rewrite(path, change)
-    assert f"run {path.stem} corrected: its receipt is of another scores" in verified(capsys, archive, 1)
+    assert f"run {path.stem} corrected: its receipt is of another scores" in verified(
+        capsys, archive, 1
+    )
 
     def signed_by_another(log):
         log["keys"][0]["public"] = "00" * 32
@@ -423,7 +558,9 @@ def test_a_receipt_in_an_archive_that_was_changed_is_found(part, archive, capsys
     path = first(archive, "receipts/*.json")
 
     def change(receipts):
-        receipts[0][part] = json.loads(json.dumps(receipts[0][part]).translate(str.maketrans("12", "21")))
+        receipts[0][part] = json.loads(
+            json.dumps(receipts[0][part]).translate(str.maketrans("12", "21"))
+        )
 
     rewrite(path, change)
     assert verified(capsys, archive, 1)[0].startswith(f"run {path.stem}, a receipt: ")
@@ -456,13 +593,17 @@ def test_what_is_no_archive_is_refused_in_a_sentence(content, tmp_path, capsys):
     assert "season.json: there is no such file" in capsys.readouterr().err
     (tmp_path / "season.json").write_text(content)
     assert main(["verify", str(tmp_path)]) == 2
-    assert re.search("season.json: |not as an archive is written", capsys.readouterr().err)
+    assert re.search(
+        "season.json: |not as an archive is written", capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("place", ["../../secret.json", "/etc/passwd", "runs/\0"])
 @pytest.mark.parametrize("kind", ["scores", "file"])
 def test_an_archive_that_names_files_elsewhere_is_refused(kind, place, archive, capsys):
-    rewrite(archive / "season.json", lambda season: season["runs"][0].update({kind: place}))
+    rewrite(
+        archive / "season.json", lambda season: season["runs"][0].update({kind: place})
+    )
     assert main(["verify", str(archive)]) == 2
     assert "leads out of the archive" in capsys.readouterr().err
 
@@ -486,14 +627,25 @@ def test_a_link_out_of_the_archive_is_not_followed(archive, tmp_path, capsys):
 )
 def test_no_option_makes_a_file_outside_be_read(option, value, archive, capsys):
     for path in archive.glob("scores/*.json"):
-        rewrite(path, lambda evaluations: [own["options"].update({option: value}) for own in evaluations])
+        rewrite(
+            path,
+            lambda evaluations: [
+                own["options"].update({option: value}) for own in evaluations
+            ],
+        )
     told = verified(capsys, archive, 0)
-    words = f"not checked, the file that the option {option} names is not in the archive: "
+    words = (
+        f"not checked, the file that the option {option} names is not in the archive: "
+    )
     assert [line for line in told if line.startswith(words)]
 
 
-def test_nothing_is_written_over_what_is_there_and_an_unknown_season_is_named(phase, tmp_path):
-    with pytest.raises(CommandError, match="exists; an archive is written into a new folder"):
+def test_nothing_is_written_over_what_is_there_and_an_unknown_season_is_named(
+    phase, tmp_path
+):
+    with pytest.raises(
+        CommandError, match="exists; an archive is written into a new folder"
+    ):
         export(tmp_path)
     with pytest.raises(CommandError, match="there is no season “nowhere”"):
         export(tmp_path / "new", season="nowhere")
@@ -501,6 +653,8 @@ def test_nothing_is_written_over_what_is_there_and_an_unknown_season_is_named(ph
 
 
 @pytest.mark.mass
-def test_an_archive_with_anything_changed_in_it_is_refused_or_said_to_differ(kept_archive, tmp_path):
+def test_an_archive_with_anything_changed_in_it_is_refused_or_said_to_differ(
+    kept_archive, tmp_path
+):
     kind = kinds.Kind(kinds.ARCHIVE, kinds.Archive(kept_archive, tmp_path).try_one)
     assert kinds.tried(kind, mass(8, 1_000), seed=25)["refused"]

@@ -73,17 +73,25 @@ def claim(job, owner):
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
     response = asked(client, phase, run)
     assert not Sheet.objects.exists()
-    assert (BackgroundJob.objects.get().job.state, OrmQ.objects.count()) == ("queued", 1)
+    assert (BackgroundJob.objects.get().job.state, OrmQ.objects.count()) == (
+        "queued",
+        1,
+    )
     page = client.get(response.url)
     assert "It waits for a worker." in text_of(page)
     assert "no worker is running" in text_of(page)
     assert 'hx-trigger="every 1s"' in page.content.decode()
-    human = client.get(reverse("organise-human", args=[phase.task.season.slug])).content.decode()
+    human = client.get(
+        reverse("organise-human", args=[phase.task.season.slug])
+    ).content.decode()
     assert f'href="{response.url}"' in human
     made = done(client, response)
     sheet = Sheet.objects.get()
     page = client.get(response.url)
-    assert reverse("organise-sheet", args=[phase.task.season.slug, sheet.pk]) in page.content.decode()
+    assert (
+        reverse("organise-sheet", args=[phase.task.season.slug, sheet.pk])
+        in page.content.decode()
+    )
     assert "hx-trigger" not in page.content.decode()
     assert made.result == {"sheet": sheet.pk}
     assert AuditEntry.objects.filter(action="sheet").count() == 1
@@ -101,7 +109,11 @@ def test_who_asks_at_the_same_moment_gets_the_job_that_was_stored_whatever_becam
 ):
     """Both look and find none; once the second is refused, the job of the first may have ended."""
     first = QuerySet.first
-    monkeypatch.setattr(QuerySet, "first", lambda rows: None if rows.model is BackgroundJob else first(rows))
+    monkeypatch.setattr(
+        QuerySet,
+        "first",
+        lambda rows: None if rows.model is BackgroundJob else first(rows),
+    )
     assert asked(client, phase, run).url == f"/jobs/{job.pk}/"
     assert BackgroundJob.objects.count() == 1
 
@@ -119,7 +131,9 @@ def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
     assert complete(second, lambda: {"sheet": 1})
 
 
-def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(client, job, monkeypatch):
+def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(
+    client, job, monkeypatch
+):
     def halfway(drawn, *, by):
         keep_sheet(drawn, by=by)
         raise RuntimeError("the machine is on fire")
@@ -145,7 +159,8 @@ def test_a_run_that_stands_on_the_board_no_more_is_not_judged(client, job, run):
     run.save()
     work_off()
     assert (
-        "a chosen run does not stand on the board any more" in text_of(client.get(f"/jobs/{job.pk}/")).lower()
+        "a chosen run does not stand on the board any more"
+        in text_of(client.get(f"/jobs/{job.pk}/")).lower()
     )
     assert not Sheet.objects.exists()
 
@@ -153,14 +168,25 @@ def test_a_run_that_stands_on_the_board_no_more_is_not_judged(client, job, run):
 def test_whoever_has_no_account_any_more_gets_nothing_made(job, organiser):
     BackgroundJob.objects.update(asked_by=None)
     [ended] = work_off()
-    assert ended.reason == "Whoever asked for it has no account any more; nothing was stored."
+    assert (
+        ended.reason
+        == "Whoever asked for it has no account any more; nothing was stored."
+    )
 
 
 def test_jobs_are_for_organisers_of_their_season(client, job):
-    for address in (f"/jobs/{job.pk}/", f"/jobs/{job.pk}/status/", f"/api/v1/jobs/{job.pk}/"):
+    for address in (
+        f"/jobs/{job.pk}/",
+        f"/jobs/{job.pk}/status/",
+        f"/api/v1/jobs/{job.pk}/",
+    ):
         assert client.get(address).status_code == 200
     client.force_login(factories.make_user())
-    for address in (f"/jobs/{job.pk}/", f"/jobs/{job.pk}/status/", f"/api/v1/jobs/{job.pk}/"):
+    for address in (
+        f"/jobs/{job.pk}/",
+        f"/jobs/{job.pk}/status/",
+        f"/api/v1/jobs/{job.pk}/",
+    ):
         assert client.get(address).status_code == 404
 
 
@@ -174,16 +200,25 @@ def test_programs_ask_with_202_and_follow(client, phase, run):
     assert (told["state"], told["progress"], told["problems"]) == ("done", 1.0, [])
     assert told["outcome"].endswith(f"/sheets/{Sheet.objects.get().pk}/")
     refused = client.post(f"/api/v1/phases/{phase.pk}/sheets/", {**sent, "runs": "0"})
-    assert refused.json()["errors"]["runs"] == [f"No run “0” stands on the board; there are {run.pk}."]
+    assert refused.json()["errors"]["runs"] == [
+        f"No run “0” stands on the board; there are {run.pk}."
+    ]
 
 
 def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text("nonsense\n")
     upload = Upload(path, "labels.jsonl")
-    job = ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser)
+    job = ask_for_labels(
+        season=phase.task.season, model="m@1", upload=upload, by=organiser
+    )
     assert storage.statistics.exists(job.file)
-    assert ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser) == job
+    assert (
+        ask_for_labels(
+            season=phase.task.season, model="m@1", upload=upload, by=organiser
+        )
+        == job
+    )
     with transaction.atomic():
         [ended] = work_off()
     assert (ended.state, ended.file) == ("failed", "")

@@ -114,7 +114,9 @@ def faults_of(page, addresses: dict[str, str], axe: str) -> dict[str, list[str]]
                 turn(page, look)
             current = look
             reveal(page)
-            faults = barriers(page, axe) + (["wider than the window"] if is_too_wide(page) else [])
+            faults = barriers(page, axe) + (
+                ["wider than the window"] if is_too_wide(page) else []
+            )
             found |= {f"{name}, {look}": faults} if faults else {}
         looks.reverse()
     return found
@@ -126,7 +128,9 @@ def is_whole(page) -> bool:
 
 
 def is_too_wide(page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
 
 
 def barriers(page, axe: str) -> list[str]:

@@ -20,11 +20,15 @@ FLAGS = (
 def chromium() -> Iterator:
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        pytest.skip(f"no Chromium is installed under any of the names {', '.join(NAMES)}")
+        pytest.skip(
+            f"no Chromium is installed under any of the names {', '.join(NAMES)}"
+        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS), timeout=180_000)
+        browser = driver.chromium.launch(
+            executable_path=path, args=list(FLAGS), timeout=180_000
+        )
         yield browser
         browser.close()
 
@@ -43,12 +47,19 @@ def visit(chromium, live_server) -> Iterator:
         opened.append(context)
         page = context.new_page()
         page.on(
-            "console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None
+            "console",
+            lambda said: (
+                faults.append(said.text) if said.type in ("error", "warning") else None
+            ),
         )
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on(
             "request",
-            lambda sent: faults.append(f"asked {sent.url}") if _is_foreign(sent, live_server) else None,
+            lambda sent: (
+                faults.append(f"asked {sent.url}")
+                if _is_foreign(sent, live_server)
+                else None
+            ),
         )
         return page
 
@@ -57,7 +68,9 @@ def visit(chromium, live_server) -> Iterator:
     for context in opened:
         context.close()
     # A browser notes every answer that is not a success; tests that want one ask for it themselves.
-    assert [fault for fault in faults if not fault.startswith("Failed to load resource")] == []
+    assert [
+        fault for fault in faults if not fault.startswith("Failed to load resource")
+    ] == []
 
 
 @pytest.fixture

@@ -37,12 +37,17 @@ def make_compared() -> Compared:
     organiser = factories.make_user(name="Olga")
     season = factories.make_season(organiser=organiser)
     phase = compared.make_phase(
-        task=factories.make_task(season=season, rules=["corrected", "official-2017"]), shows_instances=True
+        task=factories.make_task(season=season, rules=["corrected", "official-2017"]),
+        shows_instances=True,
     )
-    runs = [compared.scored(phase, right, system=f"Of {right}") for right in (10, 9, 4, 0)]
+    runs = [
+        compared.scored(phase, right, system=f"Of {right}") for right in (10, 9, 4, 0)
+    ]
     for rules in ("corrected", "official-2017"):
         compared.compare(phase, rules)
-    factories.make_gold(phase=phase, topics=compared.TOPICS, citances=CORRECTED, reason="A correction")
+    factories.make_gold(
+        phase=phase, topics=compared.TOPICS, citances=CORRECTED, reason="A correction"
+    )
     return Compared(organiser, season, phase, runs)
 
 
@@ -52,7 +57,9 @@ def kept_scene(django_db_setup, django_db_blocker) -> KeptWorld:
 
 
 def two(scene, query="") -> str:
-    return scene.address("compare", f"?a={scene.runs[0].pk}&b={scene.runs[2].pk}{query}")
+    return scene.address(
+        "compare", f"?a={scene.runs[0].pk}&b={scene.runs[2].pk}{query}"
+    )
 
 
 OPEN_TO_ALL = {
@@ -74,7 +81,9 @@ def test_no_page_keeps_anybody_out(page, live_server, scene, axe):
     assert faults_of(page, placed(OF_AN_ORGANISER, live_server, scene), axe) == {}
 
 
-def test_a_reader_goes_from_the_board_to_two_runs_and_to_their_classes(page, live_server, scene):
+def test_a_reader_goes_from_the_board_to_two_runs_and_to_their_classes(
+    page, live_server, scene
+):
     page.goto(live_server.url + scene.address("board"))
     page.click("#rank-by-significance")
     page.wait_for_selector("tr.group")
@@ -110,7 +119,9 @@ def test_without_scripts_two_runs_are_compared_as_well(visit, live_server, scene
     assert "B is Of 10" in page.inner_text("#tests .facts")
 
 
-def test_an_organiser_corrects_the_gold_and_sees_it_through(page, live_server, scene, tmp_path):
+def test_an_organiser_corrects_the_gold_and_sees_it_through(
+    page, live_server, scene, tmp_path
+):
     folder = factories.write_corpus(tmp_path / "corpus", topics=compared.TOPICS)
     with zipfile.ZipFile(tmp_path / "gold.zip", "w") as packed:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):

@@ -15,12 +15,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 MOST_STEPS = 15
 
 
-def test_a_task_is_made_from_its_gold_without_scripts_in_a_few_steps(visit, live_server, tmp_path):
+def test_a_task_is_made_from_its_gold_without_scripts_in_a_few_steps(
+    visit, live_server, tmp_path
+):
     organiser = factories.make_user(name="Olga")
     season = factories.make_season(organiser=organiser, slug="one")
     gold = tmp_path / "gold.jsonl"
     rows = [
-        {"id": f"s{n}", "text": f"Sentence {n} of many others", "label": ("uses", "extends")[n % 3 == 0]}
+        {
+            "id": f"s{n}",
+            "text": f"Sentence {n} of many others",
+            "label": ("uses", "extends")[n % 3 == 0],
+        }
         for n in range(30)
     ]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -40,7 +40,9 @@ _mains: dict[tuple[str, str], list[str] | None] = {}
 
 def pages_of(role: str, scene: Scene) -> dict[str, str]:
     """The pages that are the role's, and not everybody's or as another one before it sees them, by name."""
-    clients = {other: signed_in(scene, other) for other in ROLES[: ROLES.index(role) + 1]}
+    clients = {
+        other: signed_in(scene, other) for other in ROLES[: ROLES.index(role) + 1]
+    }
     everybodys = set() if role == "visitor" else set(open_to("visitor"))
 
     def main(who: str, name: str) -> list[str] | None:
@@ -52,7 +54,11 @@ def pages_of(role: str, scene: Scene) -> dict[str, str]:
     for name in open_to(role):
         if name in everybodys or main(role, name) is None:
             continue
-        others = [other for other in clients if other != role and expected(name, "GET", other) == 200]
+        others = [
+            other
+            for other in clients
+            if other != role and expected(name, "GET", other) == 200
+        ]
         if all(main(other, name) != main(role, name) for other in others):
             pages[name] = address(name, scene)
     return pages
@@ -85,7 +91,9 @@ def look(visit, live_server, axe):
             for cookie in client.cookies.values()
         ]
         page.context.add_cookies(cookies)
-        return faults_of(page, {name: live_server.url + where for name, where in pages.items()}, axe)
+        return faults_of(
+            page, {name: live_server.url + where for name, where in pages.items()}, axe
+        )
 
     return look_at
 
@@ -100,9 +108,18 @@ def test_no_page_of_the_table_of_access_keeps_anybody_out(look, scene, role):
 def test_a_run_that_is_checked_or_refused_keeps_nobody_out(look, settings, scene):
     settings.CHECK_MAX_MB = 0
     checking = factories.make_submission(phase=scene.phase, team=scene.team)
-    problem = {"file": "run.jsonl", "line": 5, "message": "not JSON", "expected": "JSON", "fatal": True}
+    problem = {
+        "file": "run.jsonl",
+        "line": 5,
+        "message": "not JSON",
+        "expected": "JSON",
+        "fatal": True,
+    }
     refused = factories.make_submission(
-        phase=scene.phase, team=scene.team, status="failed", problems=[problem | {"quote": "no JSON"}]
+        phase=scene.phase,
+        team=scene.team,
+        status="failed",
+        problems=[problem | {"quote": "no JSON"}],
     )
     refused.jobs.update(state="failed")
     pages = {

@@ -9,7 +9,16 @@ from django.urls import reverse
 from scoring.models import Score, Signature
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.signature import NO_INTERVAL
-from tests.browser.driving import NARROW, barriers, faults_of, is_too_wide, reveal, sign_in, turn, wait_for
+from tests.browser.driving import (
+    NARROW,
+    barriers,
+    faults_of,
+    is_too_wide,
+    reveal,
+    sign_in,
+    turn,
+    wait_for,
+)
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -17,9 +26,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OPEN_TO_ALL = {
     "home": lambda scene: reverse("home"),
     "season": lambda scene: reverse("season", args=[scene.phase.task.season.slug]),
-    "task": lambda scene: reverse("task", args=[scene.phase.task.season.slug, scene.phase.task.slug]),
+    "task": lambda scene: reverse(
+        "task", args=[scene.phase.task.season.slug, scene.phase.task.slug]
+    ),
     "board": lambda scene: scene.address("board"),
-    "board sorted and searched": lambda scene: scene.address("board") + "?sort=-date&q=team&baselines=no",
+    "board sorted and searched": lambda scene: (
+        scene.address("board") + "?sort=-date&q=team&baselines=no"
+    ),
     "board by facet": lambda scene: scene.address("board") + "?dimension=facet",
     "differences": lambda scene: scene.address("differences"),
     "standing": lambda scene: scene.address("board") + f"runs/{scene.run.pk}/",
@@ -56,11 +69,21 @@ div { width: 700px }
 <button class="narrow"></button></main>"""
 
 
-def test_what_is_wrong_in_one_look_is_found_whichever_a_page_is_loaded_in(page, live_server, axe):
-    page.route("**/broken/", lambda route: route.fulfill(body=BROKEN, content_type="text/html"))
+def test_what_is_wrong_in_one_look_is_found_whichever_a_page_is_loaded_in(
+    page, live_server, axe
+):
+    page.route(
+        "**/broken/", lambda route: route.fulfill(body=BROKEN, content_type="text/html")
+    )
     wide = ["color-contrast at ['.light']"]
-    narrow = ["button-name at ['button']", "color-contrast at ['.dark']", "wider than the window"]
-    pages = dict.fromkeys(("loaded wide", "loaded narrow"), f"{live_server.url}/broken/")
+    narrow = [
+        "button-name at ['button']",
+        "color-contrast at ['.dark']",
+        "wider than the window",
+    ]
+    pages = dict.fromkeys(
+        ("loaded wide", "loaded narrow"), f"{live_server.url}/broken/"
+    )
     assert faults_of(page, pages, axe) == {
         f"{name}, {look}": faults
         for name in pages
@@ -120,7 +143,9 @@ def test_charts_follow_the_width(page, live_server, scene):
     assert page.evaluate(drawn) < NARROW["width"] < wide
 
 
-def test_a_board_on_paper_has_its_table_and_the_signature_and_no_controls(page, live_server, scene):
+def test_a_board_on_paper_has_its_table_and_the_signature_and_no_controls(
+    page, live_server, scene
+):
     page.goto(live_server.url + scene.address("board"))
     page.emulate_media(media="print")
     assert page.is_visible("table.board")

@@ -32,7 +32,9 @@ def organise(name: str, *arguments):
 OF_AN_ORGANISER = {
     "attention": organise("organise"),
     "runs": organise("organise-runs"),
-    "runs of one state": lambda scene: organise("organise-runs")(scene) + "?status=failed",
+    "runs of one state": lambda scene: (
+        organise("organise-runs")(scene) + "?status=failed"
+    ),
     "progress": organise("organise-progress"),
     "phases": organise("organise-phases"),
     "teams": organise("organise-teams"),
@@ -44,12 +46,16 @@ OF_A_LEAD = {
     "the season": lambda scene: reverse("season", args=[season_of(scene).slug]),
 }
 OPEN_TO_ALL = {
-    "invitation": lambda scene: reverse("join", args=[secret_of(scene.team.invitation)]),
+    "invitation": lambda scene: reverse(
+        "join", args=[secret_of(scene.team.invitation)]
+    ),
     "invitation that has ended": lambda scene: reverse("join", args=["nonsense"]),
     "first page": lambda scene: reverse("home"),
     "published season": lambda scene: "/seasons/cl-summ-2014/",
     "published results": lambda scene: "/seasons/cl-summ-2014/1a/published/",
-    "published results with a doubt": lambda scene: "/seasons/cl-summ-2014/1b/published/",
+    "published results with a doubt": lambda scene: (
+        "/seasons/cl-summ-2014/1b/published/"
+    ),
     "publications": lambda scene: reverse("papers"),
     "publication": lambda scene: reverse("paper", args=["jaidka-2014"]),
     "board with published results": lambda scene: scene.address("board"),
@@ -65,13 +71,21 @@ def make_organised_scene() -> Scene:
     Season.objects.filter(pk=season.pk).update(registration="approval")
     announce(season=season, text="The evaluation begins **on Monday**.", by=organiser)
     factories.make_submission(
-        phase=scene.phase, team=scene.team, status="failed", has_failed=True, reason="It ran out of memory."
+        phase=scene.phase,
+        team=scene.team,
+        status="failed",
+        has_failed=True,
+        reason="It ran out of memory.",
     )
     waiting = factories.make_team(name="Newcomers", lead=scene.reader)
     Registration.objects.create(season=season, team=waiting, is_approved=False)
     refused = factories.make_team(name="Jury")
     Registration.objects.create(
-        season=season, team=refused, is_approved=False, decided_at=timezone.now(), reason="It judges."
+        season=season,
+        team=refused,
+        is_approved=False,
+        decided_at=timezone.now(),
+        reason="It judges.",
     )
     Membership.objects.create(team=scene.team, user=factories.make_user(name="Bob"))
     renew_invitation(team=scene.team, by=scene.member)
@@ -115,7 +129,9 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
     page.wait_for_selector("text=Newcomers takes part.")
 
     page.click('nav[aria-label="Organiser\'s pages"] >> text=Phases')
-    page.click(f"button[aria-label='Close now: {scene.phase.task.title}, {scene.phase.title}']")
+    page.click(
+        f"button[aria-label='Close now: {scene.phase.task.title}, {scene.phase.title}']"
+    )
     page.click("text=Do it")
     page.wait_for_selector("text=is closed now.")
     assert not Phase.objects.get(pk=scene.phase.pk).is_open()
@@ -132,7 +148,9 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
     page.wait_for_selector("table:has-text('approved Newcomers')")
 
 
-def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(visit, live_server, scene):
+def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(
+    visit, live_server, scene
+):
     ada, bob = factories.make_user(name="Ada"), factories.make_user(name="Bob")
     page = visit(java_script_enabled=False)
     sign_in(page, live_server, ada.email, PASSWORD)
@@ -179,7 +197,9 @@ def test_published_results_are_hidden_on_a_board_in_place(page, live_server, sce
     comes_to(page, "reported=no")
 
 
-def test_a_section_that_comes_late_leaves_the_address_of_what_was_chosen_before(page, live_server, scene):
+def test_a_section_that_comes_late_leaves_the_address_of_what_was_chosen_before(
+    page, live_server, scene
+):
     held = []
 
     def hold(route) -> None:

@@ -26,7 +26,9 @@ def test_a_file_that_is_dropped_on_the_form_is_the_run(page, live_server, scene)
 
 
 def test_a_command_is_copied_whole(page, live_server, scene):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
+    page.context.grant_permissions(
+        ["clipboard-read", "clipboard-write"], origin=live_server.url
+    )
     sign_in(page, live_server, scene.member.email, PASSWORD)
     page.goto(live_server.url + scene.address("upload"))
     button = page.locator(".format pre:has-text('citeboard check') + button.copy")

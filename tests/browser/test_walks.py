@@ -51,7 +51,9 @@ def test_a_number_opens_its_signature_by_mouse_and_by_keyboard_and_gives_the_foc
     wait_for(page, "document.activeElement.matches('td.first > a')")
 
 
-def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(page, live_server, scene):
+def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(
+    page, live_server, scene
+):
     page.goto(live_server.url + scene.address("board"))
     page.wait_for_selector("#differences table.classes")
     page.click("#dimension-facet")
@@ -62,9 +64,15 @@ def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(p
     for box in page.locator("input[name=system]").all()[1:]:
         box.uncheck()
     page.click("#choose-systems")
-    wait_for(page, "document.querySelectorAll('#differences table.classes thead th').length === 3")
+    wait_for(
+        page,
+        "document.querySelectorAll('#differences table.classes thead th').length === 3",
+    )
     page.reload()
-    wait_for(page, "document.querySelectorAll('#differences table.classes thead th').length === 3")
+    wait_for(
+        page,
+        "document.querySelectorAll('#differences table.classes thead th').length === 3",
+    )
     reveal(page)
     assert page.locator("#bars .bars .point").count() >= 2
     assert page.locator("#heat-map .hm").count() == 1
@@ -77,12 +85,19 @@ def test_on_a_narrow_page_a_row_unfolds_all_its_numbers(visit, live_server, scen
     assert [cell.is_visible() for cell in row.locator("td.rest").all()] == [False] * 5
     assert row.locator("td.first").is_visible()
     row.locator("text=all numbers").click()
-    until(lambda: row.locator("dl.unfolded dt").all_inner_texts()[-2:] == ["ROUGE-L F1", "Sent"])
+    until(
+        lambda: (
+            row.locator("dl.unfolded dt").all_inner_texts()[-2:]
+            == ["ROUGE-L F1", "Sent"]
+        )
+    )
     row.locator("text=all numbers").click()
     until(lambda: row.locator("dl.unfolded").count() == 0)
 
 
-def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_server, scene, tmp_path):
+def test_a_participant_checks_corrects_submits_and_follows_a_run(
+    page, live_server, scene, tmp_path
+):
     bad, good = tmp_path / "bad.jsonl", tmp_path / "good.jsonl"
     good.write_bytes(factories.run_bytes(sentences=("2",)))
     bad.write_bytes(good.read_bytes() + b'{"topic": "D01-0001", "sentences": 4}\n')
@@ -94,7 +109,9 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
     page.wait_for_selector(".outcome.bad")
     assert "sentences" in page.inner_text("table.problems")
     wait_for(page, "document.activeElement.id === 'outcome'")
-    assert page.evaluate("document.getElementById('id_run').files[0].name") == "bad.jsonl"
+    assert (
+        page.evaluate("document.getElementById('id_run').files[0].name") == "bad.jsonl"
+    )
     with page.expect_download() as download:
         page.click("text=as CSV")
     assert "bad.jsonl" in download.value.path().read_text()
@@ -127,7 +144,9 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
     page.wait_for_selector("text=The run is withdrawn.")
 
 
-def test_a_file_that_does_not_reach_the_site_is_said_in_words(visit, live_server, scene, tmp_path):
+def test_a_file_that_does_not_reach_the_site_is_said_in_words(
+    visit, live_server, scene, tmp_path
+):
     page = visit()
     sign_in(page, live_server, scene.member.email, PASSWORD)
     page.goto(live_server.url + scene.address("upload"))
@@ -136,17 +155,24 @@ def test_a_file_that_does_not_reach_the_site_is_said_in_words(visit, live_server
     page.route("**/submit/", lambda route: route.abort())
     page.click("text=Check without submitting")
     page.wait_for_selector("text=The run did not reach the site")
-    assert not Submission.objects.filter(submitted_by=scene.member, status="queued").exists()
+    assert not Submission.objects.filter(
+        submitted_by=scene.member, status="queued"
+    ).exists()
     visit.faults.clear()  # the browser complains of what the test broke
 
 
-def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, scene, tmp_path):
+def test_without_scripts_a_board_is_read_and_a_run_is_sent(
+    visit, live_server, scene, tmp_path
+):
     page = visit(java_script_enabled=False)
     page.goto(live_server.url + scene.address("board"))
     page.click("#sort-system")
     page.wait_for_selector("caption:has-text('Sorted by system')")
     page.click("td.first > a >> nth=0")
-    assert "|rules:corrected|" in page.locator("main details code.signature >> nth=0").text_content()
+    assert (
+        "|rules:corrected|"
+        in page.locator("main details code.signature >> nth=0").text_content()
+    )
     page.goto(live_server.url + scene.address("board") + "?dimension=topic")
     page.click("text=The scores by class")
     page.wait_for_selector("table.classes tbody tr >> nth=3")

@@ -44,7 +44,12 @@ PORTIONS = frozenset(
 def modules() -> Iterator[str]:
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__")
+            name = (
+                path.relative_to(ROOT)
+                .as_posix()
+                .removesuffix(".py")
+                .removesuffix("/__init__")
+            )
             yield name.replace("/", ".")
 
 
@@ -55,39 +60,69 @@ def limits(of: str) -> dict[str, Any]:
     for name in _assigned(module):
         value = vars(module)[name]
         number = _number(value)
-        found[name] = digest(declared(value)) if number is None and not isinstance(value, str) else number
+        found[name] = (
+            digest(declared(value))
+            if number is None and not isinstance(value, str)
+            else number
+        )
     for name, own in vars(module).items():
-        if getattr(own, "__module__", "") != module.__name__ or not hasattr(own, "__qualname__"):
+        if getattr(own, "__module__", "") != module.__name__ or not hasattr(
+            own, "__qualname__"
+        ):
             continue
         if isinstance(own, FunctionType):
             found |= _defaults(name, own)
         elif isinstance(own, type):
-            found |= {f"{name}.{key}": _number(value) for key, value in vars(own).items() if key[0] != "_"}
+            found |= {
+                f"{name}.{key}": _number(value)
+                for key, value in vars(own).items()
+                if key[0] != "_"
+            }
             for key, value in vars(own).items():
                 if isinstance(value, FunctionType):
                     found |= _defaults(f"{name}.{key}", value)
-            for field in dataclasses.fields(own) if dataclasses.is_dataclass(own) else ():
+            for field in (
+                dataclasses.fields(own) if dataclasses.is_dataclass(own) else ()
+            ):
                 if field.default_factory is not dataclasses.MISSING:
-                    found[f"{name}.{field.name}"] = type(field.default_factory()).__name__
+                    found[f"{name}.{field.name}"] = type(
+                        field.default_factory()
+                    ).__name__
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _assigned(module: Any) -> list[str]:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    targets = [
+        target
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    ]
     # What begins empty is filled by others.
     targets += [
         node.target
         for node in tree.body
-        if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.value) not in ("[]", "{}")
+        if isinstance(node, ast.AnnAssign)
+        and node.value
+        and ast.unparse(node.value) not in ("[]", "{}")
     ]
-    names = [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    names = [
+        name
+        for target in targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    ]
     return [name.id for name in names if name.id.isupper() and name.id not in PORTIONS]
 
 
 def _defaults(name: str, function: FunctionType) -> dict[str, Any]:
     given = inspect.signature(function).parameters.values()
-    return {f"{name}({one.name})": _number(one.default) for one in given if one.default is not one.empty}
+    return {
+        f"{name}({one.name})": _number(one.default)
+        for one in given
+        if one.default is not one.empty
+    }
 
 
 def _number(value: Any) -> Any:
@@ -100,7 +135,9 @@ def _number(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list | tuple):
         own = [each if isinstance(each, str) else _number(each) for each in value]
-        return None if None in own or all(isinstance(each, str) for each in own) else own
+        return (
+            None if None in own or all(isinstance(each, str) for each in own) else own
+        )
     if isinstance(value, Mapping):
         inner = {str(key): _number(own) for key, own in value.items()}
         return inner if inner and None not in inner.values() else None
@@ -116,7 +153,10 @@ def declared(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [[one.name, declared(getattr(value, one.name))] for one in dataclasses.fields(value)]
+        return [
+            [one.name, declared(getattr(value, one.name))]
+            for one in dataclasses.fields(value)
+        ]
     if isinstance(value, Mapping):
         return [[declared(key), declared(own)] for key, own in value.items()]
     if isinstance(value, set | frozenset):
@@ -124,7 +164,11 @@ def declared(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [declared(own) for own in value]
     number = _number(value)
-    return getattr(value, "__qualname__", type(value).__name__) if number is None else number
+    return (
+        getattr(value, "__qualname__", type(value).__name__)
+        if number is None
+        else number
+    )
 
 
 def everything() -> dict[str, Any]:

@@ -33,7 +33,11 @@ def entry(action: str, text: str) -> AuditEntry:
         ("member-removed", "removed Ada", "<removed Ada>"),
         ("helper-removed", "removed Ada as a helper", "<removed Ada as a helper>"),
         ("team-approved", "approved Owls", "<approved Owls>"),
-        ("team-approved", "approved Owls: welcome: at last", "<approved Owls>: welcome: at last"),
+        (
+            "team-approved",
+            "approved Owls: welcome: at last",
+            "<approved Owls>: welcome: at last",
+        ),
         (
             "run-withdrawn",
             "withdrawn run 3 (BM25 (tuned)) of Owls in Final: asked to",
@@ -71,7 +75,9 @@ def entry(action: str, text: str) -> AuditEntry:
         ("sung", "joined", None),
     ],
 )
-def test_what_was_kept_in_words_is_read_in_another_language(request, action, kept, read):
+def test_what_was_kept_in_words_is_read_in_another_language(
+    request, action, kept, read
+):
     old = entry(action, kept)
     assert old.words == kept
     request.getfixturevalue("marked")
@@ -95,7 +101,10 @@ def test_who_acted_is_a_name_or_what_stands_for_one(marked, kept, read):
 @pytest.mark.parametrize("key", migration.SENTENCES)
 def test_each_sentence_is_carried_with_its_facts_and_no_other_takes_its_place(key):
     action, _, variant = key.partition("/")
-    facts = {name: 2 if name in migration.NOUNS else "x" for name in migration.PART.findall(ACTIONS[key])}
+    facts = {
+        name: 2 if name in migration.NOUNS else "x"
+        for name in migration.PART.findall(ACTIONS[key])
+    }
     facts |= {"variant": variant} if variant else {}
     words = worded(action, facts)
     assert "%" not in words
@@ -104,4 +113,7 @@ def test_each_sentence_is_carried_with_its_facts_and_no_other_takes_its_place(ke
 
 
 def test_an_action_of_a_later_release_says_what_that_release_wrote():
-    assert AuditEntry(action="sung", text="sang a song", facts={"song": "x"}).words == "sang a song"
+    assert (
+        AuditEntry(action="sung", text="sang a song", facts={"song": "x"}).words
+        == "sang a song"
+    )

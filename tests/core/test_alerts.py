@@ -9,7 +9,10 @@ import yaml
 
 def counted(name: str, label: str, **a_minute: int) -> dict[str, str]:
     """A counter that grows by so many a minute for each value of the label."""
-    return {f'{name}{{{label}="{value}"}}': f"0+{number}x180" for value, number in a_minute.items()}
+    return {
+        f'{name}{{{label}="{value}"}}': f"0+{number}x180"
+        for value, number in a_minute.items()
+    }
 
 
 def timed(name: str, *, within: int, more: int, method: str = "GET") -> dict[str, str]:
@@ -28,7 +31,10 @@ def timed(name: str, *, within: int, more: int, method: str = "GET") -> dict[str
 SCORES, REQUESTS = "citeboard_upload_to_score_seconds", "citeboard_http_request_seconds"
 #: By alert: what is the matter, and what is not, as series of a value a minute for three hours.
 PLAYED = {
-    "IsDown": ({'up{job="citeboard"}': "1x5 0x175"}, {'up{job="citeboard"}': "1x5 0 1x175"}),
+    "IsDown": (
+        {'up{job="citeboard"}': "1x5 0x175"},
+        {'up{job="citeboard"}': "1x5 0 1x175"},
+    ),
     "RunsDoNotMove": (
         {'citeboard_oldest_queued_job_age_seconds{queue="gpu"}': "0+60x180"},
         {'citeboard_oldest_queued_job_age_seconds{queue="gpu"}': "0+60x20 0x160"},
@@ -55,16 +61,31 @@ PLAYED = {
     ),
     "DiskIsNearlyFull": (
         {'citeboard_disk_bytes{of="free"}': "9e8x180"},
-        {'citeboard_disk_bytes{of="free"}': "2e9x180", 'citeboard_disk_bytes{of="all"}': "9e8x180"},
+        {
+            'citeboard_disk_bytes{of="free"}': "2e9x180",
+            'citeboard_disk_bytes{of="all"}': "9e8x180",
+        },
     ),
     "MemoryIsShort": (
-        {'citeboard_memory_bytes{of="free"}': "1e8x180", 'citeboard_memory_bytes{of="all"}': "4e9x180"},
-        {'citeboard_memory_bytes{of="free"}': "2e9x180", 'citeboard_memory_bytes{of="all"}': "4e9x180"},
+        {
+            'citeboard_memory_bytes{of="free"}': "1e8x180",
+            'citeboard_memory_bytes{of="all"}': "4e9x180",
+        },
+        {
+            'citeboard_memory_bytes{of="free"}': "2e9x180",
+            'citeboard_memory_bytes{of="all"}': "4e9x180",
+        },
     ),
-    "ScoresComeLate": (timed(SCORES, within=1, more=8), timed(SCORES, within=98, more=1)),
+    "ScoresComeLate": (
+        timed(SCORES, within=1, more=8),
+        timed(SCORES, within=98, more=1),
+    ),
     "MailsAreNotSent": (
         {'citeboard_mails{state="waiting"}': "1x180"},
-        {'citeboard_mails{state="waiting"}': "1x40 0x140", 'citeboard_mails{state="failed"}': "5x180"},
+        {
+            'citeboard_mails{state="waiting"}': "1x40 0x140",
+            'citeboard_mails{state="failed"}': "5x180",
+        },
     ),
     "IsNotBackedUp": (
         {"citeboard_last_backup_age_seconds": "172000+60x180"},
@@ -76,7 +97,8 @@ PLAYED = {
     ),
     "IsSlow": (
         timed(REQUESTS, within=1, more=8),
-        timed(REQUESTS, within=9, more=0) | timed(REQUESTS, within=1, more=8, method="POST"),
+        timed(REQUESTS, within=9, more=0)
+        | timed(REQUESTS, within=1, more=8, method="POST"),
     ),
 }
 
@@ -85,7 +107,9 @@ def test_each_rule_tells_of_its_fault_and_of_nothing_else(root, tmp_path):
     """It is asked at every tenth minute: a quiet site is told of at none of them."""
     rules = root / "deploy" / "alerts.yaml"
     [group] = yaml.safe_load(rules.read_text())["groups"]
-    assert {f"Citeboard{name}" for name in PLAYED} == {rule["alert"] for rule in group["rules"]}
+    assert {f"Citeboard{name}" for name in PLAYED} == {
+        rule["alert"] for rule in group["rules"]
+    }
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("promtool, which comes with Prometheus, is not installed")
@@ -95,7 +119,10 @@ def test_each_rule_tells_of_its_fault_and_of_nothing_else(root, tmp_path):
         samples = [{"labels": "{}", "value": 1}] if is_told else []
         return {
             "interval": "1m",
-            "input_series": [{"series": series, "values": values} for series, values in series.items()],
+            "input_series": [
+                {"series": series, "values": values}
+                for series, values in series.items()
+            ],
             "promql_expr_test": [
                 {"expr": expr, "eval_time": f"{minute}m", "exp_samples": samples}
                 for minute in ([170] if is_told else range(0, 175, 10))
@@ -108,9 +135,14 @@ def test_each_rule_tells_of_its_fault_and_of_nothing_else(root, tmp_path):
         for series, is_told in ((fault, True), (quiet, False))
     ]
     (tmp_path / "played.yaml").write_text(
-        yaml.safe_dump({"rule_files": [str(rules)], "evaluation_interval": "1m", "tests": tests})
+        yaml.safe_dump(
+            {"rule_files": [str(rules)], "evaluation_interval": "1m", "tests": tests}
+        )
     )
     done = subprocess.run(
-        [program, "test", "rules", str(tmp_path / "played.yaml")], capture_output=True, text=True, check=False
+        [program, "test", "rules", str(tmp_path / "played.yaml")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,12 +30,18 @@ def test_the_policy_allows_our_own_scripts_and_nothing_else(client):
     assert rules["frame-ancestors"] == rules["base-uri"] == ["'none'"]
     assert rules["form-action"] == ["'self'"]
     assert not [
-        word for words in rules.values() for word in words if word.startswith("'unsafe") or word == "*"
+        word
+        for words in rules.values()
+        for word in words
+        if word.startswith("'unsafe") or word == "*"
     ]
 
 
 def test_the_policy_knows_the_empty_style_element_of_the_charts(client):
-    assert "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='" in policy(client.get(LIVE))["style-src"]
+    assert (
+        "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+        in policy(client.get(LIVE))["style-src"]
+    )
 
 
 def test_a_page_that_does_not_exist_carries_the_policy_too(client):
@@ -58,7 +64,10 @@ def test_every_answer_has_an_id_of_its_own(client):
 
 
 def test_an_id_a_proxy_gave_is_kept(client):
-    assert client.get(LIVE, headers={"X-Request-ID": "edge-7f3a91c2"})["X-Request-ID"] == "edge-7f3a91c2"
+    assert (
+        client.get(LIVE, headers={"X-Request-ID": "edge-7f3a91c2"})["X-Request-ID"]
+        == "edge-7f3a91c2"
+    )
 
 
 @pytest.mark.parametrize("given", ["short", "x" * 65, 'ab"cd}{efgh', "two words in it"])
@@ -88,7 +97,11 @@ def test_a_log_line_is_one_json_object_with_the_request_and_what_the_caller_adde
     token = request_id.set("edge-7f3a91c2")
     try:
         log = logging.getLogger("a")
-        handler.handle(log.makeRecord("a", logging.ERROR, "f", 1, "run %s", ("r1",), trace, extra={"job": 7}))
+        handler.handle(
+            log.makeRecord(
+                "a", logging.ERROR, "f", 1, "run %s", ("r1",), trace, extra={"job": 7}
+            )
+        )
     finally:
         request_id.reset(token)
     [line] = stream.getvalue().splitlines()
@@ -142,7 +155,9 @@ def test_an_error_of_ours_names_the_request():
     assert b"edge-7f3a91c2" in response.content
 
 
-@pytest.mark.parametrize("name", ["vendor/plotly-cartesian.min.js", "django_htmx/htmx-2.min.js"])
+@pytest.mark.parametrize(
+    "name", ["vendor/plotly-cartesian.min.js", "django_htmx/htmx-2.min.js"]
+)
 def test_scripts_of_others_are_served_from_our_own_address(client, name):
     response = client.get(f"/static/{name}")
     assert response.status_code == 200
@@ -157,7 +172,10 @@ def test_the_bundle_of_plotly_is_the_published_one_with_its_licence(root):
     folder = root / "static" / "vendor"
     bundle = (folder / "plotly-cartesian.min.js").read_bytes()
     assert hashlib.sha256(bundle).hexdigest() == PLOTLY_DIGEST
-    assert f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}".encode() in bundle[:400]
+    assert (
+        f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}".encode()
+        in bundle[:400]
+    )
     assert "MIT License" in (folder / "plotly-LICENSE.txt").read_text()
 
 
@@ -177,4 +195,7 @@ def test_the_fonts_are_served_from_our_own_address_and_are_small(client, root):
 
 def test_nothing_else_of_those_packages_is_served(client):
     assert client.get("/static/vendor/widgetbundle.js").status_code == 404
-    assert client.get("/static/vendor/../vendor/plotly-cartesian.min.js/..").status_code == 404
+    assert (
+        client.get("/static/vendor/../vendor/plotly-cartesian.min.js/..").status_code
+        == 404
+    )

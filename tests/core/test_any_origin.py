@@ -18,7 +18,11 @@ READABLE = {
     "api:questions", "api:receipts", "api:several", "api:team-results", "api:team-system", "api:terms",
     "board-xlsx",
 }  # fmt: skip
-HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers")
+HEADERS = (
+    "Access-Control-Allow-Origin",
+    "Access-Control-Allow-Credentials",
+    "Access-Control-Allow-Headers",
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,9 @@ def readable(client, scene, method: str, **headers: str) -> set[str]:
     found = set()
     for name in OUR_ROUTES:
         response = client.generic(
-            method, address(name, scene), headers={"Origin": "https://else.org", **headers}
+            method,
+            address(name, scene),
+            headers={"Origin": "https://else.org", **headers},
         )
         response.getvalue()
         if any(header in response for header in HEADERS):
@@ -50,7 +56,9 @@ def test_a_visitor_may_read_public_json_from_anywhere(client, scene):
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", *METHODS[1:]])
-def test_nothing_else_is_let_through_and_no_browser_is_told_that_it_may_send_a_token(client, scene, method):
+def test_nothing_else_is_let_through_and_no_browser_is_told_that_it_may_send_a_token(
+    client, scene, method
+):
     assert readable(client, scene, method) == set()
 
 

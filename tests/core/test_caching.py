@@ -18,7 +18,14 @@ PUBLIC = {
     "classes-csv", "classes-json", "classes-tex", "api:leaderboard", "api:export",
 }  # fmt: skip
 #: What the public sees, whoever asks; a board that is hidden has none.
-FOR_THE_PUBLIC = {"embed", "team-badge", "team-system-badge", "board-feed", "board-card", "season-card"}
+FOR_THE_PUBLIC = {
+    "embed",
+    "team-badge",
+    "team-system-badge",
+    "board-feed",
+    "board-card",
+    "season-card",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +53,17 @@ def kept(client, scene, role: str, names) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("role", ["member", "organiser"])
-def test_only_public_boards_are_kept_for_somebody_who_has_signed_in(client, scene, role):
-    answers = kept(client, scene, role, [name for name in ROUTES if not name.startswith("admin:")])
+def test_only_public_boards_are_kept_for_somebody_who_has_signed_in(
+    client, scene, role
+):
+    answers = kept(
+        client, scene, role, [name for name in ROUTES if not name.startswith("admin:")]
+    )
     assert len(answers) > 40
     may_keep = {
-        name for name, header in answers.items() if "no-store" not in header or "private" not in header
+        name
+        for name, header in answers.items()
+        if "no-store" not in header or "private" not in header
     }
     assert may_keep <= PUBLIC | FOR_THE_PUBLIC
 
@@ -68,7 +81,9 @@ def test_nothing_of_what_is_hidden_from_others_is_kept(client, scene, hide):
 
 def test_a_program_is_told_the_same(client, scene):
     _, secret = type(scene.token).objects.issue(user=scene.people["member"], name="x")
-    answer = client.get(reverse("api:submissions"), headers={"Authorization": f"Token {secret}"})
+    answer = client.get(
+        reverse("api:submissions"), headers={"Authorization": f"Token {secret}"}
+    )
     assert answer["Cache-Control"] == "private, no-store"
 
 

@@ -55,13 +55,23 @@ def test_an_instruction_nobody_performs_is_refused():
 
 
 def test_what_the_image_copies_exists_and_is_not_ignored(root, steps, ignored):
-    sources = [s for step in steps if step.word == "COPY" and not step.flags for s in step.rest.split()[:-1]]
+    sources = [
+        s
+        for step in steps
+        if step.word == "COPY" and not step.flags
+        for s in step.rest.split()[:-1]
+    ]
     assert "manage.py" in sources
-    assert [source for source in sources if not (root / source).exists() or ignored(Path(source))] == []
+    assert [
+        source
+        for source in sources
+        if not (root / source).exists() or ignored(Path(source))
+    ] == []
 
 
 @pytest.mark.parametrize(
-    "kept_out", ["data/secret-key", ".git/config", ".venv/bin/python", "tests/core", ".env"]
+    "kept_out",
+    ["data/secret-key", ".git/config", ".venv/bin/python", "tests/core", ".env"],
 )
 def test_what_is_not_the_sites_stays_out_of_the_image(ignored, kept_out):
     assert ignored(Path(kept_out))
@@ -80,14 +90,28 @@ def test_the_stages_of_an_image_are_those_that_it_leads_to():
     )
     stages = stages_of(steps)
     assert stages["base"].base == "python:3.11-slim"
-    assert [stage.name for stage in needed_for("slim", stages)] == ["base", "build", "slim"]
-    assert [stage.name for stage in needed_for("full", stages)] == ["base", "build", "build-full", "full"]
+    assert [stage.name for stage in needed_for("slim", stages)] == [
+        "base",
+        "build",
+        "slim",
+    ]
+    assert [stage.name for stage in needed_for("full", stages)] == [
+        "base",
+        "build",
+        "build-full",
+        "full",
+    ]
 
 
 def test_the_default_target_is_slim_and_one_argument_names_every_base(steps, stages):
-    assert list(stages)[-1] == "slim", "an engine builds the last stage where none is asked for"
+    assert list(stages)[-1] == "slim", (
+        "an engine builds the last stage where none is asked for"
+    )
     others = {stage.base for stage in stages.values()} - set(stages)
-    [argument] = [step.rest for step in steps[: steps.index(next(s for s in steps if s.word == "FROM"))]]
+    [argument] = [
+        step.rest
+        for step in steps[: steps.index(next(s for s in steps if s.word == "FROM"))]
+    ]
     assert argument == f"BASE={others.pop()}"
     assert not others
 
@@ -105,27 +129,45 @@ def test_slim_installs_nothing_that_is_not_in_the_lock_of_the_site(stages):
 
 
 def test_full_adds_the_lock_of_everything_and_torch_by_its_version(root, stages):
-    [locked, torch] = [step.rest for step in stages["build-full"].steps if "pip install" in step.rest]
+    [locked, torch] = [
+        step.rest for step in stages["build-full"].steps if "pip install" in step.rest
+    ]
     assert "--require-hashes --no-deps" in locked
     assert locked.endswith("--requirement requirements.lock")
     assert "grep '^torch==' requirements.txt" in torch
-    assert "${TORCH_INDEX:?" in torch, "without the argument the build ends with what to give"
+    assert "${TORCH_INDEX:?" in torch, (
+        "without the argument the build ends with what to give"
+    )
     assert torch.endswith("pip check --disable-pip-version-check")
-    pinned = [line for line in (root / "requirements.txt").read_text().splitlines() if "torch==" in line]
+    pinned = [
+        line
+        for line in (root / "requirements.txt").read_text().splitlines()
+        if "torch==" in line
+    ]
     assert len(pinned) == 1
     assert pinned[0].startswith("torch==")
 
 
 def test_an_argument_of_the_build_is_declared_in_the_stage_that_reads_it(stages):
     for stage in stages.values():
-        declared = {step.rest.partition("=")[0] for step in stage.steps if step.word == "ARG"}
-        read = {name for step in stage.steps if step.word == "RUN" for name in ARGUMENT.findall(step.rest)}
+        declared = {
+            step.rest.partition("=")[0] for step in stage.steps if step.word == "ARG"
+        }
+        read = {
+            name
+            for step in stage.steps
+            if step.word == "RUN"
+            for name in ARGUMENT.findall(step.rest)
+        }
         assert read <= declared | SHELLS_OWN, stage.name
 
 
 def test_packages_of_the_system_come_without_more_and_leave_no_lists(stages):
     installed = [
-        step.rest for stage in stages.values() for step in stage.steps if step.rest.startswith("apt-get ")
+        step.rest
+        for stage in stages.values()
+        for step in stage.steps
+        if step.rest.startswith("apt-get ")
     ]
     [command] = installed
     assert "apt-get update && apt-get install --yes --no-install-recommends" in command
@@ -134,17 +176,33 @@ def test_packages_of_the_system_come_without_more_and_leave_no_lists(stages):
 
 
 @pytest.mark.parametrize("target", ["slim", "full"])
-def test_what_an_image_writes_to_is_a_volume_of_the_user_that_it_runs_as(stages, target):
+def test_what_an_image_writes_to_is_a_volume_of_the_user_that_it_runs_as(
+    stages, target
+):
     """So that models, caches and backups work with a file system that is otherwise only read."""
     environment, volumes, made = {}, [], ""
     for stage in needed_for(target, stages):
         if stage.name in ("runtime", target):
             environment |= {
-                k: v for step in stage.steps if step.word == "ENV" for k, v in step.pairs().items()
+                k: v
+                for step in stage.steps
+                if step.word == "ENV"
+                for k, v in step.pairs().items()
             }
-            volumes += [v for step in stage.steps if step.word == "VOLUME" for v in step.rest.split()]
+            volumes += [
+                v
+                for step in stage.steps
+                if step.word == "VOLUME"
+                for v in step.rest.split()
+            ]
             made += "".join(step.rest for step in stage.steps if step.word == "RUN")
-    for name in ("HOME", "HF_HOME", "CITEBOARD_DATA_DIR", "CITEBOARD_WORK_DIR", "CITEBOARD_MODELS_DIR"):
+    for name in (
+        "HOME",
+        "HF_HOME",
+        "CITEBOARD_DATA_DIR",
+        "CITEBOARD_WORK_DIR",
+        "CITEBOARD_MODELS_DIR",
+    ):
         assert [v for v in volumes if Path(environment[name]).is_relative_to(v)], name
     assert 'chown 10001:10001 "$folder"' in made
     assert [volume for volume in volumes if volume not in made.split("; do")[0]] == []
@@ -159,11 +217,16 @@ def test_each_word_of_a_container_starts_what_is_in_the_image(root, ignored, wor
     assert not ignored(Path(program))
 
 
-def test_a_word_that_a_container_does_not_know_is_refused_with_those_that_there_are(root):
+def test_a_word_that_a_container_does_not_know_is_refused_with_those_that_there_are(
+    root,
+):
     command = ["sh", str(root / "scripts" / "entrypoint.sh"), "web"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "There is no 'web' here; there are site, worker, backup, models and manage.\n"
+    assert (
+        done.stderr
+        == "There is no 'web' here; there are site, worker, backup, models and manage.\n"
+    )
 
 
 def test_models_are_fetched_to_where_scorers_look_for_them(tmp_path, root):
@@ -175,9 +238,18 @@ def test_models_are_fetched_to_where_scorers_look_for_them(tmp_path, root):
         "type('Done', (), {'returncode': 0}); "
         "print(f.fetch_pipeline('no-such-pipeline')); print(sys.path[-1])"
     )
-    told = {"CITEBOARD_MODELS_DIR": str(tmp_path), "SEEN": str(seen), "PATH": os.environ["PATH"]}
+    told = {
+        "CITEBOARD_MODELS_DIR": str(tmp_path),
+        "SEEN": str(seen),
+        "PATH": os.environ["PATH"],
+    }
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env=told, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=told,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert f"--target={tmp_path}/packages" in json.loads(seen.read_text())
     assert done.stdout.splitlines() == [
@@ -194,7 +266,9 @@ class TestHealthOfWorkers:
     def check(self, root, folder) -> subprocess.CompletedProcess:
         command = [sys.executable, str(root / "scripts" / "healthcheck.py"), "worker"]
         told = {"CITEBOARD_WORK_DIR": str(folder)}
-        return subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=told, capture_output=True, text=True, check=False
+        )
 
     def test_workers_that_are_looked_after_are_well(self, root, settings, tmp_path):
         settings.WORK_DIR = tmp_path / "work"
@@ -209,7 +283,9 @@ class TestHealthOfWorkers:
         os.utime(tmp_path / SIGN, (then, then))
         done = self.check(root, tmp_path)
         assert done.returncode == 1
-        assert re.search(r"nobody has looked after the workers for 1[0-9]{3} s", done.stderr)
+        assert re.search(
+            r"nobody has looked after the workers for 1[0-9]{3} s", done.stderr
+        )
 
     def test_both_know_the_file_by_the_same_name(self):
         assert SIGN == healthcheck.SIGN

@@ -14,12 +14,18 @@ CONTRACTS = {
 
 
 def contracts(root: Path) -> dict[str, dict]:
-    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
+        "tool"
+    ]["importlinter"]
     return {contract["name"]: contract for contract in table["contracts"]}
 
 
 def layers_of(root: Path, contract: str) -> set[str]:
-    return {layer for line in contracts(root)[contract]["layers"] for layer in line.split(" | ")}
+    return {
+        layer
+        for line in contracts(root)[contract]["layers"]
+        for layer in line.split(" | ")
+    }
 
 
 def test_the_site_stands_above_scoring_and_scoring_above_tasks(root):
@@ -30,7 +36,11 @@ def test_the_site_stands_above_scoring_and_scoring_above_tasks(root):
 
 def test_every_package_of_the_site_has_its_layer(root):
     site = root / "platform" / "citeboard"
-    packages = {f"citeboard.{path.name}" for path in site.iterdir() if path.is_dir() and is_code(path)}
+    packages = {
+        f"citeboard.{path.name}"
+        for path in site.iterdir()
+        if path.is_dir() and is_code(path)
+    }
     assert packages <= layers_of(root, "Imports run one way")
 
 
@@ -47,7 +57,9 @@ def is_code(path: Path) -> bool:
 
 
 def test_what_is_below_the_site_s_models_is_plain_python(root):
-    listed = contracts(root)["Metrics, statistics and the offline scorer are plain Python"]["source_modules"]
+    listed = contracts(root)[
+        "Metrics, statistics and the offline scorer are plain Python"
+    ]["source_modules"]
     layers = contracts(root)["Packages of scoring, from the top"]["layers"]
     plain = layers[layers.index("models") + 1 :]
     assert {f"scoring.{room}" for room in plain} <= set(listed)
@@ -67,7 +79,9 @@ def test_a_cycle_is_found_wherever_its_import_stands(tmp_path):
     package = tmp_path / "tasks"
     package.mkdir()
     (package / "a.py").write_text("from tasks import b\n")
-    (package / "b.py").write_text("def late():\n    from tasks.a import c\n    return c\n")
+    (package / "b.py").write_text(
+        "def late():\n    from tasks.a import c\n    return c\n"
+    )
     assert cycles(module_imports(tmp_path)) == [["tasks.a", "tasks.b"]]
     assert cycles(folder_imports(tmp_path)["tasks"]) == [["tasks.a", "tasks.b"]]
 

@@ -62,7 +62,9 @@ def normal(name: str) -> str:
 
 def listed(root: Path, file: str) -> dict[str, str]:
     """The version of each package."""
-    pins = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+)$", (root / file).read_text(), re.MULTILINE)
+    pins = re.findall(
+        r"^([\w.-]+)(?:\[\w+\])?==(\S+)$", (root / file).read_text(), re.MULTILINE
+    )
     return {normal(name): version for name, version in pins}
 
 
@@ -82,7 +84,11 @@ def imported_below(path: Path) -> set[str]:
     found = set()
     for file in path.rglob("*.py") if path.is_dir() else [path]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
             found |= {name.partition(".")[0] for name in names}
@@ -90,9 +96,21 @@ def imported_below(path: Path) -> set[str]:
 
 
 def test_every_package_is_pinned_once(root):
-    lines = [line for file in (SITE, ALL, DEV) for line in (root / file).read_text().splitlines()]
-    names = [normal(line.partition("==")[0]) for line in lines if line and not line.startswith(("#", "-r"))]
-    assert len(names) == len(set(names)) == sum(len(listed(root, file)) for file in (SITE, ALL, DEV))
+    lines = [
+        line
+        for file in (SITE, ALL, DEV)
+        for line in (root / file).read_text().splitlines()
+    ]
+    names = [
+        normal(line.partition("==")[0])
+        for line in lines
+        if line and not line.startswith(("#", "-r"))
+    ]
+    assert (
+        len(names)
+        == len(set(names))
+        == sum(len(listed(root, file)) for file in (SITE, ALL, DEV))
+    )
 
 
 def test_what_the_program_imports_is_listed_for_whoever_runs_it(root):
@@ -103,7 +121,12 @@ def test_what_the_program_imports_is_listed_for_whoever_runs_it(root):
 def test_what_tests_and_scripts_import_is_listed_for_developers(root):
     used = imported(root, "tests", "scripts", "bench")
     neighbours = {file.stem for file in (root / "bench").rglob("*.py")}
-    assert used - neighbours - set().union(*(listed(root, file) for file in (SITE, ALL, DEV))) == set()
+    assert (
+        used
+        - neighbours
+        - set().union(*(listed(root, file) for file in (SITE, ALL, DEV)))
+        == set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,11 +141,15 @@ def test_what_is_listed_is_used(root, file, users):
     assert set(listed(root, file)) - imported(root, *users) == NAMED_ELSEWHERE[file]
 
 
-def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_versions(root):
+def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_versions(
+    root,
+):
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = {
         extra: {
-            normal(re.split(r"[<>=]", line)[0]): line for line in lines if not line.startswith("citeboard[")
+            normal(re.split(r"[<>=]", line)[0]): line
+            for line in lines
+            if not line.startswith("citeboard[")
         }
         for extra, lines in project["optional-dependencies"].items()
     }
@@ -139,7 +166,11 @@ def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_ver
     for top, names in packages().items():
         for name in map(normal, names):
             told[name].add(EXTRAS.get(top, "score"))
-    assert [name for name in bounds if not any(name in extras[extra] for extra in told[name])] == []
+    assert [
+        name
+        for name in bounds
+        if not any(name in extras[extra] for extra in told[name])
+    ] == []
 
 
 def numbers(version: str) -> list[int]:
@@ -147,7 +178,13 @@ def numbers(version: str) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("module", "extra"), [("torch.nn", "models"), ("numpy", "score"), ("polars", "pandas")]
+    ("module", "extra"),
+    [("torch.nn", "models"), ("numpy", "score"), ("polars", "pandas")],
 )
-def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(module, extra):
-    assert f"{module.partition('.')[0]}; `pip install 'citeboard[{extra}]'`" in lacking_package(module)
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
+    module, extra
+):
+    assert (
+        f"{module.partition('.')[0]}; `pip install 'citeboard[{extra}]'`"
+        in lacking_package(module)
+    )

@@ -30,7 +30,12 @@ SCALED = {
         "scaleTargetRef": {"type": "object", "required": ["name"]},
         **{
             name: {"type": "integer", "minimum": 0}
-            for name in ("minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod")
+            for name in (
+                "minReplicaCount",
+                "maxReplicaCount",
+                "pollingInterval",
+                "cooldownPeriod",
+            )
         },
         "triggers": {
             "type": "array",
@@ -58,14 +63,25 @@ def compose(root) -> dict:
 @pytest.fixture
 def runtime(root) -> dict[str, str]:
     """The environment of the image."""
-    stage = stages_of(steps_of((root / "Dockerfile").read_text(encoding="utf-8")))["runtime"]
-    return {name: value for step in stage.steps if step.word == "ENV" for name, value in step.pairs().items()}
+    stage = stages_of(steps_of((root / "Dockerfile").read_text(encoding="utf-8")))[
+        "runtime"
+    ]
+    return {
+        name: value
+        for step in stage.steps
+        if step.word == "ENV"
+        for name, value in step.pairs().items()
+    }
 
 
 def documents(root: Path) -> list[dict]:
     files = sorted((root / "deploy" / "kubernetes").glob("*.yaml"))
     assert len(files) >= 5
-    return [part for file in files for part in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+    return [
+        part
+        for file in files
+        for part in yaml.safe_load_all(file.read_text(encoding="utf-8"))
+    ]
 
 
 class TestCompose:
@@ -74,7 +90,9 @@ class TestCompose:
         errors = validator_for(schema)(schema).iter_errors(compose)
         assert [(list(error.absolute_path), error.message) for error in errors] == []
 
-    def test_every_service_has_limits_and_those_that_go_on_a_health_check(self, compose):
+    def test_every_service_has_limits_and_those_that_go_on_a_health_check(
+        self, compose
+    ):
         for name, service in compose["services"].items():
             if name == "s3-bucket":
                 continue
@@ -100,12 +118,18 @@ class TestCompose:
         assert "CITEBOARD_WORK_DIR" not in worker["environment"]
 
     def test_no_two_services_want_one_port_of_the_machine(self, compose):
-        ports = [port.rpartition(":")[0] for s in compose["services"].values() for port in s.get("ports", [])]
+        ports = [
+            port.rpartition(":")[0]
+            for s in compose["services"].values()
+            for port in s.get("ports", [])
+        ]
         assert len(ports) == len(set(ports)) == 3
 
     def test_the_queue_keeps_what_it_has_and_the_cache_forgets(self, compose):
         services, told = compose["services"], compose["services"]["site"]["environment"]
-        queue, cache = (urlsplit(told[name]).hostname for name in ("REDIS_URL", "REDIS_CACHE_URL"))
+        queue, cache = (
+            urlsplit(told[name]).hostname for name in ("REDIS_URL", "REDIS_CACHE_URL")
+        )
         assert queue != cache
         policies = {name: services[name]["command"][-1] for name in (queue, cache)}
         assert policies == {queue: "noeviction", cache: "allkeys-lru"}
@@ -113,7 +137,10 @@ class TestCompose:
 
     def test_what_ends_has_more_time_than_serve_takes(self, compose):
         for name in ("site", "worker"):
-            assert int(compose["services"][name]["stop_grace_period"].removesuffix("s")) >= 15
+            assert (
+                int(compose["services"][name]["stop_grace_period"].removesuffix("s"))
+                >= 15
+            )
 
     @pytest.mark.parametrize("name", OURS)
     def test_settings_are_those_that_there_are(self, compose, name):
@@ -163,11 +190,18 @@ class TestProxy:
         assert "proxy_pass http://$site;" in included
 
     @pytest.mark.parametrize("name", ["http.conf", "tls.conf"])
-    def test_every_server_that_serves_includes_it_and_braces_are_closed(self, root, name):
-        text = re.sub(r"#.*", "", (root / "deploy" / "nginx" / name).read_text(encoding="utf-8"))
+    def test_every_server_that_serves_includes_it_and_braces_are_closed(
+        self, root, name
+    ):
+        text = re.sub(
+            r"#.*", "", (root / "deploy" / "nginx" / name).read_text(encoding="utf-8")
+        )
         assert text.count("{") == text.count("}")
         servers = text.split("server {")[1:]
-        assert all("include /etc/nginx/site.inc;" in s or "return 301 https://" in s for s in servers)
+        assert all(
+            "include /etc/nginx/site.inc;" in s or "return 301 https://" in s
+            for s in servers
+        )
         statements = [line.strip() for line in text.splitlines() if line.strip()]
         assert [line for line in statements if not line.endswith((";", "{", "}"))] == []
 
@@ -177,11 +211,19 @@ class TestProxy:
     ):
         text = (root / "deploy" / "nginx" / name).read_text(encoding="utf-8")
         zones = dict(
-            re.findall(r"^limit_(req|conn)_zone \$binary_remote_addr zone=(\w+):\d+m", text, re.MULTILINE)
+            re.findall(
+                r"^limit_(req|conn)_zone \$binary_remote_addr zone=(\w+):\d+m",
+                text,
+                re.MULTILINE,
+            )
         )
         [rate] = re.findall(r"zone=requests:10m rate=(\d+)r/s;", text)
-        [[zone, burst]] = re.findall(r"^limit_req zone=(\w+) burst=(\d+) nodelay;", included, re.MULTILINE)
-        [[of_connections, connections]] = re.findall(r"^limit_conn (\w+) (\d+);", included, re.MULTILINE)
+        [[zone, burst]] = re.findall(
+            r"^limit_req zone=(\w+) burst=(\d+) nodelay;", included, re.MULTILINE
+        )
+        [[of_connections, connections]] = re.findall(
+            r"^limit_conn (\w+) (\d+);", included, re.MULTILINE
+        )
         assert zones == {"req": zone, "conn": of_connections}
         assert int(rate) < int(burst)
         # One address never has all places at the door.
@@ -192,7 +234,11 @@ class TestProxy:
     @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
     def test_nginx_itself_takes_them(self, root, tmp_path):
         folder = root / "deploy" / "nginx"
-        server = (folder / "http.conf").read_text().replace("/etc/nginx/site.inc", f"{folder}/site.inc")
+        server = (
+            (folder / "http.conf")
+            .read_text()
+            .replace("/etc/nginx/site.inc", f"{folder}/site.inc")
+        )
         conf = tmp_path / "nginx.conf"
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         places = " ".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
@@ -206,7 +252,10 @@ class TestProxy:
         assert done.returncode == 0, done.stderr
 
     def test_old_versions_of_tls_are_not_spoken(self, root):
-        assert "ssl_protocols TLSv1.2 TLSv1.3;" in (root / "deploy" / "nginx" / "tls.conf").read_text()
+        assert (
+            "ssl_protocols TLSv1.2 TLSv1.3;"
+            in (root / "deploy" / "nginx" / "tls.conf").read_text()
+        )
 
 
 class TestKubernetes:
@@ -219,7 +268,9 @@ class TestKubernetes:
         assert "Job" not in {document["kind"] for document in documents(root)}
         assert kinds["backup"]["kind"] == "CronJob"
         models = next(
-            d for d in documents(root) if (d["kind"], d["metadata"]["name"]) == ("CronJob", "models")
+            d
+            for d in documents(root)
+            if (d["kind"], d["metadata"]["name"]) == ("CronJob", "models")
         )
         assert models["spec"]["suspend"] is True
 
@@ -231,7 +282,9 @@ class TestKubernetes:
             and (pod := document["spec"]["template"]["spec"])
             and pod["containers"][0]["args"] == ["worker"]
         }
-        text = (root / "deploy" / "kubernetes" / "scaling" / "workers.yaml").read_text(encoding="utf-8")
+        text = (root / "deploy" / "kubernetes" / "scaling" / "workers.yaml").read_text(
+            encoding="utf-8"
+        )
         scaled = list(yaml.safe_load_all(text))
         for document in scaled:
             validator_for(SCALED)(SCALED).validate(document["spec"])
@@ -249,13 +302,24 @@ class TestKubernetes:
         assert {name for name, number in asked.items() if number} == {"worker-gpu"}
 
     def test_prometheus_may_ask_each_pod_of_the_site_by_its_address(self, root):
-        environment = {row["name"]: row for row in self.pods(root)["site"]["containers"][0]["env"]}
-        assert environment["POD_IP"]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
-        assert environment["CITEBOARD_ALLOWED_HOSTS"]["value"].split(",")[-1] == "$(POD_IP)"
+        environment = {
+            row["name"]: row for row in self.pods(root)["site"]["containers"][0]["env"]
+        }
+        assert environment["POD_IP"]["valueFrom"] == {
+            "fieldRef": {"fieldPath": "status.podIP"}
+        }
+        assert (
+            environment["CITEBOARD_ALLOWED_HOSTS"]["value"].split(",")[-1]
+            == "$(POD_IP)"
+        )
 
     def test_a_manifest_that_is_wrong_is_found(self, root):
-        wrong = next(document for document in documents(root) if document["kind"] == "CronJob")
-        wrong["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+        wrong = next(
+            document for document in documents(root) if document["kind"] == "CronJob"
+        )
+        wrong["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0][
+            "imagee"
+        ] = "x"
         with pytest.raises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(wrong, KUBERNETES, strict=True)
 
@@ -266,7 +330,14 @@ class TestKubernetes:
             spec = spec.get("jobTemplate", {}).get("spec", spec)
             if "template" in spec:
                 found[document["metadata"]["name"]] = spec["template"]["spec"]
-        assert set(found) == {"site", "worker", "worker-models", "worker-gpu", "models", "backup"}
+        assert set(found) == {
+            "site",
+            "worker",
+            "worker-models",
+            "worker-gpu",
+            "models",
+            "backup",
+        }
         return found
 
     def test_no_pod_runs_as_root_or_writes_outside_of_its_volumes(self, root, runtime):
@@ -278,7 +349,10 @@ class TestKubernetes:
             assert container["resources"]["limits"]["memory"], name
             mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
             assert {runtime["HOME"], "/tmp"} <= mounted, name
-            volumes = {runtime[v] for v in ("HOME", "CITEBOARD_WORK_DIR", "CITEBOARD_MODELS_DIR")}
+            volumes = {
+                runtime[v]
+                for v in ("HOME", "CITEBOARD_WORK_DIR", "CITEBOARD_MODELS_DIR")
+            }
             assert mounted <= {*volumes, "/backups", "/tmp"}
 
     def test_pods_do_what_the_image_knows(self, root):
@@ -308,9 +382,13 @@ class TestKubernetes:
     def test_selectors_find_their_pods(self, root):
         found = documents(root)
         labels = [
-            each["spec"]["template"]["metadata"]["labels"] for each in found if each["kind"] == "Deployment"
+            each["spec"]["template"]["metadata"]["labels"]
+            for each in found
+            if each["kind"] == "Deployment"
         ]
-        wanted = [each["spec"]["selector"] for each in found if each["kind"] == "Service"]
+        wanted = [
+            each["spec"]["selector"] for each in found if each["kind"] == "Service"
+        ]
         wanted += [
             each["spec"]["selector"]["matchLabels"]
             for each in found
@@ -332,20 +410,32 @@ class TestPinning:
             env={"PATH": f"{folder}:/usr/bin:/bin"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    def test_every_image_is_pinned_by_the_variable_that_names_it(self, root, tmp_path, compose):
+    def test_every_image_is_pinned_by_the_variable_that_names_it(
+        self, root, tmp_path, compose
+    ):
         digest = f"sha256:{'0' * 64}"
-        done = self.run(root, tmp_path, f'[ "$1 $2 $3" = "buildx imagetools inspect" ] && echo {digest}')
+        done = self.run(
+            root,
+            tmp_path,
+            f'[ "$1 $2 $3" = "buildx imagetools inspect" ] && echo {digest}',
+        )
         assert (done.returncode, done.stderr) == (0, "")
         pinned = dict(line.split("=", 1) for line in done.stdout.splitlines())
         assert pinned["CITEBOARD_BASE"] == f"python:3.11-slim@{digest}"
         text = json.dumps(compose)
-        assert set(pinned) == set(re.findall(r"\$\{([A-Z0-9_]+_IMAGE):-", text)) | {"CITEBOARD_BASE"}
+        assert set(pinned) == set(re.findall(r"\$\{([A-Z0-9_]+_IMAGE):-", text)) | {
+            "CITEBOARD_BASE"
+        }
         for name, image in pinned.items():
             assert f"${{{name}:-{image.removesuffix('@' + digest)}}}" in text
 
     def test_an_image_whose_registry_does_not_answer_is_named(self, root, tmp_path):
-        done = self.run(root, tmp_path, "case $4 in postgres*) exit 1;; esac; echo sha256:1")
+        done = self.run(
+            root, tmp_path, "case $4 in postgres*) exit 1;; esac; echo sha256:1"
+        )
         assert done.returncode == 1
-        assert done.stderr == "No digest of postgres:16: its registry does not answer.\n"
+        assert (
+            done.stderr == "No digest of postgres:16: its registry does not answer.\n"
+        )
         assert "POSTGRES_IMAGE" not in done.stdout
         assert "REDIS_IMAGE" in done.stdout

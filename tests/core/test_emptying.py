@@ -12,8 +12,17 @@ from tests.emptying import empty_tables
 @pytest.mark.django_db(transaction=True)
 def test_no_table_keeps_a_row_but_for_what_the_site_needs():
     make_scene()
-    kept = {ContentType: ContentType.objects.count(), Permission: Permission.objects.count()}
+    kept = {
+        ContentType: ContentType.objects.count(),
+        Permission: Permission.objects.count(),
+    }
     empty_tables()
-    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
+    models = [
+        model
+        for model in apps.get_models(include_auto_created=True)
+        if model._meta.managed
+    ]
     assert kept[Permission] > 100
-    assert {model: count for model in models if (count := model._base_manager.count())} == kept
+    assert {
+        model: count for model in models if (count := model._base_manager.count())
+    } == kept

@@ -35,12 +35,15 @@ def test_a_wait_that_is_no_number_is_refused_by_name():
 
 @pytest.mark.parametrize("given", ["0", "65536", "-1", "8000.5", "80 00"])
 def test_a_number_out_of_bounds_is_refused(given):
-    words = refusal(lambda: reader(PORT=given).integer("PORT", 8000, "…", low=1, high=65535))
+    words = refusal(
+        lambda: reader(PORT=given).integer("PORT", 8000, "…", low=1, high=65535)
+    )
     assert words == f'PORT: "{given}" is not a whole number from 1 to 65535'
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("yes", True), ("1", True), ("On", True), ("no", False), ("0", False)]
+    ("given", "meant"),
+    [("yes", True), ("1", True), ("On", True), ("no", False), ("0", False)],
 )
 def test_a_yes_or_no_is_read_in_every_usual_spelling(given, meant):
     assert reader(LOUD=given).boolean("LOUD", not meant, "…") is meant
@@ -53,20 +56,29 @@ def test_a_yes_or_no_that_is_neither_names_the_choices():
 
 
 def test_a_choice_is_given_in_our_spelling_whatever_its_case():
-    assert reader(LEVEL="info").choice("LEVEL", "ERROR", ("INFO", "ERROR"), "…") == "INFO"
+    assert (
+        reader(LEVEL="info").choice("LEVEL", "ERROR", ("INFO", "ERROR"), "…") == "INFO"
+    )
 
 
 def test_an_unknown_choice_names_the_known_ones():
-    words = refusal(lambda: reader(LEVEL="loud").choice("LEVEL", "ERROR", ("INFO", "ERROR"), "…"))
+    words = refusal(
+        lambda: reader(LEVEL="loud").choice("LEVEL", "ERROR", ("INFO", "ERROR"), "…")
+    )
     assert words == 'LEVEL: "loud" is not one of INFO, ERROR'
 
 
 def test_names_are_separated_by_commas_and_trimmed():
-    assert reader(HOSTS="a.org, b.org,").names("HOSTS", [], "…", shown="none") == ["a.org", "b.org"]
+    assert reader(HOSTS="a.org, b.org,").names("HOSTS", [], "…", shown="none") == [
+        "a.org",
+        "b.org",
+    ]
 
 
 def test_a_relative_folder_is_refused(tmp_path):
-    words = refusal(lambda: reader(DATA="here").folder("DATA", tmp_path, "…", shown="…"))
+    words = refusal(
+        lambda: reader(DATA="here").folder("DATA", tmp_path, "…", shown="…")
+    )
     assert words == 'DATA: "here" is not an absolute path'
 
 
@@ -81,26 +93,37 @@ def test_a_relative_folder_is_refused(tmp_path):
     ],
 )
 def test_an_address_that_is_no_site_is_refused(given):
-    words = refusal(lambda: reader(SITE=given).web_address("SITE", "http://127.0.0.1", "…", shown="…"))
+    words = refusal(
+        lambda: reader(SITE=given).web_address(
+            "SITE", "http://127.0.0.1", "…", shown="…"
+        )
+    )
     assert words.startswith(f'SITE: "{given}" is not an address')
 
 
 def test_an_address_loses_its_trailing_slash():
-    site = reader(SITE="https://a.org/").web_address("SITE", "http://127.0.0.1", "…", shown="…")
+    site = reader(SITE="https://a.org/").web_address(
+        "SITE", "http://127.0.0.1", "…", shown="…"
+    )
     assert site == "https://a.org"
 
 
 @pytest.mark.parametrize(
-    "given", ["mysql://me:hush@db/board", "postgres", "nonsense://x/y", "postgres://me:hush@db"]
+    "given",
+    ["mysql://me:hush@db/board", "postgres", "nonsense://x/y", "postgres://me:hush@db"],
 )
 def test_a_database_we_cannot_use_is_refused_without_showing_the_password(given):
-    words = refusal(lambda: reader(DB=given).database("DB", "sqlite:///x", "…", shown="…"))
+    words = refusal(
+        lambda: reader(DB=given).database("DB", "sqlite:///x", "…", shown="…")
+    )
     assert words.startswith("DB: its value is not a SQLite or PostgreSQL address")
     assert "hush" not in words
 
 
 def test_a_postgresql_address_is_read():
-    config = reader(DB="postgres://me:hush@db:5433/board").database("DB", "sqlite:///x", "…", shown="…")
+    config = reader(DB="postgres://me:hush@db:5433/board").database(
+        "DB", "sqlite:///x", "…", shown="…"
+    )
     assert config["ENGINE"] == "django.db.backends.postgresql"
     assert (config["HOST"], config["PORT"], config["NAME"]) == ("db", 5433, "board")
 

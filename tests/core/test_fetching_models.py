@@ -9,7 +9,9 @@ import pytest
 
 @pytest.fixture
 def script(root):
-    spec = importlib.util.spec_from_file_location("fetch_models", root / "scripts" / "fetch_models.py")
+    spec = importlib.util.spec_from_file_location(
+        "fetch_models", root / "scripts" / "fetch_models.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -27,11 +29,15 @@ def test_one_that_takes_too_long_is_gone_without(script, monkeypatch):
         raise subprocess.TimeoutExpired("pip", timeout)
 
     monkeypatch.setattr(subprocess, "run", hang)
-    assert "could not be fetched" in script.fetch_pipeline("no_such_pipeline", "http://127.0.0.1:9/x.whl")
+    assert "could not be fetched" in script.fetch_pipeline(
+        "no_such_pipeline", "http://127.0.0.1:9/x.whl"
+    )
 
 
 def test_what_is_there_is_left_alone(script, monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("nothing has to be fetched"))
+    monkeypatch.setattr(
+        subprocess, "run", lambda *_, **__: pytest.fail("nothing has to be fetched")
+    )
     assert "is there" in script.fetch_pipeline("numpy")
 
 
@@ -48,7 +54,10 @@ def test_a_model_that_cannot_be_reached_is_said_to_be_missing(script, monkeypatc
 
 
 def test_both_commands_try_and_carry_on(root):
-    assert "scripts/fetch_models.py pipeline &\n" in (root / "scripts" / "run.sh").read_text()
+    assert (
+        "scripts/fetch_models.py pipeline &\n"
+        in (root / "scripts" / "run.sh").read_text()
+    )
     assert "scripts/fetch_models.py\n" in (root / "Makefile").read_text()
 
 
@@ -60,4 +69,7 @@ def test_a_name_that_is_not_known_is_refused_by_name(root):
         check=False,
     )
     assert done.returncode == 1
-    assert "nothing to fetch called everything; there are pipeline, bertscore" in done.stderr
+    assert (
+        "nothing to fetch called everything; there are pipeline, bertscore"
+        in done.stderr
+    )

@@ -23,8 +23,15 @@ def test_every_document_stands_in_one_group():
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_a_page_whose_links_and_pictures_lead_somewhere(client, name):
     page = client.get(reverse("guide", args=[name])).content.decode()
-    anchors = {slug: {section.anchor for section in guide.sections} for slug, guide in guides().items()}
-    body = page.split('<div class="prose guide">')[1].split('<h2 id="operations">')[0].split("</main>")[0]
+    anchors = {
+        slug: {section.anchor for section in guide.sections}
+        for slug, guide in guides().items()
+    }
+    body = (
+        page.split('<div class="prose guide">')[1]
+        .split('<h2 id="operations">')[0]
+        .split("</main>")[0]
+    )
     for href in re.findall(r'<a href="([^"]+)"', body):
         path, _, anchor = href.partition("#")
         if href.startswith(("http:", "https:", "mailto:")):
@@ -53,7 +60,8 @@ def test_a_search_needs_all_words_and_says_where_there_are_none(client):
     assert search("badge xyzzy") == []
     assert search("  ") == []
     assert (
-        "No section has all of these words" in client.get(reverse("guides"), {"q": "xyzzy"}).content.decode()
+        "No section has all of these words"
+        in client.get(reverse("guides"), {"q": "xyzzy"}).content.decode()
     )
 
 

@@ -21,14 +21,22 @@ def table(page: str, head: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("folder", ["platform/citeboard", "tasks", "scoring"])
 def test_the_map_names_every_package_and_no_other(root, page, folder):
-    packages = {path.name for path in (root / folder).iterdir() if (path / "__init__.py").is_file()}
+    packages = {
+        path.name
+        for path in (root / folder).iterdir()
+        if (path / "__init__.py").is_file()
+    }
     listed = table(page.partition(f"The packages of `{folder}/`")[2], "package | holds")
     named = {name for row in listed for name in re.findall(r"`([^`]+)/`", row[0])}
     assert named == packages - {"migrations"}
 
 
 def test_every_folder_on_the_map_is_there(root, page):
-    folders = [name for row in table(page, "folder | holds") for name in re.findall(r"`([^`]+)/`", row[0])]
+    folders = [
+        name
+        for row in table(page, "folder | holds")
+        for name in re.findall(r"`([^`]+)/`", row[0])
+    ]
     assert len(folders) > 8
     assert [name for name in folders if not (root / name).is_dir()] == []
 
@@ -47,13 +55,21 @@ GUIDES = ("README.md", "CHANGELOG.md", "examples/README.md", "docs/*.md")
 def links(root) -> list[tuple[str, str]]:
     """From which page to where, of those that stay in the project."""
     pages = [path for pattern in GUIDES for path in sorted(root.glob(pattern))]
-    found = [(path, link) for path in pages for link in re.findall(r"\]\(([^)\s#]+)", path.read_text())]
+    found = [
+        (path, link)
+        for path in pages
+        for link in re.findall(r"\]\(([^)\s#]+)", path.read_text())
+    ]
     return [(path, link) for path, link in found if "://" not in link]
 
 
 def test_every_link_of_the_guides_leads_somewhere(root):
     assert len(links(root)) > 30
-    assert [(path.name, link) for path, link in links(root) if not (path.parent / link).exists()] == []
+    assert [
+        (path.name, link)
+        for path, link in links(root)
+        if not (path.parent / link).exists()
+    ] == []
 
 
 def test_every_picture_is_shown_and_has_words(root):

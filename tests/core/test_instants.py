@@ -36,7 +36,9 @@ ROME = ZoneInfo("Europe/Rome")
     ],
 )
 def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
-    assert read_instant(text, ROME) == dt.datetime.fromisoformat(instant).replace(tzinfo=dt.UTC)
+    assert read_instant(text, ROME) == dt.datetime.fromisoformat(instant).replace(
+        tzinfo=dt.UTC
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,11 +68,17 @@ def test_an_instant_is_written_so_that_it_is_read_again():
 
 
 @pytest.mark.parametrize(
-    "text", ["No end", "2099-12-31 23:59:59", "2099-01-01 12:00 AoE", "3000-01-01 00:00"]
+    "text",
+    ["No end", "2099-12-31 23:59:59", "2099-01-01 12:00 AoE", "3000-01-01 00:00"],
 )
-def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_written_in_words(text):
+def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_written_in_words(
+    text,
+):
     assert read_end(text, ROME) == WITHOUT_END
-    assert (written_end(read_end(text, ROME), ROME), utc_minute(WITHOUT_END)) == ("no end", "no end")
+    assert (written_end(read_end(text, ROME), ROME), utc_minute(WITHOUT_END)) == (
+        "no end",
+        "no end",
+    )
     with translation.override("de"):
         assert read_end(written_end(WITHOUT_END, ROME), ROME) == WITHOUT_END
     last = dt.datetime(2098, 12, 31, 22, 59, tzinfo=dt.UTC)

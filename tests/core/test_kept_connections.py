@@ -63,7 +63,9 @@ def test_each_thread_keeps_a_connection_of_its_own(connections):
     found = []
 
     def ask() -> None:
-        found.append((word_of_a_request(connections), connections["default"].connection))
+        found.append(
+            (word_of_a_request(connections), connections["default"].connection)
+        )
         connections.close_all()
 
     word_of_a_request(connections)
@@ -75,28 +77,39 @@ def test_each_thread_keeps_a_connection_of_its_own(connections):
     assert opened is not connections["default"].connection
 
 
-def test_what_another_process_writes_is_read_through_a_kept_connection(connections, file):
+def test_what_another_process_writes_is_read_through_a_kept_connection(
+    connections, file
+):
     word_of_a_request(connections)
     with closing(sqlite3.connect(file)) as other, other:
         other.execute("UPDATE said SET word = 'second'")
     assert word_of_a_request(connections) == "second"
 
 
-def test_a_backup_put_into_the_file_is_read_through_a_kept_connection(connections, file, tmp_path):
+def test_a_backup_put_into_the_file_is_read_through_a_kept_connection(
+    connections, file, tmp_path
+):
     word_of_a_request(connections)
     backup = written(tmp_path / "backup", "restored")
-    with closing(sqlite3.connect(backup)) as copy, closing(sqlite3.connect(file)) as site:
+    with (
+        closing(sqlite3.connect(backup)) as copy,
+        closing(sqlite3.connect(file)) as site,
+    ):
         copy.backup(site)
     assert word_of_a_request(connections) == "restored"
 
 
-def test_a_file_in_the_place_of_the_first_is_opened_at_the_next_request(connections, file, tmp_path):
+def test_a_file_in_the_place_of_the_first_is_opened_at_the_next_request(
+    connections, file, tmp_path
+):
     assert word_of_a_request(connections) == "first"
     written(tmp_path / "other", "second").replace(file)
     assert word_of_a_request(connections) == "second"
 
 
-def test_a_folder_that_is_gone_is_an_outage_until_it_is_back(connections, file, tmp_path):
+def test_a_folder_that_is_gone_is_an_outage_until_it_is_back(
+    connections, file, tmp_path
+):
     word_of_a_request(connections)
     away = file.parent.rename(tmp_path / "away")
     for _ in range(2):
@@ -120,7 +133,9 @@ def test_after_an_error_the_file_is_opened_anew(connections):
 def test_a_transaction_that_was_left_open_goes_with_its_connection(connections, file):
     connection = connections["default"]
     word_of_a_request(connections)
-    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    connection.set_autocommit(
+        False, force_begin_transaction_with_broken_autocommit=True
+    )
     with connection.cursor() as cursor:
         cursor.execute("UPDATE said SET word = 'lost'")
     assert word_of_a_request(connections) == "first"
@@ -142,7 +157,10 @@ def test_transactions_of_one_process_wait_for_each_other_and_a_failed_one_gives_
         told.append(word)
         connections.close_all()
 
-    with pytest.raises(OperationalError), transaction_of(connections["default"]) as cursor:
+    with (
+        pytest.raises(OperationalError),
+        transaction_of(connections["default"]) as cursor,
+    ):
         cursor.execute("UPDATE nowhere SET word = 'lost'")
     [turn] = [lock for name, lock in _WRITERS.items() if name == str(file)]
     assert not turn.locked()
@@ -165,7 +183,9 @@ def test_transactions_of_one_process_wait_for_each_other_and_a_failed_one_gives_
 def transaction_of(connection):
     """As `atomic` begins and ends one."""
     connection.ensure_connection()
-    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    connection.set_autocommit(
+        False, force_begin_transaction_with_broken_autocommit=True
+    )
     try:
         with connection.cursor() as cursor:
             yield cursor
@@ -177,7 +197,10 @@ def transaction_of(connection):
         connection.set_autocommit(True)
 
 
-@pytest.mark.skipif("sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="a server has a queue")
+@pytest.mark.skipif(
+    "sqlite" not in settings.DATABASES["default"]["ENGINE"],
+    reason="a server has a queue",
+)
 @pytest.mark.django_db(transaction=True)
 def test_what_is_done_on_commit_and_what_follows_a_lost_connection_may_write_at_once():
     def is_free() -> bool:

@@ -22,7 +22,13 @@ def language_of(response) -> str:
 
 @pytest.mark.parametrize(
     ("asked", "language"),
-    [("de-AT,de;q=0.9,en;q=0.5", "de"), ("fr,de;q=0.5", "de"), ("fr", "en"), ("", "en"), ("x" * 5000, "en")],
+    [
+        ("de-AT,de;q=0.9,en;q=0.5", "de"),
+        ("fr,de;q=0.5", "de"),
+        ("fr", "en"),
+        ("", "en"),
+        ("x" * 5000, "en"),
+    ],
 )
 def test_a_page_is_in_the_language_that_the_browser_asks_for(client, asked, language):
     page = client.get("/", headers={"Accept-Language": asked})
@@ -47,9 +53,13 @@ def test_a_choice_counts_more_than_the_browser_and_leads_back(client):
     assert language_of(client.get("/")) == "de"
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", ""])
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", ""]
+)
 def test_a_choice_leads_to_no_other_site(client, elsewhere):
-    chosen = client.get(reverse("language", args=["de"]), headers={"Referer": elsewhere})
+    chosen = client.get(
+        reverse("language", args=["de"]), headers={"Referer": elsewhere}
+    )
     assert chosen["Location"] == reverse("home")
 
 
@@ -70,18 +80,25 @@ def test_programs_and_operators_read_english(client, path):
 def test_pages_speak_the_language_of_the_account_wherever_its_person_signs_in(client):
     ada = User.objects.create_user("ada@example.org", "correct horse", language="de")
     EmailAddress.objects.create(user=ada, email=ada.email, verified=True, primary=True)
-    client.post(reverse("account_login"), {"login": "ada@example.org", "password": "correct horse"})
+    client.post(
+        reverse("account_login"),
+        {"login": "ada@example.org", "password": "correct horse"},
+    )
     assert client.cookies[settings.LANGUAGE_COOKIE_NAME].value == "de"
     assert language_of(client.get("/")) == "de"
 
 
-def test_a_mail_on_a_password_has_the_language_of_the_account_whoever_asks_for_it(client, mailoutbox):
+def test_a_mail_on_a_password_has_the_language_of_the_account_whoever_asks_for_it(
+    client, mailoutbox
+):
     ada = User.objects.create_user("ada@example.org", "correct horse", language="en")
     EmailAddress.objects.create(user=ada, email=ada.email, verified=True, primary=True)
     for language in ("en", "de"):
         User.objects.update(language=language)
         asked = {"Accept-Language": "de" if language == "en" else "en"}
-        client.post(reverse("account_reset_password"), {"email": ada.email}, headers=asked)
+        client.post(
+            reverse("account_reset_password"), {"email": ada.email}, headers=asked
+        )
     english, german = (mail.body for mail in mailoutbox)
     assert "password" in english
     assert "Passwort" not in english
@@ -89,7 +106,11 @@ def test_a_mail_on_a_password_has_the_language_of_the_account_whoever_asks_for_i
 
 
 def test_a_new_account_has_the_language_of_the_page_where_it_was_made(client):
-    sent = {"email": "ada@example.org", "name": "Ada", "password1": "correct horse battery"}
+    sent = {
+        "email": "ada@example.org",
+        "name": "Ada",
+        "password1": "correct horse battery",
+    }
     sent["password2"] = sent["password1"]
     client.post(reverse("account_signup"), sent, headers=GERMAN)
     assert User.objects.get(email="ada@example.org").language == "de"
@@ -98,7 +119,9 @@ def test_a_new_account_has_the_language_of_the_page_where_it_was_made(client):
 def test_who_changes_the_language_of_the_account_reads_on_in_it(client):
     user = User.objects.create_user("ada@example.org", "correct horse")
     client.force_login(user)
-    page = client.post(reverse("account-name"), {"name": "Ada", "language": "de"}, follow=True)
+    page = client.post(
+        reverse("account-name"), {"name": "Ada", "language": "de"}, follow=True
+    )
     user.refresh_from_db()
     assert (user.language, language_of(page)) == ("de", "de")
     client.post(reverse("account-name"), {"name": "Ada B"})
@@ -107,17 +130,25 @@ def test_who_changes_the_language_of_the_account_reads_on_in_it(client):
 
 
 def test_scripts_say_nothing_that_has_no_word_for_other_languages():
-    scripts = [path.read_text("utf-8") for path in Path(settings.BASE_DIR, "static").glob("*.js")]
+    scripts = [
+        path.read_text("utf-8")
+        for path in Path(settings.BASE_DIR, "static").glob("*.js")
+    ]
     said = {word for script in scripts for call in re.findall(r"[sS]ay\((.*)\)", script)
             for word in re.findall(r'"([^"]+)"', call)}  # fmt: skip
     assert said == set(WORDS)
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"), [("de", "Das Formular ist abgelaufen"), ("en", "The form has expired")]
+    ("asked", "said"),
+    [("de", "Das Formular ist abgelaufen"), ("en", "The form has expired")],
 )
-def test_a_form_that_has_expired_is_said_on_a_page_of_the_site_in_the_language_of_its_reader(asked, said):
-    page = Client(enforce_csrf_checks=True).post(reverse("account_login"), headers={"Accept-Language": asked})
+def test_a_form_that_has_expired_is_said_on_a_page_of_the_site_in_the_language_of_its_reader(
+    asked, said
+):
+    page = Client(enforce_csrf_checks=True).post(
+        reverse("account_login"), headers={"Accept-Language": asked}
+    )
     assert page.status_code == 403
     assert language_of(page) == page["Content-Language"] == asked
     assert said in page.content.decode()

@@ -23,7 +23,12 @@ ATTEMPTS = 10
 
 
 def attempts(
-    number: int, *, address: str = "192.0.2.1", forwarded: str | None = None, email=None, client=None
+    number: int,
+    *,
+    address: str = "192.0.2.1",
+    forwarded: str | None = None,
+    email=None,
+    client=None,
 ) -> str:
     """The last answer to so many wrong passwords, each for another account unless one is named."""
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
@@ -86,7 +91,10 @@ def test_a_mailed_link_opens_what_wrong_passwords_have_closed(mailoutbox):
     client.post(reverse("account_reset_password"), {"email": person.email})
     [link] = re.findall(r"https?://\S+/reset/\S+", mailoutbox[-1].body)
     page = client.get(urlsplit(link).path, follow=True)
-    client.post(page.request["PATH_INFO"], dict.fromkeys(("password1", "password2"), "another good one 25"))
+    client.post(
+        page.request["PATH_INFO"],
+        dict.fromkeys(("password1", "password2"), "another good one 25"),
+    )
     fields = {"login": person.email, "password": "another good one 25"}
     client.logout()
     assert client.post(reverse("account_login"), fields).status_code == 302
@@ -113,7 +121,9 @@ def boards_address() -> str:
 def test_behind_a_proxy_one_client_locks_out_nobody_else(settings):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     proxy = "10.0.0.1"
-    assert is_locked_out(attempts(ATTEMPTS + 1, address=proxy, forwarded="198.51.100.1"))
+    assert is_locked_out(
+        attempts(ATTEMPTS + 1, address=proxy, forwarded="198.51.100.1")
+    )
     assert not is_locked_out(attempts(1, address=proxy, forwarded="198.51.100.2"))
 
 
@@ -123,7 +133,9 @@ def test_a_client_behind_a_proxy_cannot_choose_its_address(settings):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     for place in range(ATTEMPTS):
         attempts(1, address="10.0.0.1", forwarded=f"203.0.113.{place}, 198.51.100.1")
-    assert is_locked_out(attempts(1, address="10.0.0.1", forwarded="203.0.113.99, 198.51.100.1"))
+    assert is_locked_out(
+        attempts(1, address="10.0.0.1", forwarded="203.0.113.99, 198.51.100.1")
+    )
 
 
 @pytest.mark.django_db
@@ -140,7 +152,9 @@ def test_the_admin_has_no_sign_in_of_its_own(client):
     signing_in = f"{reverse('account_login')}?next=%2Fadmin%2F"
     assert client.get(address)["Location"] == signing_in
     person = factories.make_user(is_staff=True, is_superuser=True)
-    answer = client.post(address, {"username": person.email, "password": factories.PASSWORD})
+    answer = client.post(
+        address, {"username": person.email, "password": factories.PASSWORD}
+    )
     assert answer["Location"] == signing_in
     assert "_auth_user_id" not in client.session
 
@@ -205,7 +219,9 @@ def test_values_come_back_as_they_were_kept():
 
 
 @pytest.mark.django_db
-def test_of_a_large_number_a_process_tells_the_others_now_and_then_and_counts_all(monkeypatch):
+def test_of_a_large_number_a_process_tells_the_others_now_and_then_and_counts_all(
+    monkeypatch,
+):
     monkeypatch.setattr(api, "_COUNTS", OrderedDict())
     with CaptureQueriesContext(connection) as statements:
         assert [api.counted("many", step=5) for _ in range(12)] == list(range(1, 13))

@@ -22,7 +22,9 @@ def environment(root):
     return {**os.environ, "PYTHONPATH": str(root / "platform")}
 
 
-def test_a_process_is_named_by_machine_group_and_start_and_alike_by_all_who_look(environment):
+def test_a_process_is_named_by_machine_group_and_start_and_alike_by_all_who_look(
+    environment,
+):
     process = subprocess.Popen(
         [sys.executable, "-c", f"{TELL}; input()"],
         stdin=subprocess.PIPE,
@@ -52,7 +54,9 @@ def test_the_host_is_read_back_from_a_name(monkeypatch):
 
 
 def test_in_a_container_the_same_number_is_another_process(environment):
-    run = partial(subprocess.run, capture_output=True, text=True, check=True, env=environment)
+    run = partial(
+        subprocess.run, capture_output=True, text=True, check=True, env=environment
+    )
     names = [
         run(in_namespaces([sys.executable, "-c", TELL], host=host)).stdout.strip()
         for host in ("worker-1", "worker-2", "worker-2")
@@ -73,12 +77,16 @@ def test_a_work_folder_where_anybody_may_make_one_must_be_our_own(tmp_path):
     (tmp_path / "open").chmod(0o755)
     (tmp_path / "link").symlink_to(tmp_path / "own")
     for name in ("open", "link"):
-        with pytest.raises(Exception, match=f"{name} is not a folder of this user alone"):
+        with pytest.raises(
+            Exception, match=f"{name} is not a folder of this user alone"
+        ):
             private_folder(tmp_path / name)
 
 
 @pytest.mark.parametrize("first", [leave_sign, uploads.door.__wrapped__])
-def test_whoever_comes_first_makes_a_work_folder_that_scorers_take(first, tmp_path, settings):
+def test_whoever_comes_first_makes_a_work_folder_that_scorers_take(
+    first, tmp_path, settings
+):
     """A site may take its first upload before a worker of its machine is started."""
     tmp_path.chmod(0o1777)
     settings.WORK_DIR = tmp_path / "own"

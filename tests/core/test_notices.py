@@ -29,7 +29,10 @@ def test_what_the_settings_say_is_shown_and_linked_from_every_page(client, setti
     assert "We keep <em>little</em>." in page
     assert "<script>alert" not in page
     assert "Who we are" in client.get("/imprint/").content.decode()
-    assert [own["name"] for own in client.get("/api/v1/notices/").json()] == ["privacy", "imprint"]
+    assert [own["name"] for own in client.get("/api/v1/notices/").json()] == [
+        "privacy",
+        "imprint",
+    ]
 
 
 def test_one_may_be_there_without_the_other(client, settings):
@@ -50,8 +53,12 @@ def test_a_file_is_read_at_the_start(tmp_path):
     assert Environment({}).markdown("CITEBOARD_IMPRINT_FILE", "The imprint.") == ""
 
 
-@pytest.mark.parametrize("wrong", ["missing.md", "folder", "latin.md", "empty.md", "large.md"])
-def test_a_file_that_cannot_be_meant_stops_the_start_by_the_name_of_its_setting(tmp_path, wrong):
+@pytest.mark.parametrize(
+    "wrong", ["missing.md", "folder", "latin.md", "empty.md", "large.md"]
+)
+def test_a_file_that_cannot_be_meant_stops_the_start_by_the_name_of_its_setting(
+    tmp_path, wrong
+):
     (tmp_path / "folder").mkdir()
     (tmp_path / "latin.md").write_bytes("Ünal".encode("latin-1"))
     (tmp_path / "empty.md").write_text(" \n")

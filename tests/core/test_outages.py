@@ -34,14 +34,33 @@ def of_sqlite(code: int) -> Exception:
         (of_sqlite(sqlite3.SQLITE_IOERR_READ), 503),
         (of_sqlite(sqlite3.SQLITE_CANTOPEN), 503),
         (of_sqlite(sqlite3.SQLITE_FULL), 507),
-        (caused(OperationalError("disk full"), type("Full", (Exception,), {"sqlstate": "53100"})()), 507),
+        (
+            caused(
+                OperationalError("disk full"),
+                type("Full", (Exception,), {"sqlstate": "53100"})(),
+            ),
+            507,
+        ),
         (StorageAway(errno.EIO, "no answer", "run"), 503),
         (StorageFull(errno.ENOSPC, "no room", "run"), 507),
         (OSError(errno.ENOSPC, "No space left on device"), 507),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), 507),
         (OSError(errno.EROFS, "Read-only file system"), 503),
-        (PermissionError(errno.EACCES, "Permission denied", str(settings.DATA_DIR / "incoming" / "x")), 503),
-        (caused(ValueError("what a service made of it"), OSError(errno.ENOSPC, "No space left")), 507),
+        (
+            PermissionError(
+                errno.EACCES,
+                "Permission denied",
+                str(settings.DATA_DIR / "incoming" / "x"),
+            ),
+            503,
+        ),
+        (
+            caused(
+                ValueError("what a service made of it"),
+                OSError(errno.ENOSPC, "No space left"),
+            ),
+            507,
+        ),
     ],
 )
 def test_what_is_away_is_told_by_its_status(error, status):
@@ -69,7 +88,9 @@ def test_a_reader_is_told_of_reading_and_a_sender_that_nothing_was_stored():
     words = "The database of the site does not answer."
     assert found.sentence(requests.get("/")) == f"{words} Please try again in a moment."
     told = found.sentence(requests.post("/"))
-    assert told == f"{words} Nothing was stored or counted. Please try again in a moment."
+    assert (
+        told == f"{words} Nothing was stored or counted. Please try again in a moment."
+    )
 
 
 @pytest.fixture
@@ -81,14 +102,22 @@ def away(monkeypatch):
 
 
 @pytest.mark.usefixtures("away")
-@pytest.mark.parametrize("address", ["/", "/api/v1/seasons/", "/accounts/login/", "/api/v1/submissions/"])
+@pytest.mark.parametrize(
+    "address", ["/", "/api/v1/seasons/", "/accounts/login/", "/api/v1/submissions/"]
+)
 def test_every_page_says_that_the_database_is_away(address, caplog):
-    ask = Client(raise_request_exception=False, headers={"Authorization": "Token x" * ("api" in address)})
+    ask = Client(
+        raise_request_exception=False,
+        headers={"Authorization": "Token x" * ("api" in address)},
+    )
     ask.cookies[settings.SESSION_COOKIE_NAME] = "x" * 32
     response = ask.get(address)
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     told = response.json()["detail"] if "api" in address else response.content.decode()
-    assert "The database of the site does not answer. Please try again in a moment." in told
+    assert (
+        "The database of the site does not answer. Please try again in a moment."
+        in told
+    )
     lines = [line for line in caplog.records if line.levelname == "ERROR"]
     assert [line.exc_info for line in lines] == [None]
 
@@ -96,7 +125,12 @@ def test_every_page_says_that_the_database_is_away(address, caplog):
 @pytest.mark.django_db
 def test_who_is_ready_says_by_how_much_the_clock_is_off(client):
     told = client.get("/health/ready").json()
-    assert (told["status"], told["web"], told["worker"], told["missing"]) == ("ready", "ready", "ready", [])
+    assert (told["status"], told["web"], told["worker"], told["missing"]) == (
+        "ready",
+        "ready",
+        "ready",
+        [],
+    )
     assert 0 <= told["clock_seconds"] < 2
 
 
@@ -106,7 +140,11 @@ def test_a_clock_that_is_off_keeps_both_away(client, monkeypatch):
     response = client.get("/health/ready")
     assert response.status_code == 503
     told = response.json()
-    assert (told["web"], told["worker"], told["clock_seconds"]) == ("waiting", "waiting", 61.0)
+    assert (told["web"], told["worker"], told["clock_seconds"]) == (
+        "waiting",
+        "waiting",
+        61.0,
+    )
     assert told["reason"] == "this machine and the database differ by 61.0 s"
 
 
@@ -146,4 +184,7 @@ def test_redis_that_is_away_stops_nobody(client, settings):
 
 def test_a_probe_for_somebody_unknown_is_told_who_there_is(client):
     response = client.get("/health/ready", {"for": "gpu"})
-    assert (response.status_code, response.json()["detail"]) == (400, "There are web and worker.")
+    assert (response.status_code, response.json()["detail"]) == (
+        400,
+        "There are web and worker.",
+    )

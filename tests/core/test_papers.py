@@ -25,7 +25,9 @@ def page(root: Path) -> str:
 
 def rows(page: str) -> list[tuple[str, str, str, str]]:
     """Number, what, where and remark."""
-    return re.findall(r"^\| ([1-5]\.\d+) \| (.+?) \| (.*?)\s*\| (.*?) \|$", page, re.MULTILINE)
+    return re.findall(
+        r"^\| ([1-5]\.\d+) \| (.+?) \| (.*?)\s*\| (.*?) \|$", page, re.MULTILINE
+    )
 
 
 def commands() -> dict[str, set[str]]:
@@ -33,7 +35,9 @@ def commands() -> dict[str, set[str]]:
     [found] = [action.choices for action in parser()._actions if action.choices]
     [papers] = [action.choices for action in found["papers"]._actions if action.choices]
     found = {**found, **{f"papers {name}": command for name, command in papers.items()}}
-    return {name: set(command._option_string_actions) for name, command in found.items()}
+    return {
+        name: set(command._option_string_actions) for name, command in found.items()
+    }
 
 
 def names() -> set[str]:
@@ -47,7 +51,9 @@ def names() -> set[str]:
 
 def test_every_row_of_the_papers_is_there_once(page):
     numbers = [row[0] for row in rows(page)]
-    assert numbers == [f"{paper}.{row}" for paper, count in ROWS.items() for row in range(1, count + 1)]
+    assert numbers == [
+        f"{paper}.{row}" for paper, count in ROWS.items() for row in range(1, count + 1)
+    ]
 
 
 def test_the_page_is_written_from_rows_cells_and_recorded_values(page):
@@ -76,7 +82,11 @@ def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
 
 
 def test_every_command_page_and_name_of_the_rows_exists(page, root):
-    known, pages, words = commands(), {row[0].strip("`") for row in _addresses()}, names()
+    known, pages, words = (
+        commands(),
+        {row[0].strip("`") for row in _addresses()},
+        names(),
+    )
     missing = []
     for number, _, where, _ in rows(page):
         for span in re.findall(r"`([^`]+)`", where):
@@ -105,7 +115,9 @@ def test_the_old_names_of_commands_still_do_and_say_the_new_one(capsys):
         assert f"“{name}” is called “papers {name}” now" in capsys.readouterr().err
 
 
-def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_there(monkeypatch, capsys):
+def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_there(
+    monkeypatch, capsys
+):
     monkeypatch.setattr("scoring.tools.baselines.find_spec", lambda name: None)
     baselines.cache_clear()
     try:
@@ -115,7 +127,9 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
         names = [name for name in baselines() if name.startswith("clsumm-")]
         assert "clsumm-taln" in names
         assert not [name for name in names if name.endswith("-literal")]
-        assert main(["baseline", "clsumm-taln-literal", "--gold", "x", "--out", "x"]) == 2
+        assert (
+            main(["baseline", "clsumm-taln-literal", "--gold", "x", "--out", "x"]) == 2
+        )
         assert WITHOUT_PAPERS in capsys.readouterr().err
     finally:
         baselines.cache_clear()

@@ -9,7 +9,9 @@ ASK = "import platform; print(platform.python_version())"
 
 
 def run(root, *words: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH"
+    }
     environment["DJANGO_SETTINGS_MODULE"] = "citeboard.settings"
     done = subprocess.run(
         [sys.executable, *words],
@@ -34,7 +36,10 @@ def test_the_test_runner_has_the_standard_module():
 
 
 def test_a_command_of_the_site_has_the_standard_module(root):
-    assert run(root, "manage.py", "shell", "--no-imports", "-c", ASK) == platform.python_version()
+    assert (
+        run(root, "manage.py", "shell", "--no-imports", "-c", ASK)
+        == platform.python_version()
+    )
 
 
 def test_python_dash_m_has_the_standard_module(root):
@@ -53,4 +58,6 @@ def test_manage_works_from_another_folder(root, tmp_path):
 def test_tests_are_a_package_all_the_way_down(root):
     folders = {path.parent for path in (root / "tests").rglob("*.py")}
     assert root / "tests" / "core" in folders
-    assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
+    assert [
+        folder for folder in folders if not (folder / "__init__.py").is_file()
+    ] == []

@@ -46,7 +46,11 @@ def group(tmp_path, root, monkeypatch):
     def start(then: str, *, stubborn: bool = False) -> tuple[ProcessGroup, int]:
         note = tmp_path / "child"
         code = LEADER.format(note=str(note), then=then, stubborn=stubborn)
-        group = ProcessGroup("sample", [sys.executable, "-c", code], {"PYTHONPATH": str(root / "platform")})
+        group = ProcessGroup(
+            "sample",
+            [sys.executable, "-c", code],
+            {"PYTHONPATH": str(root / "platform")},
+        )
         groups.append(group)
         group.start()
         until(lambda: note.exists() and note.read_text())
@@ -73,13 +77,17 @@ def test_a_leader_can_be_left_to_end_when_its_followers_have(group):
 
 
 def test_what_hangs_is_ended_with_all_it_started(group):
-    started, child = group("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)", stubborn=True)
+    started, child = group(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)", stubborn=True
+    )
     started.kill()
     until(lambda: not is_running(child))
     assert started.is_over()
 
 
-def test_what_will_not_stay_up_is_counted_and_started_later_each_time(group, monkeypatch):
+def test_what_will_not_stay_up_is_counted_and_started_later_each_time(
+    group, monkeypatch
+):
     clock = [1000.0]
     monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])
     started, _ = group("os.kill(child, signal.SIGKILL)\nsys.exit(1)")
@@ -122,12 +130,18 @@ def test_a_group_ends_when_whoever_started_it_is_gone(root, tmp_path):
         "time.sleep(600)\n"
     )
     parent = subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root / "platform")}
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(root / "platform")},
     )
     until(lambda: note.exists() and note.read_text())
     leader = int(note.read_text())
     # It has bound its life to its parent's before it becomes what it was started for.
-    until(lambda: "citeboard.core.parent_death" not in " ".join(psutil.Process(leader).cmdline()))
+    until(
+        lambda: (
+            "citeboard.core.parent_death"
+            not in " ".join(psutil.Process(leader).cmdline())
+        )
+    )
     parent.kill()
     parent.wait()
     until(lambda: not is_running(leader))

@@ -61,7 +61,9 @@ def test_a_form_carries_the_parameters_that_it_does_not_ask_for():
 
 
 def test_a_switch_has_a_link_for_each_value_and_knows_the_current_one():
-    links = Asked(words="owls", page=3).choices("rules", ["a", "b"], "b", str.upper, page=1)
+    links = Asked(words="owls", page=3).choices(
+        "rules", ["a", "b"], "b", str.upper, page=1
+    )
     assert [(link.label, link.href, link.is_current) for link in links] == [
         ("A", "?rules=a&q=owls", False),
         ("B", "?rules=b&q=owls", True),

@@ -46,9 +46,17 @@ FORMATTER = "formatter switched off"
 CONSTRUCTS = {
     "three returned values": (RESULTS, "def f(a):\n    return a, 1, 2\n", 2),
     "three yielded values": (RESULTS, "def f(a):\n    yield a, 1, 2\n", 2),
-    "three results of a coroutine": (RESULTS, "async def f(a):\n    return a, 1, 2\n", 2),
+    "three results of a coroutine": (
+        RESULTS,
+        "async def f(a):\n    return a, 1, 2\n",
+        2,
+    ),
     "a parameter by index": (INDEX, "def f(row):\n    return row[3]\n", 2),
-    "a parameter that is a tuple": (INDEX, "def f(row: tuple[int, str]):\n    return row[1]\n", 2),
+    "a parameter that is a tuple": (
+        INDEX,
+        "def f(row: tuple[int, str]):\n    return row[1]\n",
+        2,
+    ),
     "a parameter of a named type": (INDEX, "def f(row: Row):\n    return row[1]\n", 2),
     "an element of a loop": (INDEX, "for row in rows:\n    print(row[1])\n", 2),
     "an element of an element": (INDEX, "first = rows[0][1]\n", 1),
@@ -60,16 +68,52 @@ CONSTRUCTS = {
         "row = [1, 2]\ndef f(row):\n    return row[1]\n",
         3,
     ),
-    "an assignment in a list": (COMPREHENSION, "x = [y for z in a if (y := f(z))]\n", 1),
+    "an assignment in a list": (
+        COMPREHENSION,
+        "x = [y for z in a if (y := f(z))]\n",
+        1,
+    ),
     "an assignment in a set": (COMPREHENSION, "x = {y for z in a if (y := f(z))}\n", 1),
-    "an assignment in a dictionary": (COMPREHENSION, "x = {y: 1 for z in a if (y := f(z))}\n", 1),
-    "an assignment in a generator": (COMPREHENSION, "x = any((y := f(z)) for z in a)\n", 1),
-    "an assignment in three parts": (CONDITION, "if a and b and (c := d):\n    pass\n", 1),
-    "an assignment in three nested parts": (CONDITION, "if a and (b or (c := d)):\n    pass\n", 1),
-    "an assignment in parts with not": (CONDITION, "x = not (a or b) and (c := d)\n", 1),
-    "a conditional in the other case": (CONDITIONAL, "x = 1 if a else 2 if b else 3\n", 1),
-    "a conditional in an argument": (CONDITIONAL, "x = (\n    1 if a else\n    f(2 if b else 3)\n)\n", 3),
-    "a conditional in the condition": (CONDITIONAL, "x = 1 if (a if b else c) else 3\n", 1),
+    "an assignment in a dictionary": (
+        COMPREHENSION,
+        "x = {y: 1 for z in a if (y := f(z))}\n",
+        1,
+    ),
+    "an assignment in a generator": (
+        COMPREHENSION,
+        "x = any((y := f(z)) for z in a)\n",
+        1,
+    ),
+    "an assignment in three parts": (
+        CONDITION,
+        "if a and b and (c := d):\n    pass\n",
+        1,
+    ),
+    "an assignment in three nested parts": (
+        CONDITION,
+        "if a and (b or (c := d)):\n    pass\n",
+        1,
+    ),
+    "an assignment in parts with not": (
+        CONDITION,
+        "x = not (a or b) and (c := d)\n",
+        1,
+    ),
+    "a conditional in the other case": (
+        CONDITIONAL,
+        "x = 1 if a else 2 if b else 3\n",
+        1,
+    ),
+    "a conditional in an argument": (
+        CONDITIONAL,
+        "x = (\n    1 if a else\n    f(2 if b else 3)\n)\n",
+        3,
+    ),
+    "a conditional in the condition": (
+        CONDITIONAL,
+        "x = 1 if (a if b else c) else 3\n",
+        1,
+    ),
     "an unpacked tuple": (PACKING, "x = (\n    1,\n    *(2, 3),\n)\n", 3),
     "an unpacked list": (PACKING, "x = [*[1, 2], 3]\n", 1),
     "an unpacked set": (PACKING, "x = [*{1, 2}, 3]\n", 1),
@@ -77,13 +121,21 @@ CONSTRUCTS = {
     "a skipped statement": (FORMATTER, "x = 1\ny = [1,2]  # fmt: skip\n", 2),
     "a skipped region": (FORMATTER, "# fmt: off\nx = [1,2]\n# fmt: on\n", 1),
     "a skip without spaces": (FORMATTER, "x = [1,2]  #fmt:skip\n", 1),
-    "the other name of a skipped region": (FORMATTER, "# yapf: disable\nx = [1,2]\n", 1),
+    "the other name of a skipped region": (
+        FORMATTER,
+        "# yapf: disable\nx = [1,2]\n",
+        1,
+    ),
 }
 
 
 @pytest.mark.parametrize(("kind", "text", "line"), CONSTRUCTS.values(), ids=CONSTRUCTS)
-def test_a_construct_to_unfold_is_printed_with_its_file_and_line(report, kind, text, line):
-    assert places(report(tasks__jobs__queue=text)[1]) == {kind: [f"tasks/jobs/queue.py:{line}"]}
+def test_a_construct_to_unfold_is_printed_with_its_file_and_line(
+    report, kind, text, line
+):
+    assert places(report(tasks__jobs__queue=text)[1]) == {
+        kind: [f"tasks/jobs/queue.py:{line}"]
+    }
 
 
 LOOKALIKES = {
@@ -141,10 +193,19 @@ def test_a_file_has_one_line_with_all_places_of_a_kind(report):
 def test_places_are_counted_by_kind_and_by_package(report):
     one, two = "x = a.b[1]\n", "x = a.b[1]\ny = 1 if a else 2 if b else 3\n"
     lines = report(
-        platform__citeboard__core__a=two, platform__citeboard__a=one, tasks__jobs__deep__a=two, scoring__a=one
+        platform__citeboard__core__a=two,
+        platform__citeboard__a=one,
+        tasks__jobs__deep__a=two,
+        scoring__a=one,
     )[1]
-    assert f"by kind: {RESULTS} 0; {INDEX} 4; {COMPREHENSION} 0; {CONDITION} 0; {CONDITIONAL} 2" in lines[-2]
-    assert lines[-1] == "by package: platform/citeboard/core 2; tasks/jobs 2; platform/citeboard 1; scoring 1"
+    assert (
+        f"by kind: {RESULTS} 0; {INDEX} 4; {COMPREHENSION} 0; {CONDITION} 0; {CONDITIONAL} 2"
+        in lines[-2]
+    )
+    assert (
+        lines[-1]
+        == "by package: platform/citeboard/core 2; tasks/jobs 2; platform/citeboard 1; scoring 1"
+    )
 
 
 @pytest.mark.parametrize("name", ["tests__a", "scripts__a", "scoring__migrations__a"])
@@ -172,8 +233,14 @@ def test_six_places_without_the_formatter_fail(report):
 
 
 def test_any_number_of_other_constructs_passes(report):
-    allowed = [text for kind, text, _ in CONSTRUCTS.values() if kind not in (PACKING, FORMATTER)]
-    code, lines = report(**{f"tasks__m{number}": text for number, text in enumerate(allowed * 3)})
+    allowed = [
+        text
+        for kind, text, _ in CONSTRUCTS.values()
+        if kind not in (PACKING, FORMATTER)
+    ]
+    code, lines = report(
+        **{f"tasks__m{number}": text for number, text in enumerate(allowed * 3)}
+    )
     assert set(places(lines)) == {RESULTS, INDEX, COMPREHENSION, CONDITION, CONDITIONAL}
     assert code == 0
 

@@ -15,24 +15,32 @@ def _nothing_was_in_order(monkeypatch) -> None:
 
 def told(client, part: str = "web"):
     answer = client.get("/health/ready", {"for": part})
-    return answer.status_code, {lack["what"]: lack["reason"] for lack in answer.json()["missing"]}
+    return answer.status_code, {
+        lack["what"]: lack["reason"] for lack in answer.json()["missing"]
+    }
 
 
-def test_a_site_is_ready_and_its_schema_is_asked_for_once(client, django_assert_num_queries):
+def test_a_site_is_ready_and_its_schema_is_asked_for_once(
+    client, django_assert_num_queries
+):
     assert told(client) == (200, {})
     with django_assert_num_queries(1):
         assert told(client) == (200, {})
 
 
 def test_a_database_that_is_behind_stops_pages_and_workers(client):
-    MigrationRecorder.Migration.objects.filter(app="core", name="0007_history_as_facts").delete()
+    MigrationRecorder.Migration.objects.filter(
+        app="core", name="0007_history_as_facts"
+    ).delete()
     for part in health.PARTS:
         status, missing = told(client, part)
         assert status == 503
         assert missing["schema"] == "the database is 1 migration(s) behind this release"
 
 
-def test_pages_that_cannot_be_made_stop_the_site_and_not_the_workers(client, monkeypatch):
+def test_pages_that_cannot_be_made_stop_the_site_and_not_the_workers(
+    client, monkeypatch
+):
     def refuse(*_, **__):
         raise ValueError("Missing staticfiles manifest entry for 'style.css'")
 

@@ -7,11 +7,16 @@ from citeboard.core import caches
 from citeboard.core.caches import SharedCache
 
 LIMITS = {"BACKEND": "citeboard.core.caches.LimitsCache"}
-OWN = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "stands-in"}
+OWN = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "LOCATION": "stands-in",
+}
 
 
 def cache(instead: dict) -> SharedCache:
-    made = SharedCache("redis://127.0.0.1:1/0", {"KEY_PREFIX": "test", "OPTIONS": {"instead": instead}})
+    made = SharedCache(
+        "redis://127.0.0.1:1/0", {"KEY_PREFIX": "test", "OPTIONS": {"instead": instead}}
+    )
     made._instead.clear()
     return made
 

@@ -12,7 +12,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from citeboard.core.checks import unknown_names
-from citeboard.core.env import Environment, Setting, data_folder, ready_for_many_writers, secret_key_from
+from citeboard.core.env import (
+    Environment,
+    Setting,
+    data_folder,
+    ready_for_many_writers,
+    secret_key_from,
+)
 from tests.conftest import database_url
 
 ASK_FOR_THE_KEY = (
@@ -24,7 +30,9 @@ ASK_FOR_THE_KEY = (
 
 
 def row(setting: Setting) -> str:
-    return f"| `{setting.name}` | {setting.kind} | {setting.default} | {setting.about} |"
+    return (
+        f"| `{setting.name}` | {setting.kind} | {setting.default} | {setting.about} |"
+    )
 
 
 def start(root, tmp_path, *words: str, **names: str) -> subprocess.CompletedProcess:
@@ -40,7 +48,14 @@ def start(root, tmp_path, *words: str, **names: str) -> subprocess.CompletedProc
         "CITEBOARD_DATA_DIR": str(tmp_path),
     } | names
     command = [sys.executable, str(root / "manage.py"), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
 
 
 def test_the_documentation_lists_every_setting_with_its_type_default_and_use(root):
@@ -52,7 +67,9 @@ def test_the_documentation_lists_every_setting_with_its_type_default_and_use(roo
 
 def test_the_documentation_lists_no_setting_that_does_not_exist(root):
     page = (root / "docs" / "settings.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `([A-Z_]+)` \| .* \| .* \| .* \|$", page, flags=re.MULTILINE)
+    listed = re.findall(
+        r"^\| `([A-Z_]+)` \| .* \| .* \| .* \|$", page, flags=re.MULTILINE
+    )
     assert sorted(listed) == sorted(settings.ENVIRONMENT.declared)
 
 
@@ -72,23 +89,33 @@ def test_production_settings_pass_the_deployment_checks(root, tmp_path):
 def test_nonsense_in_the_environment_stops_the_start_with_its_name(root, tmp_path):
     done = start(root, tmp_path, "check", CITEBOARD_SCORING_TIMEOUT="soon")
     assert done.returncode != 0
-    assert done.stderr == 'CITEBOARD_SCORING_TIMEOUT: "soon" is not a whole number of seconds of at least 1\n'
+    assert (
+        done.stderr
+        == 'CITEBOARD_SCORING_TIMEOUT: "soon" is not a whole number of seconds of at least 1\n'
+    )
 
 
 def test_without_a_mail_server_mails_are_written_to_the_console(root, tmp_path):
     at_home = {"CITEBOARD_INSECURE_HTTP": "yes"}
-    done = start(root, tmp_path, "sendtestemail", "ada@example.org", "--skip-checks", **at_home)
+    done = start(
+        root, tmp_path, "sendtestemail", "ada@example.org", "--skip-checks", **at_home
+    )
     assert done.returncode == 0, done.stderr
     assert "To: ada@example.org" in done.stdout
 
 
 def test_cookies_in_the_clear_are_refused_away_from_home(root, tmp_path):
-    public = {"CITEBOARD_INSECURE_HTTP": "yes", "CITEBOARD_BASE_URL": "http://board.example.org"}
+    public = {
+        "CITEBOARD_INSECURE_HTTP": "yes",
+        "CITEBOARD_BASE_URL": "http://board.example.org",
+    }
     for command in ("serve", "check"):
         refused = start(root, tmp_path, command, **public)
         assert refused.returncode != 0
         assert "citeboard.E001" in refused.stderr
-    at_home = start(root, tmp_path, "check", "--tag", "environment", CITEBOARD_INSECURE_HTTP="yes")
+    at_home = start(
+        root, tmp_path, "check", "--tag", "environment", CITEBOARD_INSECURE_HTTP="yes"
+    )
     assert at_home.returncode == 0, at_home.stderr
 
 
@@ -106,7 +133,9 @@ def test_a_given_secret_key_leaves_no_file(root, tmp_path):
     assert not (tmp_path / "secret-key").exists()
 
 
-def test_the_loser_of_a_race_for_the_secret_key_takes_the_winners(tmp_path, monkeypatch):
+def test_the_loser_of_a_race_for_the_secret_key_takes_the_winners(
+    tmp_path, monkeypatch
+):
     file = tmp_path / "secret-key"
     file.write_text("w" * 50)
     # The loser looked before the winner's file stood there.
@@ -127,13 +156,16 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path):
     file = tmp_path / "file"
     file.write_text("in the way")
     with pytest.raises(
-        ImproperlyConfigured, match=r"CITEBOARD_DATA_DIR: .*file/data cannot be made a folder"
+        ImproperlyConfigured,
+        match=r"CITEBOARD_DATA_DIR: .*file/data cannot be made a folder",
     ):
         data_folder(file / "data")
 
 
 def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
-    [warning] = unknown_names(["CITEBOARD_DATADIR", "HOME"], list(settings.ENVIRONMENT.declared))
+    [warning] = unknown_names(
+        ["CITEBOARD_DATADIR", "HOME"], list(settings.ENVIRONMENT.declared)
+    )
     assert warning.msg == "CITEBOARD_DATADIR is not a setting"
     assert warning.hint == "Did you mean CITEBOARD_DATA_DIR?"
 
@@ -169,7 +201,9 @@ def test_a_file_database_is_written_ahead_and_waits_for_its_turn():
     assert settings.DATABASES["default"].get("ATOMIC_REQUESTS", False) is False
 
 
-def test_sign_in_through_others_is_offered_by_settings_alone(root, tmp_path, transactional_db):
+def test_sign_in_through_others_is_offered_by_settings_alone(
+    root, tmp_path, transactional_db
+):
     ask = (
         "from django.test import Client; ask = Client(SERVER_NAME='127.0.0.1'); "
         "page = ask.get('/accounts/login/'); "
@@ -195,7 +229,9 @@ def test_sign_in_through_others_is_offered_by_settings_alone(root, tmp_path, tra
 
 # Of the provider, which stands in for an institution's.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_members_of_an_institution_sign_in_by_its_own_provider(root, tmp_path, transactional_db):
+def test_members_of_an_institution_sign_in_by_its_own_provider(
+    root, tmp_path, transactional_db
+):
     """To where it sends them and back, until they choose what they are called here."""
     import oidc_provider_mock
 
@@ -230,4 +266,6 @@ def test_members_of_an_institution_sign_in_by_its_own_provider(root, tmp_path, t
     assert f"form-action 'self' {issuer};" in done.stdout
     assert "code_challenge=" in done.stdout
     assert "/accounts/3rdparty/signup/" in done.stdout, done.stderr
-    assert "[('institution', 'ada@uni.example.org', 'Ada')]" in done.stdout, done.stdout + done.stderr
+    assert "[('institution', 'ada@uni.example.org', 'Ada')]" in done.stdout, (
+        done.stdout + done.stderr
+    )

@@ -9,14 +9,18 @@ import pytest
 from tests.conftest import SHARED
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"
-CARD = "# A task\n\n## Format\n\n## Data\n\n## Rules\n\n### `corrected`\n\n## Citation\n"
+CARD = (
+    "# A task\n\n## Format\n\n## Data\n\n## Rules\n\n### `corrected`\n\n## Citation\n"
+)
 
 
 def shared(name: str) -> Path:
     """A folder of data that is not part of the project; the test is skipped where it is not there."""
     folder = SHARED / name
     if not folder.is_dir():
-        pytest.skip(f"the data {name} are not here; CITEBOARD_SHARED names the folder that has them")
+        pytest.skip(
+            f"the data {name} are not here; CITEBOARD_SHARED names the folder that has them"
+        )
     return folder
 
 
@@ -35,7 +39,9 @@ def write(folder: Path, toml: str, gold, run, scores=None, **files: str) -> Path
             rules: {name: None if math.isnan(v) else v for name, v in own.items()}
             for rules, own in found.items()
         }
-        content["card.md"] += "".join(f"\n### `{rules}`\n" for rules in scores if rules != "corrected")
+        content["card.md"] += "".join(
+            f"\n### `{rules}`\n" for rules in scores if rules != "corrected"
+        )
     content["sample/scores.json"] = json.dumps(scores)
     for name, text in content.items():
         path = folder / name

@@ -96,16 +96,24 @@ def outcomes(part: str) -> dict[str, Any]:
     """By the place in the declaration a digest of what is said of each value there, or becomes of the task."""
     form = "labels" if part == "task" else part
     whole = {**WHOLE, "form": form, **FORMS[form]}
-    places = [(), ("form",), *_places(WHOLE)] if part == "task" else [*_places(FORMS[form])]
+    places = (
+        [(), ("form",), *_places(WHOLE)] if part == "task" else [*_places(FORMS[form])]
+    )
     return {
-        ".".join(map(str, place)): digest([_outcome(_with(whole, place, value)) for value in (..., *ODD)])
+        ".".join(map(str, place)): digest(
+            [_outcome(_with(whole, place, value)) for value in (..., *ODD)]
+        )
         for place in places
     }
 
 
 def _places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     inner = (
-        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        value.items()
+        if isinstance(value, Mapping)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
     )
     for key, own in inner:
         yield (*before, key)
@@ -123,14 +131,22 @@ def _with(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     if not rest and new is ...:
         copy.pop(*((key, None) if isinstance(copy, dict) else (key,)))
     else:
-        copy[key] = _with(copy.get(key, {}) if isinstance(copy, dict) else copy[key], tuple(rest), new)
+        copy[key] = _with(
+            copy.get(key, {}) if isinstance(copy, dict) else copy[key], tuple(rest), new
+        )
     return copy
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(own)}" for key, own in value.items()) + "}"
-    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list | tuple) else json.dumps(value)
+        return (
+            "{" + ", ".join(f"{key} = {_toml(own)}" for key, own in value.items()) + "}"
+        )
+    return (
+        f"[{', '.join(map(_toml, value))}]"
+        if isinstance(value, list | tuple)
+        else json.dumps(value)
+    )
 
 
 def _outcome(declared: Any) -> Any:
@@ -140,7 +156,9 @@ def _outcome(declared: Any) -> Any:
         else f"task = {_toml(declared)}\n"
     )
     try:
-        found = read_declaration({"task.toml": text, "train.jsonl": TRAIN, "card.md": "x"})
+        found = read_declaration(
+            {"task.toml": text, "train.jsonl": TRAIN, "card.md": "x"}
+        )
     except InputRefused as refusal:
         return said(refusal.problems)
     own = found.pair.__self__

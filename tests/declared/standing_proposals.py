@@ -25,8 +25,30 @@ WORDS = (
     *("we", "they", "parser", "tree", "count", "word", "large", "small", "results"),
     *("sentence", "marking", "hand", "who", "what", "never", "almost"),
 )
-ANSWERS = ("label", "gold", "my_answer", "score", "spans", "evidence", "references", "relevant", "z")
-FIELDS = ("a", "when", "kind", "grade", "tells", "word", "there", "parts", "paper_id", "pool", "b")
+ANSWERS = (
+    "label",
+    "gold",
+    "my_answer",
+    "score",
+    "spans",
+    "evidence",
+    "references",
+    "relevant",
+    "z",
+)
+FIELDS = (
+    "a",
+    "when",
+    "kind",
+    "grade",
+    "tells",
+    "word",
+    "there",
+    "parts",
+    "paper_id",
+    "pool",
+    "b",
+)
 SUFFIXES = ("jsonl", "jsonl", "json", "csv", "tsv", "scsv")
 Rows = list[dict[str, Any]]
 
@@ -41,13 +63,22 @@ def _answer(draw: random.Random, form: str, labels: Sequence[str], place: int) -
     if form == "numbers":
         return draw.choice((draw.randint(0, 5), draw.random(), draw.randint(-3, 3)))
     if form == "spans":
-        kinds = [draw.sample(labels, k=draw.randint(0, 1)) for _ in range(draw.randint(0, 2))]
-        return [[place, place + 3, *kind] if draw.random() < 0.99 else [place] for kind in kinds]
+        kinds = [
+            draw.sample(labels, k=draw.randint(0, 1)) for _ in range(draw.randint(0, 2))
+        ]
+        return [
+            [place, place + 3, *kind] if draw.random() < 0.99 else [place]
+            for kind in kinds
+        ]
     if form == "ranking":
-        return draw.choice((f"D{place % 7}", [f"D{place % 7}", "D1"], {"D2": 1, "D3": 0}))
+        return draw.choice(
+            (f"D{place % 7}", [f"D{place % 7}", "D1"], {"D2": 1, "D3": 0})
+        )
     if form == "evidence":
         sets = {f"D{place % 7}": [{"sentences": [1], "label": draw.choice(labels)}]}
-        return draw.choice((sets, {}, [["D1", 2], ["D2", 0]] if labels[0] == "no" else sets))
+        return draw.choice(
+            (sets, {}, [["D1", 2], ["D2", 0]] if labels[0] == "no" else sets)
+        )
     return draw.choice((_text(draw), [_text(draw), _text(draw)]))
 
 
@@ -72,9 +103,13 @@ def _rows(draw: random.Random, form: str) -> Rows:
         about = {
             "a": _text(draw),
             "b": _text(draw, 3, 4),
-            "when": f"{2019 + place % years}-0{1 + place % 9}" if classes != 2 else "soon",
+            "when": f"{2019 + place % years}-0{1 + place % 9}"
+            if classes != 2
+            else "soon",
             "kind": f"k{place % classes}",
-            "grade": (place % classes if place % 7 or years > 1 else "x") if sign != "yes" else None,
+            "grade": (place % classes if place % 7 or years > 1 else "x")
+            if sign != "yes"
+            else None,
             "tells": sign,
             "word": f"{_text(draw)} {sign[:3]}",
             "there": "here it is told" if sign in ("yes", "c1", "5") else None,
@@ -85,13 +120,23 @@ def _rows(draw: random.Random, form: str) -> Rows:
             if has_all or place % 5
             else list(map(str, _ids(answer))),
         }
-        rows.append({key: f"i{place}"} | {name: about[name] for name in fields[:3]} | {own: answer})
+        rows.append(
+            {key: f"i{place}"}
+            | {name: about[name] for name in fields[:3]}
+            | {own: answer}
+        )
         rows[-1] |= {name: about[name] for name in fields[3:]}
     return rows
 
 
 def _ids(answer: Any) -> Any:
-    return answer if isinstance(answer, list | dict) else [answer, "D1"] if answer == "D2" else [answer]
+    return (
+        answer
+        if isinstance(answer, list | dict)
+        else [answer, "D1"]
+        if answer == "D2"
+        else [answer]
+    )
 
 
 def _file(name: str, rows: Rows) -> InputFile:
@@ -101,7 +146,9 @@ def _file(name: str, rows: Rows) -> InputFile:
         content = "".join(json.dumps(row) + "\n" for row in rows)
     else:
         out = io.StringIO()
-        table = csv.DictWriter(out, list(rows[0]), delimiter={"csv": ",", "tsv": "\t"}.get(name[-3:], ";"))
+        table = csv.DictWriter(
+            out, list(rows[0]), delimiter={"csv": ",", "tsv": "\t"}.get(name[-3:], ";")
+        )
         table.writeheader()
         table.writerows(rows)
         content, name = out.getvalue(), name.replace("scsv", "csv")
@@ -113,7 +160,8 @@ def _folder(draw: random.Random, form: str) -> list[InputFile]:
     if form in ("ranking", "evidence") and draw.random() < 0.7:
         last = draw.choice((4, 7, 8))
         pool = [
-            {"doc": f"D{place}", "title": _text(draw), "sentences": [_text(draw)]} for place in range(last)
+            {"doc": f"D{place}", "title": _text(draw), "sentences": [_text(draw)]}
+            for place in range(last)
         ]
         files.insert(draw.randint(0, 1), _file("corpus.jsonl", pool))
     if draw.random() < 0.1:

@@ -81,7 +81,10 @@ def outcomes(case: str) -> dict[str, Any]:
     """By what is odd a digest of what each value leads to."""
     form, answer, gold, given = FORMS[case]
     pool, files = POOLS.get(form, ("", [])) if "candidates" not in answer else ("", [])
-    measure, table = MEASURES.get(case, MEASURES[form]), 'files = "csv"\n' if "table" in case else ""
+    measure, table = (
+        MEASURES.get(case, MEASURES[form]),
+        'files = "csv"\n' if "table" in case else "",
+    )
     toml = (
         f'[task]\nslug = "t"\ntitle = "T"\nform = "{form}"\nunit = "paper"\ndimensions = ["gold", "paper"]\n[task.gold]\nfield = "gold"\nshown = ["text"]\n{table}'
         f'[task.answer]\n{answer}\n[[task.rules]]\nname = "corrected"\nmeasures = ["{measure}"]\n{pool}'
@@ -89,8 +92,19 @@ def outcomes(case: str) -> dict[str, Any]:
     kind = read_declaration({"task.toml": toml})
     key = kind.pair.__self__.answer_key
     more = {"label": "S"} if "of one" in case else {}
-    beside = {"id": "i2", "paper": "p", "text": "one two thre", "docs": ["d1"], "own": ["W1", "W2"], **more}
-    sure = {"probabilities": {"a": 0.5, "b": 0.5}, "confidence": 0.5} if case == "needed" else {}
+    beside = {
+        "id": "i2",
+        "paper": "p",
+        "text": "one two thre",
+        "docs": ["d1"],
+        "own": ["W1", "W2"],
+        **more,
+    }
+    sure = (
+        {"probabilities": {"a": 0.5, "b": 0.5}, "confidence": 0.5}
+        if case == "needed"
+        else {}
+    )
     first = {**beside, "id": "i1", "gold": gold}
 
     def of_gold(row: dict[str, Any]) -> Any:
@@ -104,14 +118,20 @@ def outcomes(case: str) -> dict[str, Any]:
             [file("run.jsonl", lines([{"id": "i1", key: given, **more, **sure}, row]))],
         )
 
-    found = {"gold": [of_gold(_with({**beside, "gold": gold}, "gold", odd)) for odd in ODD]}
-    found["answer"] = [of_run(_with({"id": "i2", key: given, **more, **sure}, key, odd)) for odd in ODD]
+    found = {
+        "gold": [of_gold(_with({**beside, "gold": gold}, "gold", odd)) for odd in ODD]
+    }
+    found["answer"] = [
+        of_run(_with({"id": "i2", key: given, **more, **sure}, key, odd)) for odd in ODD
+    ]
     for name, values in BESIDE.items():
         found[f"gold's {name}"] = [
-            of_gold(_with({**beside, "gold": gold}, name, odd)) for odd in (..., *values)
+            of_gold(_with({**beside, "gold": gold}, name, odd))
+            for odd in (..., *values)
         ]
         found[f"answer's {name}"] = [
-            of_run(_with({"id": "i2", key: given, **more, **sure}, name, odd)) for odd in (..., *values)
+            of_run(_with({"id": "i2", key: given, **more, **sure}, name, odd))
+            for odd in (..., *values)
         ]
     return {name: [digest(own) for own in values] for name, values in found.items()}
 
@@ -122,7 +142,10 @@ def _gold(case: str, rows: list[dict[str, Any]]) -> Any:
     text = io.StringIO()
     writer = csv.DictWriter(text, [*dict.fromkeys(key for row in rows for key in row)])
     writer.writeheader()
-    writer.writerows({key: str(own).replace("\ud800", "?") for key, own in row.items()} for row in rows)
+    writer.writerows(
+        {key: str(own).replace("\ud800", "?") for key, own in row.items()}
+        for row in rows
+    )
     return file("gold.csv", text.getvalue())
 
 
@@ -154,7 +177,9 @@ def of_qrels() -> dict[str, Any]:
     )
     kind = read_declaration({"task.toml": toml})
     return {
-        line: _read(kind, [*files, file("gold.qrels", f"q0 0 W1 1\n{line}\nq0 0 W3 2\n")], None)
+        line: _read(
+            kind, [*files, file("gold.qrels", f"q0 0 W1 1\n{line}\nq0 0 W3 2\n")], None
+        )
         for line in QRELS
     }
 
@@ -170,7 +195,11 @@ def _plain(value: Any) -> Any:
         return sorted(map(str, value))
     if isinstance(value, dict):
         return {str(key): _plain(own) for key, own in value.items()}
-    return [_plain(own) for own in value] if isinstance(value, list | tuple) else str(value)
+    return (
+        [_plain(own) for own in value]
+        if isinstance(value, list | tuple)
+        else str(value)
+    )
 
 
 def _read(kind: Any, gold: Any, run: Any) -> Any:
@@ -181,7 +210,9 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
             told = list(kind.unreachable(gold, split)) if kind.unreachable else []
             if kind.declared.form != "ranking":
                 pairs = kind.pairs_of(split, {}, "corrected", options)
-                told += [str(one) for one in kind.show_instances(gold, split, pairs, options)]
+                told += [
+                    str(one) for one in kind.show_instances(gold, split, pairs, options)
+                ]
             return [
                 told,
                 [_plain(one.gold) for one in split.content.instances],
@@ -211,4 +242,7 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
 
 
 if __name__ == "__main__":
-    FILE.write_text(written({"qrels": of_qrels(), **{case: outcomes(case) for case in FORMS}}) + "\n")
+    FILE.write_text(
+        written({"qrels": of_qrels(), **{case: outcomes(case) for case in FORMS}})
+        + "\n"
+    )

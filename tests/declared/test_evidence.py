@@ -8,16 +8,27 @@ from tasks.types import InputRefused
 from tasks.types.files import open_input
 from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, Verdict
 
-LABELS = {"labels": ("YES", "NO"), "abstain": "OPEN", "field": "evidence", "pool_file": "corpus.jsonl"}
+LABELS = {
+    "labels": ("YES", "NO"),
+    "abstain": "OPEN",
+    "field": "evidence",
+    "pool_file": "corpus.jsonl",
+}
 ONE, SETS = EvidenceOfOne(**LABELS), EvidenceSets(**LABELS)
-POOL = [{"doc_id": "d1", "abstract": ["a", "b", "c"]}, {"doc_id": "d2", "abstract": ["d"]}]
+POOL = [
+    {"doc_id": "d1", "abstract": ["a", "b", "c"]},
+    {"doc_id": "d2", "abstract": ["d"]},
+]
 
 
 def read(tmp_path, form, claim, answer=None, pool=POOL):
     """The claim's gold, or the answer to it, or what is wrong with either."""
     folder = tmp_path / "gold"
     folder.mkdir()
-    for name, rows in (("claims.jsonl", [{"id": "1", **claim}]), ("corpus.jsonl", pool)):
+    for name, rows in (
+        ("claims.jsonl", [{"id": "1", **claim}]),
+        ("corpus.jsonl", pool),
+    ):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     try:
         split = form.read_gold(open_input(folder), {})
@@ -41,10 +52,22 @@ def read(tmp_path, form, claim, answer=None, pool=POOL):
         ({"label": "OPEN", "evidence": []}, Verdict("OPEN", ())),
         ({"label": "OPEN"}, Verdict("OPEN", ())),
         ({"label": "YES", "evidence": []}, ["“evidence” is empty"]),
-        ({"label": "YES", "evidence": [["d1:0"], []]}, ["“evidence” is no list of evidence sets"]),
-        ({"label": "YES", "evidence": [["d1:0", 2]]}, ["“evidence” is no list of evidence sets"]),
-        ({"label": "YES", "evidence": ["d1:0"]}, ["“evidence” is no list of evidence sets"]),
-        ({"label": "YES", "evidence": {"d1": 0}}, ["“evidence” is no list of evidence sets"]),
+        (
+            {"label": "YES", "evidence": [["d1:0"], []]},
+            ["“evidence” is no list of evidence sets"],
+        ),
+        (
+            {"label": "YES", "evidence": [["d1:0", 2]]},
+            ["“evidence” is no list of evidence sets"],
+        ),
+        (
+            {"label": "YES", "evidence": ["d1:0"]},
+            ["“evidence” is no list of evidence sets"],
+        ),
+        (
+            {"label": "YES", "evidence": {"d1": 0}},
+            ["“evidence” is no list of evidence sets"],
+        ),
         ({"label": "MAYBE", "evidence": [["d1:0"]]}, ["“MAYBE” is no label"]),
         ({"label": 3, "evidence": [["d1:0"]]}, ["“label” is a number"]),
         ({"evidence": [["d1:0"]]}, ["“label” is missing"]),
@@ -57,12 +80,18 @@ def test_gold_of_one_label(tmp_path, claim, found):
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        ({"label": "YES", "evidence": ["d1:2", "d2:0"]}, Verdict("YES", ("d1:2", "d2:0"))),
+        (
+            {"label": "YES", "evidence": ["d1:2", "d2:0"]},
+            Verdict("YES", ("d1:2", "d2:0")),
+        ),
         ({"label": "OPEN"}, Verdict("OPEN", ())),
         ({"label": "YES", "evidence": ["d1:3"]}, ["document “d1” has no sentence 3"]),
         ({"label": "YES", "evidence": ["d3:0"]}, ["document “d3” is not in the pool"]),
         ({"label": "YES", "evidence": ["d1"]}, ["document “” is not in the pool"]),
-        ({"label": "YES", "evidence": ["d1:x"]}, ["“sentences” of “d1” is no list of whole numbers"]),
+        (
+            {"label": "YES", "evidence": ["d1:x"]},
+            ["“sentences” of “d1” is no list of whole numbers"],
+        ),
         ({"label": "YES", "evidence": ["d1:0", 1]}, ["“evidence” is no list of texts"]),
         ({"label": "YES", "evidence": "d1:0"}, ["“evidence” is no list of texts"]),
         ({"label": "MAYBE", "evidence": []}, ["“MAYBE” is no label"]),
@@ -78,14 +107,26 @@ def test_answers_of_one_label(tmp_path, answer, found):
     ("evidence", "found"),
     [
         (
-            {"d1": {"label": "YES", "sentences": [2, 0]}, "d2": {"label": "NO", "sentences": [0]}},
+            {
+                "d1": {"label": "YES", "sentences": [2, 0]},
+                "d2": {"label": "NO", "sentences": [0]},
+            },
             {"d1": ("YES", (2, 0)), "d2": ("NO", (0,))},
         ),
         ({}, {}),
         ({"d1": {"label": "OPEN", "sentences": [0]}}, {}),
-        ({"d1": {"label": "YES", "sentences": [-1]}}, ["document “d1” has no sentence -1"]),
-        ({"d1": {"label": "YES", "sentences": [True]}}, ["“sentences” of “d1” is no list of whole numbers"]),
-        ({"d9": {"label": "YES", "sentences": [0]}}, ["document “d9” is not in the pool"]),
+        (
+            {"d1": {"label": "YES", "sentences": [-1]}},
+            ["document “d1” has no sentence -1"],
+        ),
+        (
+            {"d1": {"label": "YES", "sentences": [True]}},
+            ["“sentences” of “d1” is no list of whole numbers"],
+        ),
+        (
+            {"d9": {"label": "YES", "sentences": [0]}},
+            ["document “d9” is not in the pool"],
+        ),
         ({"d1": [0]}, ["document “d1” is a list"]),
         ([0], ["“evidence” is a list"]),
     ],
@@ -117,9 +158,15 @@ def test_a_pool_that_is_wrong(tmp_path, pool, found):
         ([{"sentences": [0], "label": "YES"}], [9], " has no sentence 9"),
     ],
 )
-def test_of_long_names_of_documents_a_hundred_characters_are_told(tmp_path, sets, sentences, found):
+def test_of_long_names_of_documents_a_hundred_characters_are_told(
+    tmp_path, sets, sentences, found
+):
     name = "d" * 120
-    answer = {"evidence": {name: {"label": "YES", "sentences": sentences}}} if sentences else None
+    answer = (
+        {"evidence": {name: {"label": "YES", "sentences": sentences}}}
+        if sentences
+        else None
+    )
     pool = [{"doc_id": name, "abstract": ["a"]}]
     [told] = read(tmp_path, SETS, {"evidence": {name: sets}}, answer, pool)
     assert told.startswith(f"document “{name[:100]}”{found}")

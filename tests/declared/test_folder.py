@@ -1,7 +1,6 @@
 """A folder declares a task: what it says is read, and everything that is wrong is told by file and line."""
 
 # Tables of cases are read across.
-# ruff: noqa: E501
 
 import json
 import shutil
@@ -47,7 +46,14 @@ GOLD = [
         "section": "s",
         "gold": "yes",
     },
-    {"id": "b", "paper": "p", "text": {"any": ["value"]}, "facts": {}, "section": "t", "gold": "no"},
+    {
+        "id": "b",
+        "paper": "p",
+        "text": {"any": ["value"]},
+        "facts": {},
+        "section": "t",
+        "gold": "no",
+    },
 ]
 RUN = [{"id": "a", "label": "yes"}, {"id": "b", "label": "yes"}]
 
@@ -74,7 +80,21 @@ def test_a_folder_may_stand_wherever_a_type_is_named(folder, capsys, tmp_path):
     assert list(scores["breakdowns"]["year"]) == ["2020", "unknown"]
     assert scores["breakdowns"]["section"]["t"]["f1"]["value"] == 0
     assert main(["check", str(folder), "--gold", str(gold), "--run", str(run)]) == 0
-    assert main(["compare", str(folder), "--gold", str(gold), "--run", str(run), "--run", str(run)]) == 0
+    assert (
+        main(
+            [
+                "compare",
+                str(folder),
+                "--gold",
+                str(gold),
+                "--run",
+                str(run),
+                "--run",
+                str(run),
+            ]
+        )
+        == 0
+    )
 
 
 def test_participants_get_what_is_shown_and_nothing_else(folder, tmp_path):
@@ -95,7 +115,9 @@ def test_participants_get_what_is_shown_and_nothing_else(folder, tmp_path):
 def test_a_breakdown_by_a_secret_field_writes_it_into_no_public_file(folder, capsys):
     gold, run = folder / "sample" / "gold.jsonl", folder / "sample" / "run.jsonl"
     gold.write_text(lines([{**row, "section": f"secret-{row['id']}"} for row in GOLD]))
-    assert list(offline.score(capsys, str(folder), [gold], run)["breakdowns"]["section"]) == [
+    assert list(
+        offline.score(capsys, str(folder), [gold], run)["breakdowns"]["section"]
+    ) == [
         "secret-a",
         "secret-b",
     ]
@@ -107,7 +129,10 @@ def test_a_breakdown_by_a_secret_field_writes_it_into_no_public_file(folder, cap
 def test_the_digest_is_of_what_numbers_rest_on(folder):
     digest = task_type(str(folder)).declared.digest
     toml = folder / "task.toml"
-    named = TOML.replace("F1 of worthy sentences", "F").replace('"Worth"', '"Other"') + "# Words.\n"
+    named = (
+        TOML.replace("F1 of worthy sentences", "F").replace('"Worth"', '"Other"')
+        + "# Words.\n"
+    )
     toml.write_text(named + '\n[[task.baselines]]\nname = "majority"\n')
     assert task_type(str(folder)).declared.digest == digest
     toml.write_text(TOML.replace('"section", ', ""))
@@ -171,21 +196,31 @@ def test_a_sample_that_scores_otherwise_is_refused_by_its_file_and_line(folder):
         "sample/scores.json: there is no measure “f3” under corrected; expected f1, f1_no",
         "sample/scores.json: there are no rules “other”; expected corrected",
     ]
-    (folder / "sample" / "run.jsonl").write_text(lines([{"id": "a", "label": "perhaps"}]))
-    assert faults(folder) == ["sample/run.jsonl:1: “perhaps” is no label; expected one of yes, no"]
+    (folder / "sample" / "run.jsonl").write_text(
+        lines([{"id": "a", "label": "perhaps"}])
+    )
+    assert faults(folder) == [
+        "sample/run.jsonl:1: “perhaps” is no label; expected one of yes, no"
+    ]
     scores.unlink()
     assert faults(folder) == [
         "sample: there is no scores.json; expected a sample: gold, run.jsonl and scores.json"
     ]
 
 
-def test_a_folder_without_a_declaration_and_a_name_of_nothing_are_told(tmp_path, capsys):
-    assert faults(tmp_path) == [f"{tmp_path}: there is no task.toml; expected the folder of a task"]
+def test_a_folder_without_a_declaration_and_a_name_of_nothing_are_told(
+    tmp_path, capsys
+):
+    assert faults(tmp_path) == [
+        f"{tmp_path}: there is no task.toml; expected the folder of a task"
+    ]
     assert main(["task", "check", str(tmp_path / "none")]) == 2
     assert "there is no task type" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", __import__("scoring.offline.commands", fromlist=["FORMS"]).FORMS)
+@pytest.mark.parametrize(
+    "form", __import__("scoring.offline.commands", fromlist=["FORMS"]).FORMS
+)
 def test_a_new_folder_of_each_form_works(tmp_path, capsys, form):
     place = tmp_path / "my_task"
     assert main(["task", "new", form, str(place)]) == 0
@@ -197,10 +232,16 @@ def test_a_new_folder_of_each_form_works(tmp_path, capsys, form):
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
-def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(name, tmp_path, capsys):
+def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(
+    name, tmp_path, capsys
+):
     kind = task_type(str(EXAMPLES / name))
     sample = EXAMPLES / name / "sample"
-    gold = [sample / "gold"] if (sample / "gold").is_dir() else sorted(sample.glob("gold*"))
+    gold = (
+        [sample / "gold"]
+        if (sample / "gold").is_dir()
+        else sorted(sample.glob("gold*"))
+    )
     for baseline in kind.declared.baselines:
         run = tmp_path / f"{baseline.name}.jsonl"
         given = ["--gold", *map(str, gold), "--out", str(run)]
@@ -214,7 +255,9 @@ def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(name, tmp_p
         # What learns from gold is never given the public files alone.
         if baseline.learns_from_gold:
             continue
-        assert len(list(baseline.answers(open_input(public)))) == len(run.read_text().splitlines())
+        assert len(list(baseline.answers(open_input(public)))) == len(
+            run.read_text().splitlines()
+        )
 
 
 def test_options_are_refused_and_old_names_of_rules_are_understood(folder):
@@ -228,15 +271,26 @@ def test_links_out_of_the_folder_are_not_followed(folder, tmp_path):
     outside = tmp_path / "outside.toml"
     shutil.move(folder / "task.toml", outside)
     (folder / "task.toml").symlink_to(outside)
-    assert faults(folder) == [f"{folder}: there is no task.toml; expected the folder of a task"]
+    assert faults(folder) == [
+        f"{folder}: there is no task.toml; expected the folder of a task"
+    ]
 
 
-def test_participants_get_the_folder_beside_the_inputs_and_nothing_secret_of_its_sample(folder):
+def test_participants_get_the_folder_beside_the_inputs_and_nothing_secret_of_its_sample(
+    folder,
+):
     kind = task_type(str(folder))
     public = dict(kind.public_files(open_input(folder / "sample" / "gold.jsonl"), {}))
-    assert {"task.toml", "card.md", "sample-run.jsonl", "sample-instances.jsonl"} < public.keys()
+    assert {
+        "task.toml",
+        "card.md",
+        "sample-run.jsonl",
+        "sample-instances.jsonl",
+    } < public.keys()
     assert public["card.md"].decode() == (folder / "card.md").read_text()
-    sample = [json.loads(line) for line in public["sample-instances.jsonl"].splitlines()]
+    sample = [
+        json.loads(line) for line in public["sample-instances.jsonl"].splitlines()
+    ]
     assert [set(line) for line in sample] == [{"id", "text", "facts"}] * 2
     assert "url" not in sample[0]["facts"]
     assert not {name for name in public if "gold" in name or "scores" in name}
@@ -249,8 +303,14 @@ def test_a_declared_ranking_is_scored_at_the_cut_offs_of_its_season_besides(caps
         "mrr@5", "mrr@1", "recall@10", "mrr@20", "recall@5", "recall@20",
     ]  # fmt: skip
     assert kind.checked_options({}) == kind.checked_options({"k": ""}) == {}
-    with pytest.raises(OptionRefused, match="option k=0: expected at most 10 whole numbers from 1 to 1000"):
+    with pytest.raises(
+        OptionRefused,
+        match="option k=0: expected at most 10 whole numbers from 1 to 1000",
+    ):
         kind.checked_options({"k": "0"})
     gold, run = folder / "sample" / "gold", folder / "sample" / "run.jsonl"
     scored = offline.score(capsys, str(folder), [gold], run, "--option", "k=2")
-    assert scored["metrics"]["recall@2"]["value"] == scored["metrics"]["recall@10"]["value"]
+    assert (
+        scored["metrics"]["recall@2"]["value"]
+        == scored["metrics"]["recall@10"]["value"]
+    )

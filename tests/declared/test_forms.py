@@ -18,8 +18,16 @@ from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.texts import TextTask
 
 LEFT_OUT = ...
-EVIDENCE = {"labels": ("YES", "NO"), "abstain": "OPEN", "field": "gold", "pool_file": "pool.jsonl"}
-DOCUMENTS = [{"doc_id": "d1", "abstract": ["a", "b", "c"]}, {"doc_id": "d2", "abstract": ["d"]}]
+EVIDENCE = {
+    "labels": ("YES", "NO"),
+    "abstain": "OPEN",
+    "field": "gold",
+    "pool_file": "pool.jsonl",
+}
+DOCUMENTS = [
+    {"doc_id": "d1", "abstract": ["a", "b", "c"]},
+    {"doc_id": "d2", "abstract": ["d"]},
+]
 CANDIDATES = [{"id": f"d{number}", "text": "t"} for number in range(1, 4)]
 RANKED = RankingTask(field="gold", pool_file="pool.jsonl")
 SETS, ONE = EvidenceSets(**EVIDENCE), EvidenceOfOne(**EVIDENCE)
@@ -31,7 +39,11 @@ def read(tmp_path):
     """Gold files by their names; those of a run by which its answers are told."""
 
     def content(rows) -> str:
-        return rows if isinstance(rows, str) else "".join(json.dumps(row) + "\n" for row in rows)
+        return (
+            rows
+            if isinstance(rows, str)
+            else "".join(json.dumps(row) + "\n" for row in rows)
+        )
 
     def gold(form, **files):
         folder = tmp_path / "gold"
@@ -45,12 +57,19 @@ def read(tmp_path):
         try:
             split = gold(form, **files)
         except InputRefused as refused:
-            return [str(problem).removeprefix(f"{tmp_path}/gold/") for problem in refused.problems]
+            return [
+                str(problem).removeprefix(f"{tmp_path}/gold/")
+                for problem in refused.problems
+            ]
         if run is None:
             return [instance.gold for instance in split.content.instances]
         (tmp_path / "run.jsonl").write_text(content(run))
-        answers, problems = form.read_run(open_input(tmp_path / "run.jsonl"), split.index, {})
-        return [str(problem).removeprefix(f"{tmp_path}/") for problem in problems] or list(answers.values())
+        answers, problems = form.read_run(
+            open_input(tmp_path / "run.jsonl"), split.index, {}
+        )
+        return [
+            str(problem).removeprefix(f"{tmp_path}/") for problem in problems
+        ] or list(answers.values())
 
     read.gold = gold
     return read
@@ -75,14 +94,18 @@ def numbers(**more):
 
 def test_gold_numbers_are_alone_or_of_several_annotators(read):
     form = {"least": 1, "most": 5, "step": 0.5}
-    assert read(numbers(**form), gold_jsonl=instances(1, 5, 2.5, [2, 3.5], [1, 1, 5])) == [
+    assert read(
+        numbers(**form), gold_jsonl=instances(1, 5, 2.5, [2, 3.5], [1, 1, 5])
+    ) == [
         1,
         5,
         2.5,
         2.75,
         pytest.approx(7 / 3),
     ]
-    assert read(numbers(**form, reduce="median"), gold_jsonl=instances([1, 1, 5])) == [1]
+    assert read(numbers(**form, reduce="median"), gold_jsonl=instances([1, 1, 5])) == [
+        1
+    ]
     assert read(numbers(step=2, least=1), gold_jsonl=instances(1, 3, 4)) == [
         "gold.jsonl:3: “gold” is 4; expected a number in steps of 2"
     ]
@@ -171,7 +194,9 @@ def test_candidates_are_there_once_and_gold_is_among_them(read, tmp_path):
         "pool.jsonl:2: candidate “d1” is there twice; expected an id for each candidate",
         "pool.jsonl:3: “id” is missing; expected an id for each candidate",
     ]
-    assert read(RANKED, gold_jsonl=instances(["d1", "d8"], "d9"), pool_jsonl=CANDIDATES) == [
+    assert read(
+        RANKED, gold_jsonl=instances(["d1", "d8"], "d9"), pool_jsonl=CANDIDATES
+    ) == [
         "the gold of instance “q1” is no candidate: “d8”; expected an id of the pool",
         "the gold of instance “q2” is no candidate: “d9”; expected an id of the pool",
     ]
@@ -200,7 +225,11 @@ def test_instances_with_candidates_of_their_own_are_ranked_among_them(read, tmp_
     split = read.gold(form, gold_jsonl=[
         {"id": "a", "gold": ["1"], "c": {"d": [1, "x", 1]}}, {"id": "b", "gold": {"q": 2, "r": 0}, "c": {"d": ["q", "r"]}},
     ])  # fmt: skip
-    assert split.index == {"instances": ["a", "b"], "pools": [["1", "x"], ["q", "r"]], "pool_of": [0, 1]}
+    assert split.index == {
+        "instances": ["a", "b"],
+        "pools": [["1", "x"], ["q", "r"]],
+        "pool_of": [0, 1],
+    }
     (tmp_path / "run.jsonl").write_text('{"id": "a", "ranking": ["x", "1"]}\n')
     run, problems = form.read_run(open_input(tmp_path / "run.jsonl"), split.index, {})
     assert [str(problem) for problem in problems] == [
@@ -211,18 +240,38 @@ def test_instances_with_candidates_of_their_own_are_ranked_among_them(read, tmp_
     assert pairs.notes == {"missing_answers": 1, "empty_rankings": 0, "tied_scores": 0}
     assert [own and list(own) for own in pairs.answers] == [[1, 0], None]
     first, second = form.show_instances([], split, pairs, {})
-    assert (first.gold, first.answer, second.gold, second.answer) == ("1", "x\n1", "q (2)\nr (0)", "")
+    assert (first.gold, first.answer, second.gold, second.answer) == (
+        "1",
+        "x\n1",
+        "q (2)\nr (0)",
+        "",
+    )
 
 
 def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tmp_path):
     form = RankingTask(field="gold", pool_file="pool.csv", pool_shown=("e",))
-    split = read.gold(form, gold_jsonl=instances("d1"), pool_csv='id,text,e,s\nd1,"a, b",1,2\nd2,c,,3\n')
+    split = read.gold(
+        form,
+        gold_jsonl=instances("d1"),
+        pool_csv='id,text,e,s\nd1,"a, b",1,2\nd2,c,,3\n',
+    )
     public = dict(form.public_files(open_input(tmp_path / "gold"), {}))
-    assert public == {"inputs.jsonl": b'{"id": "q1"}\n', "pool.csv": b'id,text,e\r\nd1,"a, b",1\r\nd2,c,\r\n'}
-    assert split.index == {"instances": ["q1"], "pools": [["d1", "d2"]], "pool_of": None}
-    records = {row["doc_id"]: {**row, "year": 1999, "secret": 1} for row in DOCUMENTS[1:]}
+    assert public == {
+        "inputs.jsonl": b'{"id": "q1"}\n',
+        "pool.csv": b'id,text,e\r\nd1,"a, b",1\r\nd2,c,\r\n',
+    }
+    assert split.index == {
+        "instances": ["q1"],
+        "pools": [["d1", "d2"]],
+        "pool_of": None,
+    }
+    records = {
+        row["doc_id"]: {**row, "year": 1999, "secret": 1} for row in DOCUMENTS[1:]
+    }
     pool = EvidenceSets(**EVIDENCE, pool_shown=("year", "none")).public_pool(records)
-    assert list(pool) == [("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')]
+    assert list(pool) == [
+        ("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')
+    ]
 
 
 def test_nothing_is_given_out_of_gold_that_cannot_be_read(tmp_path):
@@ -302,7 +351,9 @@ def test_evidence_of_one_label_is_told_with_what_was_expected(read):
         "4: “label” is missing; expected one of YES, NO, OPEN",
     ]
     needs = EvidenceOfOne(**{**EVIDENCE, "abstain": ""})
-    assert places(read(needs, gold_jsonl=[{"id": "a", **YES}], pool_jsonl=DOCUMENTS)) == [
+    assert places(
+        read(needs, gold_jsonl=[{"id": "a", **YES}], pool_jsonl=DOCUMENTS)
+    ) == [
         "1: “gold” is empty; expected a set of sentences, unless the label is another"
     ]
     gold = [{"id": "q1", **YES, "gold": [["d1:0", "d1:2"]]}]
@@ -317,8 +368,13 @@ def test_evidence_of_one_label_is_told_with_what_was_expected(read):
 def test_what_pages_print_of_gold_and_answers():
     sets, flat = (frozenset({2, 0}), frozenset({1})), (2, 0)
     assert SETS.gold_text({"d1": ("YES", sets)}) == "d1: YES [[0, 2], [1]]"
-    assert SETS.answer_text({"d1": ("YES", flat), "d2": ("NO", ())}) == "d1: YES [2, 0]\nd2: NO []"
-    assert ONE.gold_text(Verdict("YES", (frozenset({"b:1", "a:0"}),))) == "YES\na:0, b:1"
+    assert (
+        SETS.answer_text({"d1": ("YES", flat), "d2": ("NO", ())})
+        == "d1: YES [2, 0]\nd2: NO []"
+    )
+    assert (
+        ONE.gold_text(Verdict("YES", (frozenset({"b:1", "a:0"}),))) == "YES\na:0, b:1"
+    )
     assert ONE.answer_text(Verdict("YES", ("b:1", "a:0"))) == "YES\nb:1\na:0"
     assert SpanTask(field="gold").gold_text([(0, 3, ""), (4, 5, "A")]) == "0-3\n4-5 A"
     assert LabelTask(labels=("a", "b"), several=True).gold_text(("a", "b")) == "a, b"
@@ -342,7 +398,14 @@ def test_spans_are_sorted_within_the_text_and_side_by_side(read):
     )  # fmt: skip
     ends = "expected a start before the end, from 0 to 10, where the text ends"
     assert places(
-        read(labelled, gold_jsonl=[*wrong, {"id": "x", "gold": []}, {"id": "y", "text": 3, "gold": []}])
+        read(
+            labelled,
+            gold_jsonl=[
+                *wrong,
+                {"id": "x", "gold": []},
+                {"id": "y", "text": 3, "gold": []},
+            ],
+        )
     ) == [
         "1: “gold” is missing; expected a list of [start, end, label]",
         "2: “gold” is an object; expected a list of [start, end, label]",
@@ -356,10 +419,12 @@ def test_spans_are_sorted_within_the_text_and_side_by_side(read):
         "14: “text” is missing; expected a text",
         "15: “text” is a number; expected a text",
     ]
-    assert read(spans(), gold_jsonl=instances([[0, 3], [3, 4]], **text)) == [((0, 3, ""), (3, 4, ""))]
-    assert read(spans(overlap=True), gold_jsonl=instances([[0, 3], [2, 4]], **text)) == [
-        ((0, 3, ""), (2, 4, ""))
+    assert read(spans(), gold_jsonl=instances([[0, 3], [3, 4]], **text)) == [
+        ((0, 3, ""), (3, 4, ""))
     ]
+    assert read(
+        spans(overlap=True), gold_jsonl=instances([[0, 3], [2, 4]], **text)
+    ) == [((0, 3, ""), (2, 4, ""))]
     assert places(read(spans(), gold_jsonl=instances([[0, 3, "A"]], **text))) == [
         "1: span 1 of “gold” is no span; expected a list of [start, end]"
     ]
@@ -375,14 +440,26 @@ def test_spans_are_sorted_within_the_text_and_side_by_side(read):
 
 def test_texts_have_references_and_a_length(read):
     form = TextTask(field="gold", longest=5)
-    assert read(form, gold_jsonl=instances("x", ["x", "y"], "")) == [("x",), ("x", "y"), ("",)]
+    assert read(form, gold_jsonl=instances("x", ["x", "y"], "")) == [
+        ("x",),
+        ("x", "y"),
+        ("",),
+    ]
     assert places(read(form, gold_jsonl=instances(LEFT_OUT, [], ["x", 1], 3))) == [
         f"{line}: “gold” is {found}; expected a text or a list of texts"
-        for line, found in enumerate(("missing", "empty", "a list", "a number"), start=1)
+        for line, found in enumerate(
+            ("missing", "empty", "a list", "a number"), start=1
+        )
     ]
     gold = instances("x", "x", "x")
-    assert read(form, instances("12345", "", "a", key="text"), gold_jsonl=gold) == ["12345", "", "a"]
-    assert places(read(form, instances("123456", LEFT_OUT, ["x"], key="text"), gold_jsonl=gold)) == [
+    assert read(form, instances("12345", "", "a", key="text"), gold_jsonl=gold) == [
+        "12345",
+        "",
+        "a",
+    ]
+    assert places(
+        read(form, instances("123456", LEFT_OUT, ["x"], key="text"), gold_jsonl=gold)
+    ) == [
         "1: “text” has 6 characters; expected at most 5",
         '2: “text” is missing; expected {"id": "s1", "text": "A text."}',
         "3: “text” is a list; expected a text",
@@ -396,8 +473,15 @@ def labels(*names, **more):
 def test_gold_labels_are_one_several_or_any(read):
     assert read(labels(), gold_jsonl=instances("a", "b")) == ["a", "b"]
     assert read(labels("1", "2"), gold_jsonl=instances(1, "2")) == ["1", "2"]
-    assert read(labels(several=True), gold_jsonl=instances(["b", "a"], [], "a")) == [("a", "b"), (), ("a",)]
-    assert read(labels(any_of=True), gold_jsonl=instances(["b", "a"], "a")) == [("b", "a"), ("a",)]
+    assert read(labels(several=True), gold_jsonl=instances(["b", "a"], [], "a")) == [
+        ("a", "b"),
+        (),
+        ("a",),
+    ]
+    assert read(labels(any_of=True), gold_jsonl=instances(["b", "a"], "a")) == [
+        ("b", "a"),
+        ("a",),
+    ]
     assert places(read(labels(), gold_jsonl=instances(LEFT_OUT, "c", True, ["a"], 1.5, "x" * 200))) == [
         f"{line}: {found}; expected one of a, b"
         for line, found in enumerate(
@@ -406,7 +490,10 @@ def test_gold_labels_are_one_several_or_any(read):
         )
     ]  # fmt: skip
     assert places(
-        read(labels(several=True), gold_jsonl=instances(["a", "a"], ["c"], {"a": 1}, [True], 3))
+        read(
+            labels(several=True),
+            gold_jsonl=instances(["a", "a"], ["c"], {"a": 1}, [True], 3),
+        )
     ) == [
         "1: “gold” names a twice; expected each label once",
         "2: “c” is no label; expected one of a, b",
@@ -425,10 +512,22 @@ def test_gold_labels_are_one_several_or_any(read):
         ({"gold": "a", "confidence": 1}, None),
         ({"gold": "?", "confidence": 0}, None),
         ({"gold": "a"}, "“confidence” is missing; expected a number from 0 to 1"),
-        ({"gold": "a", "confidence": 1.01}, "“confidence” is 1.01; expected a number from 0 to 1"),
-        ({"gold": "a", "confidence": -0.5}, "“confidence” is -0.5; expected a number from 0 to 1"),
-        ({"gold": "a", "confidence": True}, "“confidence” is true or false; expected a number from 0 to 1"),
-        ({"gold": "a", "confidence": "x"}, "“confidence” is a text; expected a number from 0 to 1"),
+        (
+            {"gold": "a", "confidence": 1.01},
+            "“confidence” is 1.01; expected a number from 0 to 1",
+        ),
+        (
+            {"gold": "a", "confidence": -0.5},
+            "“confidence” is -0.5; expected a number from 0 to 1",
+        ),
+        (
+            {"gold": "a", "confidence": True},
+            "“confidence” is true or false; expected a number from 0 to 1",
+        ),
+        (
+            {"gold": "a", "confidence": "x"},
+            "“confidence” is a text; expected a number from 0 to 1",
+        ),
         ({"confidence": 0.5}, "“gold” is missing; expected one of a, b, ?"),
         ({"gold": None, "confidence": 0.5}, "“gold” is null; expected one of a, b, ?"),
     ],
@@ -437,7 +536,9 @@ def test_a_confidence_that_is_needed_is_from_0_to_1(read, given, found):
     form = labels(abstain="?", confidence="needed", probabilities="none")
     told = read(form, [{"id": "q1", **given}], gold_jsonl=instances("a"))
     if found is None:
-        assert [(answer, answer.confidence) for answer in told] == [(given["gold"], given["confidence"])]
+        assert [(answer, answer.confidence) for answer in told] == [
+            (given["gold"], given["confidence"])
+        ]
     else:
         assert places(told) == [f"1: {found}"]
 
@@ -450,7 +551,11 @@ def test_probabilities_that_are_needed_are_there_and_a_confidence_may_be_unstate
     ]
     for more, confidence in (({}, 0.5), ({"confidence": 0.25}, 0.25)):
         [answer] = read(form, instances("a", **both, **more), gold_jsonl=gold)
-        assert (answer, answer.probabilities, answer.confidence) == ("a", both["probabilities"], confidence)
+        assert (answer, answer.probabilities, answer.confidence) == (
+            "a",
+            both["probabilities"],
+            confidence,
+        )
 
 
 @pytest.mark.parametrize(
@@ -476,19 +581,34 @@ def test_probabilities_that_are_needed_are_there_and_a_confidence_may_be_unstate
     ],
 )  # fmt: skip
 def test_instances_are_parted_into_classes(dimension, values, classes):
-    assert Dimension(name="d", field="gold", **dimension).features(instances(*values)) == classes
+    assert (
+        Dimension(name="d", field="gold", **dimension).features(instances(*values))
+        == classes
+    )
 
 
 def test_what_is_joined_belongs_to_every_class_besides_its_own():
-    dimension = Dimension(name="d", field="f", absent="none", joined={"x": "1", "y.z": "2"})
+    dimension = Dimension(
+        name="d", field="f", absent="none", joined={"x": "1", "y.z": "2"}
+    )
     both = {"x": 1, "y": {"z": 2}}
-    records = [{"f": "b"}, {"f": "a"}, {"f": "c", **both}, {"f": "b", "x": 1, "y": {"z": 3}}, both, {}]
+    records = [
+        {"f": "b"},
+        {"f": "a"},
+        {"f": "c", **both},
+        {"f": "b", "x": 1, "y": {"z": 3}},
+        both,
+        {},
+    ]
     own = [("b",), ("a",), ("a", "b", "c"), ("b",), ("a", "b", "c", "none"), ("none",)]
     assert dimension.features(records) == own
 
 
 def test_what_is_hidden_is_taken_out_at_its_path():
-    assert without_path({"a": {"b": 1, "c": 2}, "d": 4}, "a.b") == {"a": {"c": 2}, "d": 4}
+    assert without_path({"a": {"b": 1, "c": 2}, "d": 4}, "a.b") == {
+        "a": {"c": 2},
+        "d": 4,
+    }
     assert without_path({"a": {"b": 1}, "a.b": 3}, "a.b") == {"a": {"b": 1}}
     assert without_path({"a": [1]}, "a.b") == {"a": [1]}
 
@@ -499,13 +619,25 @@ def texts(**more):
 
 def test_instances_have_an_id_a_unit_and_the_fields_that_are_shown(read):
     row = {"id": "a", "gold": "x"}
-    assert read(texts(unit="u"), gold_jsonl=[{**row, "u": 1}, {**row, "id": 2, "u": "w"}]) == [("x",), ("x",)]
-    units = [row, *({**row, "id": own, "u": value} for own, value in (("b", [1]), ("c", True), ("d", {})))]
+    assert read(
+        texts(unit="u"), gold_jsonl=[{**row, "u": 1}, {**row, "id": 2, "u": "w"}]
+    ) == [("x",), ("x",)]
+    units = [
+        row,
+        *(
+            {**row, "id": own, "u": value}
+            for own, value in (("b", [1]), ("c", True), ("d", {}))
+        ),
+    ]
     assert places(read(texts(unit="u"), gold_jsonl=units)) == [
         f"{line}: “u” is {found}; expected a text"
-        for line, found in enumerate(("missing", "a list", "true or false", "an object"), start=1)
+        for line, found in enumerate(
+            ("missing", "a list", "true or false", "an object"), start=1
+        )
     ]
-    assert places(read(texts(), gold_jsonl=[row, row, {"gold": "x"}, {"id": "", "gold": 3}])) == [
+    assert places(
+        read(texts(), gold_jsonl=[row, row, {"gold": "x"}, {"id": "", "gold": 3}])
+    ) == [
         "2: instance “a” is there twice; expected an id for each instance",
         "3: “id” is missing; expected a text or a whole number",
         "4: “id” is missing; expected a text or a whole number",
@@ -518,7 +650,9 @@ def test_instances_have_an_id_a_unit_and_the_fields_that_are_shown(read):
     assert places(read(texts(shown=("t",)), gold_jsonl=[row, {"gold": "x"}])) == [
         "2: “id” is missing; expected a text or a whole number"
     ]
-    assert read(texts(), gold_jsonl="") == ["no instances are here; expected JSON lines"]
+    assert read(texts(), gold_jsonl="") == [
+        "no instances are here; expected JSON lines"
+    ]
 
 
 def test_tables_and_qrels_are_read_by_line(read):
@@ -528,19 +662,32 @@ def test_tables_and_qrels_are_read_by_line(read):
         "g.csv:4: “n” is missing; expected a text or a whole number",
         *(f"g.csv:{line}: {cells} cells under 2 columns; expected a cell for each column" for line, cells in ((5, 3), (6, 0), (7, 1))),
     ]  # fmt: skip
-    assert read(table, g_csv="n,gold,n\na,x,b\n") == ["g.csv:1: a name of a column stands there twice"]
+    assert read(table, g_csv="n,gold,n\na,x,b\n") == [
+        "g.csv:1: a name of a column stands there twice"
+    ]
     assert read(table, g_csv="") == ["no instances are here; expected a table"]
-    assert read(texts(files="tsv"), g_tsv='id\tgold\na\tx, y\nb\t"q"\n') == [("x, y",), ("q",)]
+    assert read(texts(files="tsv"), g_tsv='id\tgold\na\tx, y\nb\t"q"\n') == [
+        ("x, y",),
+        ("q",),
+    ]
     assert read(texts(files="csv", delimiter=";"), g_csv="id;gold\na;x\n") == [("x",)]
 
 
 def test_qrels_are_grades_by_topic(read):
     form = RankingTask(field="gold", pool_file="pool.jsonl", files="trec")
     good = "q1 0 d1 1\nq1 0 d2 -1\n\nq2 0 d3 2\n"
-    assert read(form, g_qrels=good, pool_jsonl=CANDIDATES) == [{"d1": 1, "d2": 0}, {"d3": 2}]
-    wrong = read(form, g_qrels="q1 0 d1\nq1 0 d1 x\nq1 0 d1 1.5\nq1 0 d1 1 2\n", pool_jsonl=CANDIDATES)
+    assert read(form, g_qrels=good, pool_jsonl=CANDIDATES) == [
+        {"d1": 1, "d2": 0},
+        {"d3": 2},
+    ]
+    wrong = read(
+        form,
+        g_qrels="q1 0 d1\nq1 0 d1 x\nq1 0 d1 1.5\nq1 0 d1 1 2\n",
+        pool_jsonl=CANDIDATES,
+    )
     assert wrong == [
-        f"g.qrels:{line}: no line of qrels; expected topic 0 document grade" for line in (1, 2, 3, 4)
+        f"g.qrels:{line}: no line of qrels; expected topic 0 document grade"
+        for line in (1, 2, 3, 4)
     ]
     assert read(form, g_qrels="", pool_jsonl=CANDIDATES) == [
         "no instances are here; expected a file of qrels"
@@ -552,16 +699,27 @@ def test_gold_is_told_from_other_files_by_its_name():
     assert not texts().is_gold_file("__MACOSX/g.jsonl")
     assert not texts().is_gold_file("g.csv")
     pooled = texts(pool_file="p.jsonl")
-    assert (pooled.is_gold_file("a/p.jsonl"), pooled.is_instances_file("a/p.jsonl")) == (True, False)
+    assert (
+        pooled.is_gold_file("a/p.jsonl"),
+        pooled.is_instances_file("a/p.jsonl"),
+    ) == (True, False)
     assert texts(files="csv").is_gold_file("G.CSV")
-    assert (texts(files="trec").is_gold_file("g.qrels"), texts(files="trec").is_gold_file("g.csv")) == (
+    assert (
+        texts(files="trec").is_gold_file("g.qrels"),
+        texts(files="trec").is_gold_file("g.csv"),
+    ) == (
         True,
         False,
     )
 
 
 def test_participants_see_what_is_shown_and_a_run_is_paired_by_instance(read, tmp_path):
-    form = texts(shown=("t", "m"), hidden=("m.s",), unit="u", dimensions=(Dimension(name="d", field="t"),))
+    form = texts(
+        shown=("t", "m"),
+        hidden=("m.s",),
+        unit="u",
+        dimensions=(Dimension(name="d", field="t"),),
+    )
     rows = [
         {"id": "b", "gold": "x", "t": "A", "m": {"s": 1, "r": 2}, "u": 5, "z": 1},
         {"id": 7, "gold": "y", "u": 6},
@@ -572,13 +730,20 @@ def test_participants_see_what_is_shown_and_a_run_is_paired_by_instance(read, tm
         "inputs.jsonl": b'{"id": "b", "t": "A", "m": {"r": 2}}\n{"id": 7}\n'
     }
     assert (split.instances, split.index) == (2, {"instances": ["b", "7"]})
-    assert list(form.contents(folder, split)) == [({"t": "A", "m": {"r": 2}}, "x"), ({}, "y")]
+    assert list(form.contents(folder, split)) == [
+        ({"t": "A", "m": {"r": 2}}, "x"),
+        ({}, "y"),
+    ]
     pairs = form.pair(split, {"b": "hm"}, "corrected", {})
     assert (pairs.gold, pairs.answers) == ([("x",), ("y",)], ["hm", None])
     assert (pairs.units, pairs.names) == (["5", "6"], ["b", "7"])
-    assert (pairs.features, pairs.notes) == ({"d": [("A",), ()]}, {"missing_answers": 1})
+    assert (pairs.features, pairs.notes) == (
+        {"d": [("A",), ()]},
+        {"missing_answers": 1},
+    )
     shown = [
-        (own.name, own.given, own.gold, own.answer) for own in form.show_instances(folder, split, pairs, {})
+        (own.name, own.given, own.gold, own.answer)
+        for own in form.show_instances(folder, split, pairs, {})
     ]
     assert shown == [("b", 't: A\nm: {"r": 2}', "x", "hm"), ("7", "", "y", "")]
     leaving_out = texts(missing={"corrected": "left-out"})
@@ -586,9 +751,13 @@ def test_participants_see_what_is_shown_and_a_run_is_paired_by_instance(read, tm
     assert leaving_out.pair(split, {"b": "k"}, "other", {}).gold == [("x",), ("y",)]
 
 
-def test_of_public_files_the_inputs_alone_are_read_and_gold_stands_for_them(read, tmp_path):
+def test_of_public_files_the_inputs_alone_are_read_and_gold_stands_for_them(
+    read, tmp_path
+):
     (tmp_path / "inputs.jsonl").write_text('{"id": "b", "t": "A"}\n')
     (tmp_path / "other.jsonl").write_text('{"id": "z"}\n')
-    assert texts(files="csv").read_inputs(open_input(tmp_path), {}) == {"instances": ["b"]}
+    assert texts(files="csv").read_inputs(open_input(tmp_path), {}) == {
+        "instances": ["b"]
+    }
     (tmp_path / "inputs.jsonl").unlink()
     assert texts().read_inputs(open_input(tmp_path), {}) == {"instances": ["z"]}

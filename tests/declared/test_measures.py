@@ -23,7 +23,12 @@ from scoring.metrics import metrics_of
 from scoring.metrics.base import WeightedMetric, unit_rows, value_of
 from scoring.metrics.ranking import numbered
 from scoring.stats import jackknife
-from scoring.stats.significance import Paired, difference_error, difference_interval, randomisation_tests
+from scoring.stats.significance import (
+    Paired,
+    difference_error,
+    difference_interval,
+    randomisation_tests,
+)
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.measures import CATALOGUE
 from tasks.types.forms.evidence import Verdict
@@ -34,7 +39,20 @@ from tasks.types.ranking.lists import GradedLists, Lists
 from tests.mass import IS_FULL
 
 CASES = 500 if IS_FULL else 40
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "cats", "sitting", "there", "again"]
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "and",
+    "saw",
+    "cats",
+    "sitting",
+    "there",
+    "again",
+]
 
 
 def metrics(form, answer, measures, more=""):
@@ -43,7 +61,8 @@ def metrics(form, answer, measures, more=""):
         f'[[task.rules]]\nname = "corrected"\nmeasures = [{measures}]\n{more}'
     )
     return {
-        metric.name: metric for metric in metrics_of(read_declaration({"task.toml": text}), "corrected", {})
+        metric.name: metric
+        for metric in metrics_of(read_declaration({"task.toml": text}), "corrected", {})
     }
 
 
@@ -59,14 +78,31 @@ def same(ours, theirs, tolerance=1e-9):
 
 @pytest.mark.mass
 def test_numbers_are_correlated_as_scipy_does():
-    names = ["pearson", "spearman", "kendall", "concordance", "mae", "rmse", "r2", "kappa_quadratic"]
-    built = metrics("numbers", "least = 0\nmost = 4\nstep = 1", ", ".join(f'"{name}"' for name in names))
+    names = [
+        "pearson",
+        "spearman",
+        "kendall",
+        "concordance",
+        "mae",
+        "rmse",
+        "r2",
+        "kappa_quadratic",
+    ]
+    built = metrics(
+        "numbers",
+        "least = 0\nmost = 4\nstep = 1",
+        ", ".join(f'"{name}"' for name in names),
+    )
     draw = np.random.default_rng(1)
     warnings.simplefilter("ignore")
     for case in range(CASES):
         size = 1 if case % 10 == 0 else int(draw.integers(2, 25))
         gold = draw.integers(0, 5, size).astype(float)
-        given = draw.integers(0, 5, size).astype(float) if case % 2 else draw.uniform(0, 4, size)
+        given = (
+            draw.integers(0, 5, size).astype(float)
+            if case % 2
+            else draw.uniform(0, 4, size)
+        )
         if case % 7 == 0:
             gold[:] = 2.0
         if case % 11 == 0:
@@ -86,17 +122,29 @@ def test_numbers_are_correlated_as_scipy_does():
         wanted["r2"] = sk.r2_score(gold, given) if np.ptp(gold) else math.nan
         if case % 2:
             wanted["kappa_quadratic"] = sk.cohen_kappa_score(
-                gold.astype(int), given.astype(int), labels=list(range(5)), weights="quadratic"
+                gold.astype(int),
+                given.astype(int),
+                labels=list(range(5)),
+                weights="quadratic",
             )
         for name, number in wanted.items():
             ours = value(built[name], gold.tolist(), given.tolist())
-            assert same(ours, number, 1e-7 if name == "rmse" else 1e-9), (case, name, gold, given)
+            assert same(ours, number, 1e-7 if name == "rmse" else 1e-9), (
+                case,
+                name,
+                gold,
+                given,
+            )
 
 
 @pytest.mark.mass
 def test_scores_of_a_label_have_the_areas_of_scikit_learn():
     names = '"auroc", "average_precision", "auprc", { name = "ece", measure = "ece_equal_size", bins = 3 }'
-    built = metrics("labels", 'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"', names)
+    built = metrics(
+        "labels",
+        'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"',
+        names,
+    )
     draw = np.random.default_rng(2)
     warnings.simplefilter("ignore")
     for case in range(CASES):
@@ -106,9 +154,15 @@ def test_scores_of_a_label_have_the_areas_of_scikit_learn():
         if case % 13 == 0:
             scores[:] = 0.5
         gold = ["a" if own else "b" for own in truth]
-        answers = [LabelWithProbabilities("a", {"a": own, "b": 1 - own}) for own in scores.tolist()]
+        answers = [
+            LabelWithProbabilities("a", {"a": own, "b": 1 - own})
+            for own in scores.tolist()
+        ]
         both, some = 0 < truth.sum() < size, truth.any()
-        assert same(value(built["auroc"], gold, answers), sk.roc_auc_score(truth, scores) if both else None)
+        assert same(
+            value(built["auroc"], gold, answers),
+            sk.roc_auc_score(truth, scores) if both else None,
+        )
         ours = value(built["average_precision"], gold, answers)
         assert same(ours, sk.average_precision_score(truth, scores) if some else None)
         precision, recall, _ = sk.precision_recall_curve(truth, scores)
@@ -119,7 +173,13 @@ def test_scores_of_a_label_have_the_areas_of_scikit_learn():
         confidence, right = np.maximum(scores, 1 - scores), (scores >= 0.5) == truth
         order = np.argsort(confidence, kind="stable")
         parts = [part for part in np.array_split(order, 3) if len(part)]
-        error = sum(len(part) * abs(right[part].mean() - confidence[part].mean()) for part in parts) / size
+        error = (
+            sum(
+                len(part) * abs(right[part].mean() - confidence[part].mean())
+                for part in parts
+            )
+            / size
+        )
         few = len(set(np.maximum(scores, 1 - scores).tolist())) <= 2
         assert same(value(built["ece"], gold, answers), None if few else error)
 
@@ -132,16 +192,25 @@ def test_measures_of_weighted_rows_have_intervals_and_tests():
     for name in ("spearman", "kendall"):
         metric = built[name]
         rows = [
-            unit_rows(metric, metric.instance_stats(gold.tolist(), side.tolist()), np.arange(60))
+            unit_rows(
+                metric,
+                metric.instance_stats(gold.tolist(), side.tolist()),
+                np.arange(60),
+            )
             for side in (a, b)
         ]
         correlation = {"spearman": sp.spearmanr, "kendall": sp.kendalltau}[name]
-        without = [correlation(np.delete(gold, place), np.delete(a, place)).statistic for place in range(60)]
+        without = [
+            correlation(np.delete(gold, place), np.delete(a, place)).statistic
+            for place in range(60)
+        ]
         assert metric.left_out(rows[0]) == pytest.approx(without, abs=1e-12)
         [(low, high)] = jackknife.intervals([(metric, rows[0])])
         assert low < metric.total(rows[0]) < high
         tests = randomisation_tests(
-            [Paired(metric, *rows), Paired(metric, rows[0], rows[0])], trials=300, seed=0
+            [Paired(metric, *rows), Paired(metric, rows[0], rows[0])],
+            trials=300,
+            seed=0,
         )
         assert [test.p < 0.05 for test in tests] == [True, False]
         assert tests[1].p == 1.0
@@ -171,22 +240,41 @@ def test_rankings_are_measured_as_ir_measures_does():
             }
             own[next(iter(own))] = 1
             ranked = draw.sample(range(12), draw.randint(1, 12))
-            qrels += [ir_measures.Qrel(str(query), str(d), grade) for d, grade in own.items()]
-            run += [ir_measures.ScoredDoc(str(query), str(d), -place) for place, d in enumerate(ranked)]
+            qrels += [
+                ir_measures.Qrel(str(query), str(d), grade) for d, grade in own.items()
+            ]
+            run += [
+                ir_measures.ScoredDoc(str(query), str(d), -place)
+                for place, d in enumerate(ranked)
+            ]
             gold.append([d for d, grade in own.items() if grade])
             judged.append(list(own))
             grades += own.values()
             answers.append(ranked)
         lists = Lists.of(gold)
         if is_graded:
-            lists = GradedLists(lists, Lists.of(judged), np.array(grades, dtype=np.int32))
+            lists = GradedLists(
+                lists, Lists.of(judged), np.array(grades, dtype=np.int32)
+            )
         expected = ir_measures.calc_aggregate(list(wanted.values()), qrels, run)
         for name, measure in wanted.items():
-            assert same(value(built[name], lists, Lists.of(answers)), expected[measure]), (case, name)
-        hits = [[d in own for d in ranked[:3]] for own, ranked in zip(gold, answers, strict=True)]
-        persisting = [0.2 * sum(0.8**place for place, is_hit in enumerate(row) if is_hit) for row in hits]
-        f1 = [2 * sum(row) / (3 + len(own)) for row, own in zip(hits, gold, strict=True)]
-        assert same(value(built["rbp@3"], lists, Lists.of(answers)), np.mean(persisting))
+            assert same(
+                value(built[name], lists, Lists.of(answers)), expected[measure]
+            ), (case, name)
+        hits = [
+            [d in own for d in ranked[:3]]
+            for own, ranked in zip(gold, answers, strict=True)
+        ]
+        persisting = [
+            0.2 * sum(0.8**place for place, is_hit in enumerate(row) if is_hit)
+            for row in hits
+        ]
+        f1 = [
+            2 * sum(row) / (3 + len(own)) for row, own in zip(hits, gold, strict=True)
+        ]
+        assert same(
+            value(built["rbp@3"], lists, Lists.of(answers)), np.mean(persisting)
+        )
         assert same(value(built["f1@3"], lists, Lists.of(answers)), np.mean(f1))
     _, none = numbered([["a"]], [None])
     assert value(built["bpref"], Lists.of([[0]]), none) == 0
@@ -194,7 +282,8 @@ def test_rankings_are_measured_as_ir_measures_does():
 
 def texts(draw, count):
     return [
-        " ".join(draw.choices(WORDS, k=draw.randint(0, 8))) + draw.choice(["", ".", "\nThe end"])
+        " ".join(draw.choices(WORDS, k=draw.randint(0, 8)))
+        + draw.choice(["", ".", "\nThe end"])
         for _ in range(count)
     ]
 
@@ -204,7 +293,8 @@ def test_texts_are_measured_against_several_references_as_rouge_score_and_sacreb
     names = '"rouge_1", "rouge_2", "rouge_l", "rouge_lsum", { name = "stemmed", measure = "rouge_l", stemmed = true, part = "recall" }, "bleu", "chrf", "length"'
     built = metrics("text", "", names)
     plain, stemmed = (
-        RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"], use_stemmer=own) for own in (False, True)
+        RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"], use_stemmer=own)
+        for own in (False, True)
     )
     draw = random.Random(5)
     for case in range(CASES):
@@ -221,16 +311,32 @@ def test_texts_are_measured_against_several_references_as_rouge_score_and_sacreb
                 plain.score_multi(own, answer)[theirs].fmeasure
                 for own, answer in zip(gold, answers, strict=True)
             ]
-            assert same(value(built[name], gold, answers), 100 * np.mean(found)), (name, gold, answers)
+            assert same(value(built[name], gold, answers), 100 * np.mean(found)), (
+                name,
+                gold,
+                answers,
+            )
         found = [
-            max((plain_f(stemmed, own, answer) for own in refs), key=lambda s: s.fmeasure).recall
+            max(
+                (plain_f(stemmed, own, answer) for own in refs),
+                key=lambda s: s.fmeasure,
+            ).recall
             for refs, answer in zip(gold, answers, strict=True)
         ]
         assert same(value(built["stemmed"], gold, answers), 100 * np.mean(found))
         most = max(map(len, gold))
-        streams = [[own[place] if place < len(own) else None for own in gold] for place in range(most)]
-        assert same(value(built["bleu"], gold, answers), sacrebleu.corpus_bleu(answers, streams).score)
-        assert same(value(built["chrf"], gold, answers), sacrebleu.corpus_chrf(answers, streams).score)
+        streams = [
+            [own[place] if place < len(own) else None for own in gold]
+            for place in range(most)
+        ]
+        assert same(
+            value(built["bleu"], gold, answers),
+            sacrebleu.corpus_bleu(answers, streams).score,
+        )
+        assert same(
+            value(built["chrf"], gold, answers),
+            sacrebleu.corpus_chrf(answers, streams).score,
+        )
         assert value(built["length"], gold, answers) == pytest.approx(
             np.mean([len(own.split()) for own in answers])
         )
@@ -242,10 +348,17 @@ def plain_f(scorer, reference, answer):
 
 def test_short_answers_are_measured_as_squad_does():
     built = metrics("text", "", '"exact_match", "token_f1"')
-    gold = [References(["The cat", "a dog"]), References(["42"]), References(["an"]), References(["x y"])]
+    gold = [
+        References(["The cat", "a dog"]),
+        References(["42"]),
+        References(["an"]),
+        References(["x y"]),
+    ]
     answers = ["cat!", "42 apples", "the", None]
     assert value(built["exact_match"], gold, answers) == 50
-    assert value(built["token_f1"], gold, answers) == pytest.approx(100 * (1 + 2 / 3 + 1 + 0) / 4)
+    assert value(built["token_f1"], gold, answers) == pytest.approx(
+        100 * (1 + 2 / 3 + 1 + 0) / 4
+    )
 
 
 def spans(text, *own):
@@ -274,18 +387,32 @@ def test_spans_are_matched_as_semeval_2013_does():
     for scheme, own in credit.items():
         assert found[f"{scheme}_precision"] == own / 4
         assert found[f"{scheme}_recall"] == own / 4
-    assert found["character_f1"] == pytest.approx(2 * 6 / (3 + 3 + 3 + 3 + 3 + 3 + 5 + 4))
+    assert found["character_f1"] == pytest.approx(
+        2 * 6 / (3 + 3 + 3 + 3 + 3 + 3 + 5 + 4)
+    )
     assert found["token_f1"] == pytest.approx(2 * 2 / 8)
     assert found["iou"] == pytest.approx(2 * 2 / 8)
     assert value(built["strict_recall"], gold, [None]) == 0
     assert value(built["iou"], [spans(text)], [Spans()]) == 0
     # Of an instance that does not count nothing is counted.
-    assert value(built["strict_precision"], [None, *gold], [Spans([(0, 3, "A")]), *answers]) == 1 / 4
+    assert (
+        value(
+            built["strict_precision"], [None, *gold], [Spans([(0, 3, "A")]), *answers]
+        )
+        == 1 / 4
+    )
     # A third of the union is too little, whichever of the two begins first.
     for first, second in (((0, 4, "A"), (2, 6, "A")), ((2, 6, "A"), (0, 4, "A"))):
         assert value(built["iou"], [spans(text, first)], [Spans([second])]) == 0
     # Two that share enough with one are matched once.
-    assert value(built["iou"], [spans(text, (0, 10, "A"), (5, 15, "A"))], [Spans([(0, 15, "A")])]) == 2 / 3
+    assert (
+        value(
+            built["iou"],
+            [spans(text, (0, 10, "A"), (5, 15, "A"))],
+            [Spans([(0, 15, "A")])],
+        )
+        == 2 / 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,41 +431,77 @@ def test_under_type_the_closest_bounds_go_first(wanted, given):
 
 @pytest.mark.mass
 def test_spans_are_matched_as_nervaluate_does():
-    schemes = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
-    names = [f"{scheme}_{part}" for scheme in schemes for part in ("precision", "recall", "f1")]
-    built = metrics("spans", 'labels = ["A", "B"]', ", ".join(f'"{name}"' for name in names))
+    schemes = {
+        "strict": "strict",
+        "exact": "exact",
+        "partial": "partial",
+        "type": "ent_type",
+    }
+    names = [
+        f"{scheme}_{part}"
+        for scheme in schemes
+        for part in ("precision", "recall", "f1")
+    ]
+    built = metrics(
+        "spans", 'labels = ["A", "B"]', ", ".join(f'"{name}"' for name in names)
+    )
     draw = random.Random(6)
 
     def drawn() -> list:
         starts = (draw.randint(0, 25) for _ in range(draw.randint(0, 5)))
-        return sorted({(start, start + draw.randint(1, 6), draw.choice("AB")) for start in starts})
+        return sorted(
+            {(start, start + draw.randint(1, 6), draw.choice("AB")) for start in starts}
+        )
 
     def listed(documents):
         return [
-            [{"label": label, "start": start, "end": end - 1} for start, end, label in own]
+            [
+                {"label": label, "start": start, "end": end - 1}
+                for start, end, label in own
+            ]
             for own in documents
         ]
 
     for case in range(CASES):
         gold, answers = ([drawn() for _ in range(1 + case % 4)] for _ in range(2))
-        theirs = Evaluator(listed(gold), listed(answers), tags=["A", "B"], loader="dict").evaluate()
+        theirs = Evaluator(
+            listed(gold), listed(answers), tags=["A", "B"], loader="dict"
+        ).evaluate()
         for name in names:
             scheme, part = name.split("_")
             expected = getattr(theirs["overall"][schemes[scheme]], part)
-            assert same(value(built[name], gold, answers), expected), (name, gold, answers)
+            assert same(value(built[name], gold, answers), expected), (
+                name,
+                gold,
+                answers,
+            )
 
 
 def test_claims_with_one_label_are_scored_as_fevers_own_program_does():
     """``fever.json`` has random claims, each with label, sets, answer and sentences, and what it printed."""
-    names = ("label_accuracy", "fever_score", "evidence_precision", "evidence_recall", "evidence_f1")
+    names = (
+        "label_accuracy",
+        "fever_score",
+        "evidence_precision",
+        "evidence_recall",
+        "evidence_f1",
+    )
     answer = 'shape = "one"\nlabels = ["S", "R"]\nabstain = "N"'
     listed = ", ".join(f'"{name}"' for name in names)
     built = metrics("evidence", answer, listed, '[task.pool]\nfile = "corpus.jsonl"\n')
     cases = json.loads((Path(__file__).parent / "fever.json").read_text())
     for case in cases:
-        gold = [Verdict(label, tuple(map(frozenset, sets))) for label, sets, _, _ in case["claims"]]
-        answers = [label and Verdict(label, tuple(given)) for _, _, label, given in case["claims"]]
-        assert {name: value(built[name], gold, answers) for name in names} == pytest.approx(case["numbers"])
+        gold = [
+            Verdict(label, tuple(map(frozenset, sets)))
+            for label, sets, _, _ in case["claims"]
+        ]
+        answers = [
+            label and Verdict(label, tuple(given))
+            for _, _, label, given in case["claims"]
+        ]
+        assert {
+            name: value(built[name], gold, answers) for name in names
+        } == pytest.approx(case["numbers"])
     assert len(cases) == 20
     assert math.isnan(value(built["evidence_recall"], [Verdict("N", ())], [None]))
 
@@ -346,7 +509,9 @@ def test_claims_with_one_label_are_scored_as_fevers_own_program_does():
 def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
     table = (root / "docs" / "measures.md").read_text()
     found: dict[str, list[str]] = {}
-    for row in (line.split("|") for line in table.splitlines() if line.startswith("| ")):
+    for row in (
+        line.split("|") for line in table.splitlines() if line.startswith("| ")
+    ):
         found.setdefault(row[1].strip(), []).extend(re.findall(r"`(\w+)`", row[2]))
     del found["form"], found["---"]
     assert {form: sorted(names) for form, names in found.items()} == {
@@ -366,13 +531,18 @@ def test_differences_of_rank_correlations_have_the_interval_of_their_jackknife()
     near, far = gold + 0.3 * near, gold + 2 * far
 
     def difference(kept):
-        return sp.spearmanr(gold[kept], near[kept]).statistic - sp.spearmanr(gold[kept], far[kept]).statistic
+        return (
+            sp.spearmanr(gold[kept], near[kept]).statistic
+            - sp.spearmanr(gold[kept], far[kept]).statistic
+        )
 
     left_out = np.array([difference(np.arange(12) != unit) for unit in range(12)])
     error = math.sqrt(((left_out - left_out.mean()) ** 2).sum() * 11 / 12)
     pair = Paired(metric, rows(near, 12), rows(far, 12))
     assert difference_error(pair) == pytest.approx(error)
-    ends = jackknife.difference_bounds(difference(np.arange(12) >= 0), np.asarray(error), 12.0, (-1.0, 1.0))
+    ends = jackknife.difference_bounds(
+        difference(np.arange(12) >= 0), np.asarray(error), 12.0, (-1.0, 1.0)
+    )
     assert difference_interval(pair) == pytest.approx(tuple(float(end) for end in ends))
     assert difference_interval(Paired(metric, rows(near, 2), rows(far, 2))) is None
     assert difference_interval(Paired(metric, rows(near, 3), rows(far, 3))) is not None
@@ -380,41 +550,63 @@ def test_differences_of_rank_correlations_have_the_interval_of_their_jackknife()
     assert (difference_error(same), difference_interval(same)) == (0.0, None)
     # With more units than are tried exactly, runs as far apart as can be have 1 of all and one more.
     gold = np.arange(40.0)
-    best, worst = (metric.instance_stats(gold.tolist(), own.tolist()) for own in (gold, -gold))
-    far_apart = Paired(metric, *(unit_rows(metric, own, np.arange(40)) for own in (best, worst)))
+    best, worst = (
+        metric.instance_stats(gold.tolist(), own.tolist()) for own in (gold, -gold)
+    )
+    far_apart = Paired(
+        metric, *(unit_rows(metric, own, np.arange(40)) for own in (best, worst))
+    )
     [found] = randomisation_tests([far_apart], trials=99, seed=1)
     assert (found.p, found.trials) == (0.01, 99)
 
 
 def test_each_measure_says_which_way_is_up_and_between_which_values_it_lies():
     ends = {
-        **dict.fromkeys(("pearson", "spearman", "kendall", "concordance"), (True, (-1, 1))),
+        **dict.fromkeys(
+            ("pearson", "spearman", "kendall", "concordance"), (True, (-1, 1))
+        ),
         **dict.fromkeys(("mae", "rmse"), (False, (0, math.inf))),
         "r2": (True, (-math.inf, 1)),
         "kappa_quadratic": (True, (-1, 1)),
     }
-    built = metrics("numbers", "least = 0\nmost = 4\nstep = 1", ", ".join(f'"{name}"' for name in ends))
-    assert {name: (own.higher_is_better, own.value_range) for name, own in built.items()} == ends
+    built = metrics(
+        "numbers",
+        "least = 0\nmost = 4\nstep = 1",
+        ", ".join(f'"{name}"' for name in ends),
+    )
+    assert {
+        name: (own.higher_is_better, own.value_range) for name, own in built.items()
+    } == ends
     ends = {
         **dict.fromkeys(
-            ("accuracy", "macro_f1", "balanced_accuracy", "coverage", "auroc", "auprc"), (True, (0, 1))
+            ("accuracy", "macro_f1", "balanced_accuracy", "coverage", "auroc", "auprc"),
+            (True, (0, 1)),
         ),
-        **dict.fromkeys(("mcc", "kappa", "kappa_linear", "kappa_quadratic"), (True, (-1, 1))),
-        **dict.fromkeys(("ece", "ece_equal_size", "false_positive_rate"), (False, (0, 1))),
+        **dict.fromkeys(
+            ("mcc", "kappa", "kappa_linear", "kappa_quadratic"), (True, (-1, 1))
+        ),
+        **dict.fromkeys(
+            ("ece", "ece_equal_size", "false_positive_rate"), (False, (0, 1))
+        ),
         "ece_debiased": (False, (-1, 1)),
         "brier_score": (False, (0, 2)),
         "log_loss": (False, (0, math.inf)),
     }
     answer = 'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"'
     built = metrics("labels", answer, ", ".join(f'"{name}"' for name in ends))
-    assert {name: (own.higher_is_better, own.value_range) for name, own in built.items()} == ends
+    assert {
+        name: (own.higher_is_better, own.value_range) for name, own in built.items()
+    } == ends
 
 
 def test_values_of_several_resamples_at_once_are_those_of_each():
     draw = np.random.default_rng(4)
     given = draw.random(12).round(1)
     gold = draw.choice(["a", "b"], 12).tolist()
-    answers = [LabelWithProbabilities("a" if own >= 0.5 else "b", {"a": own, "b": 1 - own}) for own in given]
+    answers = [
+        LabelWithProbabilities("a" if own >= 0.5 else "b", {"a": own, "b": 1 - own})
+        for own in given
+    ]
     of_labels = metrics(
         "labels",
         'labels = ["a", "b"]\npositive = "a"\nprobabilities = "optional"',
@@ -435,7 +627,11 @@ def test_values_of_several_resamples_at_once_are_those_of_each():
 
             def over(one, metric=metric, rows=rows):
                 is_weighted = isinstance(metric, WeightedMetric)
-                return np.asarray(metric.value(rows, one) if is_weighted else metric.aggregate(one @ rows))
+                return np.asarray(
+                    metric.value(rows, one)
+                    if is_weighted
+                    else metric.aggregate(one @ rows)
+                )
 
             assert over(weights).shape == (2, 3), name
             each = [[float(over(one)) for one in some] for some in weights]

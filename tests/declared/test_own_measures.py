@@ -70,9 +70,7 @@ WRONG = {
     "np.random.default_rng().random((len(gold), 2))": "gives other numbers when it is computed again",
     "[['a', 'b']] * len(gold)": "ended in ValueError",
 }
-RETURNED = (
-    "np.array([[one == other, 1.0] for one, other in zip(gold, answers)], dtype=float)\n\n    def aggregate"
-)
+RETURNED = "np.array([[one == other, 1.0] for one, other in zip(gold, answers)], dtype=float)\n\n    def aggregate"
 
 
 @pytest.fixture
@@ -87,7 +85,9 @@ def own(folder):  # noqa: F811
 
 def written(own, before: str, after: str, count: int = -1) -> None:
     assert before in MEASURES
-    (own / "types" / "citation-intent" / "measures.py").write_text(MEASURES.replace(before, after, count))
+    (own / "types" / "citation-intent" / "measures.py").write_text(
+        MEASURES.replace(before, after, count)
+    )
 
 
 @pytest.mark.django_db
@@ -100,7 +100,9 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
     assert set(Submission.objects.values_list("status", flat=True)) == {"scored"}
     phase = Phase.objects.get()
     runs = {run.system: run for run in Submission.objects.all()}
-    scores = {score.metric: score for score in runs["Ours"].evaluations.get().scores.all()}
+    scores = {
+        score.metric: score for score in runs["Ours"].evaluations.get().scores.all()
+    }
     for name in ("Right", "weighed"):
         ours, known = scores[name], scores["accuracy"]
         assert (ours.value, ours.n) == (known.value, known.n)
@@ -118,7 +120,9 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
 
     Phase.objects.update(closes=datetime(2021, 1, 1, tzinfo=UTC))
     archive = tmp_path / "archive"
-    call_command("export_season", "field", "--out", str(archive), "--archive", "--with-gold")
+    call_command(
+        "export_season", "field", "--out", str(archive), "--archive", "--with-gold"
+    )
     own_measures.use(not_here)
     main(["verify", str(archive)])
     assert "--trust-measures" in capsys.readouterr().out
@@ -139,7 +143,11 @@ def one_run(own) -> tuple[Submission, str]:
     call_command("load_season", str(own))
     worked_off()
     season = Season.objects.get(slug="field")
-    told = [entry.text for entry in audit.history(season) if entry.action == "measures-failed"]
+    told = [
+        entry.text
+        for entry in audit.history(season)
+        if entry.action == "measures-failed"
+    ]
     return Submission.objects.get(), " ".join(told)
 
 
@@ -174,35 +182,53 @@ def test_what_is_no_answer_is_told_alike(own, returned):
 def test_a_file_that_is_wrong_at_once_keeps_a_season_from_being_loaded(own, capsys):
     written(own, "LONG = 6", "LONG = 1")
     written_text = own / "types" / "citation-intent" / "measures.py"
-    written_text.write_text(written_text.read_text().replace("    pass\n", "    raise SystemError\n"))
+    written_text.write_text(
+        written_text.read_text().replace("    pass\n", "    raise SystemError\n")
+    )
     with pytest.raises(CommandError):
         call_command("load_season", str(own))
     assert "measures.py:9: “Right” ended in SystemError" in capsys.readouterr().err
 
 
 @pytest.mark.django_db
-def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_text(settings, client):
-    season, organiser, staff = Season.objects.create(slug="s"), make_user(), make_user(is_staff=True)
-    with pytest.raises(MeasuresRefused, match="waits until those who run the site have approved it"):
+def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_text(
+    settings, client
+):
+    season, organiser, staff = (
+        Season.objects.create(slug="s"),
+        make_user(),
+        make_user(is_staff=True),
+    )
+    with pytest.raises(
+        MeasuresRefused, match="waits until those who run the site have approved it"
+    ):
         bring_measures(MEASURES, by=organiser, season=season)
     row = MeasuresFile.objects.get()
     client.force_login(staff)
     page = client.get(reverse("operate-measures")).content.decode()
     assert "waits for approval" in page
     assert row.digest in page
-    client.post(reverse("operate-measures-decide", args=[row.pk]), {"decision": "approve"})
+    client.post(
+        reverse("operate-measures-decide", args=[row.pk]), {"decision": "approve"}
+    )
     bring_measures(MEASURES, by=organiser, season=season)
     with pytest.raises(MeasuresRefused):
         bring_measures(f"{MEASURES}\n", by=organiser, season=season)
     told = [entry.text for entry in audit.history(season).order_by("pk")]
-    assert [words.partition(" ")[0] for words in told] == ["brought", "approved", "brought"]
+    assert [words.partition(" ")[0] for words in told] == [
+        "brought",
+        "approved",
+        "brought",
+    ]
     settings.OWN_MEASURES = "organisers"
     bring_measures(f"{MEASURES}\n\n", by=organiser, season=season)
     settings.OWN_MEASURES = "nobody"
     with pytest.raises(MeasuresRefused, match="this site computes no measures"):
         bring_measures(MEASURES, by=staff, season=season)
     settings.OWN_MEASURES, settings.CONFINEMENT = "organisers", "limits"
-    with pytest.raises(MeasuresRefused, match="cannot keep a program that is not ours from files"):
+    with pytest.raises(
+        MeasuresRefused, match="cannot keep a program that is not ours from files"
+    ):
         bring_measures(MEASURES, by=staff, season=season)
     shipped = (EXAMPLES / "reference-verification" / "measures.py").read_text()
     bring_measures(shipped, by=organiser, season=season)
@@ -238,22 +264,32 @@ def test_offline_a_file_is_run_where_its_reader_says_so(tmp_path, capsys):
 
 
 @pytest.mark.django_db
-def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_have_approved_it(client):
+def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_have_approved_it(
+    client,
+):
     organiser = make_user(name="Olga")
     client.force_login(organiser)
     season = make_season(organiser=organiser, slug="one", title="One")
     answer = declaring.begun(client, declaring.lines(declaring.sentences()))
     sent = declaring.filled(answer, own_measures=MEASURES)
     page = client.post(declaring.place(), {**sent, "preview": ""})
-    assert "waits until those who run the site have approved it" in page.content.decode()
-    decide_measures(measures=MeasuresFile.objects.get(), decision="approve", by=make_user(is_staff=True))
+    assert (
+        "waits until those who run the site have approved it" in page.content.decode()
+    )
+    decide_measures(
+        measures=MeasuresFile.objects.get(),
+        decision="approve",
+        by=make_user(is_staff=True),
+    )
     page = client.post(declaring.place(), {**sent, "preview": ""})
     form = page.context["form"]
     assert page.context["problems"] == []
     chosen = [*form["measures"].value(), "Right"]
     assert declaring.saved(client, page, measures=chosen).status_code == 302
     worked_off()
-    told = client.get(f"/api/v1/phases/{Phase.objects.get(task__season=season).pk}/leaderboard/").json()
+    told = client.get(
+        f"/api/v1/phases/{Phase.objects.get(task__season=season).pk}/leaderboard/"
+    ).json()
     assert "Right" in [column["metric"] for column in told["columns"]]
     assert "measures.py" in Phase.objects.get().task.task_type.declared.files
 
@@ -262,9 +298,13 @@ def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_
 def test_every_rule_set_of_a_declaration_is_edited_in_the_browser(folder, client):  # noqa: F811
     toml = folder / "types" / "citation-intent" / "task.toml"
     second = '[[task.rules]]\nname = "lenient"\nmissing = "left-out"\nmeasures = ["mcc", "accuracy"]\n'
-    toml.write_text(toml.read_text().replace("[[task.baselines]]", f"{second}\n[[task.baselines]]"))
+    toml.write_text(
+        toml.read_text().replace("[[task.baselines]]", f"{second}\n[[task.baselines]]")
+    )
     card = toml.with_name("card.md")
-    card.write_text(card.read_text() + "\n### `lenient`\n\nWhat is not answered does not count.\n")
+    card.write_text(
+        card.read_text() + "\n### `lenient`\n\nWhat is not answered does not count.\n"
+    )
     call_command("load_season", str(folder))
     client.force_login(make_user(is_staff=True))
     task = Season.objects.get().tasks.get()
@@ -273,7 +313,10 @@ def test_every_rule_set_of_a_declaration_is_edited_in_the_browser(folder, client
     assert "Measures (lenient)" in answer.content.decode()
     changed = {"first_2": "accuracy", "missing_2": "wrong", "reason": "All count."}
     saved = declaring.saved(client, answer, where, **changed)
-    assert saved.status_code == 302, (saved.context.get("problems"), saved.context["form"].errors)
+    assert saved.status_code == 302, (
+        saved.context.get("problems"),
+        saved.context["form"].errors,
+    )
     task.refresh_from_db()
     kind = task.task_type
     assert [metric.name for metric in kind.rules["lenient"]] == ["accuracy", "mcc"]
@@ -293,14 +336,18 @@ def test_an_archive_of_a_task_whose_declaration_has_changed_is_verified(
     task = Season.objects.get().tasks.get()
     where = reverse("organise-settings-declaration", args=["field", task.pk])
     changed = {"first": "accuracy", "reason": "Accuracy ranks."}
-    assert declaring.saved(client, client.get(where), where, **changed).status_code == 302
+    assert (
+        declaring.saved(client, client.get(where), where, **changed).status_code == 302
+    )
     before = task.type
     task.refresh_from_db()
     assert task.type != before
     worked_off()
     Phase.objects.update(closes=datetime(2021, 1, 1, tzinfo=UTC))
     archive = tmp_path / "archive"
-    call_command("export_season", "field", "--out", str(archive), "--archive", "--with-gold")
+    call_command(
+        "export_season", "field", "--out", str(archive), "--archive", "--with-gold"
+    )
     capsys.readouterr()
     assert main(["verify", str(archive), "--json"]) == 0
     verified = json.loads(capsys.readouterr().out.splitlines()[-1])

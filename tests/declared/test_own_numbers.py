@@ -35,11 +35,20 @@ SHARE = "np.divide(sums[..., 0], sums[..., 1], out=np.full(sums.shape[:-1], np.n
 
 
 def measure(
-    aggregate: str = SHARE, rows: str = ROWS, called: str = "Share", kind: type = OwnMeasure, **given
+    aggregate: str = SHARE,
+    rows: str = ROWS,
+    called: str = "Share",
+    kind: type = OwnMeasure,
+    **given,
 ):
     text = TEXT.replace("AGGREGATE", aggregate).replace("ROWS", rows)
     return kind(
-        "share", "corrected", given=given, text=text, called=called, facts={"higher_is_better": False}
+        "share",
+        "corrected",
+        given=given,
+        text=text,
+        called=called,
+        facts={"higher_is_better": False},
     )
 
 
@@ -73,7 +82,10 @@ def test_one_of_rows_gives_a_value_for_each_weighting():
     [
         ("sums", "None: aggregate of “Share” gives 3 × 2 values; 3"),
         ("sums.sum()", "None: aggregate of “Share” gives 1 values; 3"),
-        ("1 / sums[..., 2]", "15: “Share” ended in IndexError when aggregate was computed; "),
+        (
+            "1 / sums[..., 2]",
+            "15: “Share” ended in IndexError when aggregate was computed; ",
+        ),
         (
             "np.full(sums.shape[:-1], np.inf)",
             "None: aggregate of “Share” gives an infinite value; a finite one,",
@@ -85,25 +97,43 @@ def test_one_of_rows_gives_a_value_for_each_weighting():
     ],
 )
 def test_what_is_no_value_is_told(aggregate, expected):
-    assert told(lambda: measure(aggregate).aggregate(np.ones((3, 2)))).startswith(expected)
+    assert told(lambda: measure(aggregate).aggregate(np.ones((3, 2)))).startswith(
+        expected
+    )
 
 
 def test_of_a_whole_run_one_value_is_expected():
-    assert told(lambda: measure("sums").aggregate(np.ones(2))).endswith("gives 2 values; 1")
+    assert told(lambda: measure("sums").aggregate(np.ones(2))).endswith(
+        "gives 2 values; 1"
+    )
 
 
 def test_a_file_that_cannot_be_read_is_told_by_its_line():
-    assert told(lambda: measure("1 +").aggregate(np.ones(2))).startswith("15: “Share” ended in SyntaxError")
+    assert told(lambda: measure("1 +").aggregate(np.ones(2))).startswith(
+        "15: “Share” ended in SyntaxError"
+    )
 
 
-@pytest.mark.parametrize("rows", ["np.ones((2, 0))", "np.ones(2)", "np.ones((3, 1))", "np.ones((2, 1, 1))"])
+@pytest.mark.parametrize(
+    "rows", ["np.ones((2, 0))", "np.ones(2)", "np.ones((3, 1))", "np.ones((2, 1, 1))"]
+)
 def test_rows_are_one_for_each_instance_and_hold_something(rows):
     own = measure(rows=rows)
-    assert told(lambda: own.instance_stats("ab", "ab")).endswith("numbers; a row for each of 2 instances")
+    assert told(lambda: own.instance_stats("ab", "ab")).endswith(
+        "numbers; a row for each of 2 instances"
+    )
 
 
 def left(said, data: bytes | None, tmp_path) -> str:
-    call = Call(text="", called="Share", name="", rules="", given={}, method="aggregate", arguments=())
+    call = Call(
+        text="",
+        called="Share",
+        name="",
+        rules="",
+        given={},
+        method="aggregate",
+        arguments=(),
+    )
     if data is not None:
         (tmp_path / "values").write_bytes(data)
     return told(lambda: answered(call, said, lambda name: tmp_path / name))
@@ -117,8 +147,16 @@ def left(said, data: bytes | None, tmp_path) -> str:
         ({"shape": [-1]}, bytes(8), "ended without an answer"),
         ({"shape": ["1"]}, bytes(8), "ended without an answer"),
         ({"shape": 1}, bytes(8), "ended without an answer"),
-        ({"failed": "", "line": None}, None, "gives other numbers when it is computed again"),
-        ({"failed": "KeyError", "line": 3}, None, "3: “Share” ended in KeyError when aggregate was computed"),
+        (
+            {"failed": "", "line": None},
+            None,
+            "gives other numbers when it is computed again",
+        ),
+        (
+            {"failed": "KeyError", "line": 3},
+            None,
+            "3: “Share” ended in KeyError when aggregate was computed",
+        ),
         ({"failed": "a b", "line": 3}, None, "ended without an answer"),
         ({"failed": "", "line": 3}, None, "ended without an answer"),
         (None, None, "ended without an answer"),
@@ -130,7 +168,15 @@ def test_of_what_a_process_leaves_nothing_is_believed(said, data, expected, tmp_
 
 def test_numbers_that_a_process_leaves_are_read_in_their_shape(tmp_path):
     (tmp_path / "values").write_bytes(np.arange(2.0).tobytes())
-    call = Call(text="", called="Share", name="", rules="", given={}, method="aggregate", arguments=())
+    call = Call(
+        text="",
+        called="Share",
+        name="",
+        rules="",
+        given={},
+        method="aggregate",
+        arguments=(),
+    )
     for shape in ([2], [1, 2], [2, 1]):
         found = answered(call, {"shape": shape}, lambda name: tmp_path / name)
         assert (list(found.shape), found.ravel().tolist()) == (shape, [0, 1])

@@ -30,7 +30,9 @@ def proposed(form: str, path) -> dict:
         ("acl_arc_intents", "train.jsonl", 6),
     ],
 )
-def test_citation_intents_are_proposed_as_their_folders_declare_them(corpus, file, labels):
+def test_citation_intents_are_proposed_as_their_folders_declare_them(
+    corpus, file, labels
+):
     task = proposed("labels", shared(corpus) / file)
     assert task["gold"] == {"id": "id", "field": "label", "shown": ["text"]}
     assert (task["unit"], len(task["answer"]["labels"])) == ("", labels)
@@ -55,13 +57,23 @@ def test_reference_verification_shows_the_entry_alone_and_breaks_down_by_what_is
     [
         (
             "contexts.jsonl",
-            {"id": "context_id", "field": "gold", "shown": ["section", "sentence", "before", "after"]},
+            {
+                "id": "context_id",
+                "field": "gold",
+                "shown": ["section", "sentence", "before", "after"],
+            },
             "paper_id",
         ),
-        ("diagnostic.jsonl", {"id": "id", "field": "cited_id", "shown": ["sentence"]}, "citing_id"),
+        (
+            "diagnostic.jsonl",
+            {"id": "id", "field": "cited_id", "shown": ["sentence"]},
+            "citing_id",
+        ),
     ],
 )
-def test_a_ranking_of_references_finds_its_pool_and_what_its_ids_are_called(tmp_path, file, gold, unit):
+def test_a_ranking_of_references_finds_its_pool_and_what_its_ids_are_called(
+    tmp_path, file, gold, unit
+):
     corpus = shared("unarxive_contexts")
     with zipfile.ZipFile(tmp_path / "gold.zip", "w") as archive:
         for name in (file, "references.jsonl"):
@@ -72,7 +84,9 @@ def test_a_ranking_of_references_finds_its_pool_and_what_its_ids_are_called(tmp_
     assert task["answer"] == {"query": "sentence"}
 
 
-def test_what_gives_a_label_away_is_not_shown_by_what_it_says_by_a_word_or_by_being_there(tmp_path):
+def test_what_gives_a_label_away_is_not_shown_by_what_it_says_by_a_word_or_by_being_there(
+    tmp_path,
+):
     rows = [
         {
             "id": f"s{place}",
@@ -98,19 +112,28 @@ def test_what_gives_a_label_away_is_not_shown_by_what_it_says_by_a_word_or_by_be
         ("spans", lambda n: {"id": f"p{n}", "text": "As Reed shows.", "spans": [[3, 7, "it"]]}, "spans"),
     ],
 )  # fmt: skip
-def test_a_folder_from_gold_is_sound_in_other_forms_and_files_too(tmp_path, capsys, form, row, field):
+def test_a_folder_from_gold_is_sound_in_other_forms_and_files_too(
+    tmp_path, capsys, form, row, field
+):
     rows = [row(n) for n in range(12)]
     (tmp_path / "gold.json").write_text(json.dumps(rows))
     folder = tmp_path / "task"
-    assert main(["task", "new", form, str(folder), "--gold", str(tmp_path / "gold.json")]) == 0
-    assert tomllib.loads((folder / "task.toml").read_text())["task"]["gold"]["field"] == field
+    assert (
+        main(["task", "new", form, str(folder), "--gold", str(tmp_path / "gold.json")])
+        == 0
+    )
+    assert (
+        tomllib.loads((folder / "task.toml").read_text())["task"]["gold"]["field"]
+        == field
+    )
     assert main(["task", "check", str(folder)]) == 0
     assert task_type(str(folder)).declared.form == form
 
 
 def test_numbers_in_a_table_are_an_answer(tmp_path):
     rows = "".join(
-        f"p{place},{words},{place / 4}\n" for place, words in enumerate(["Rain fell.", "Snow fell."])
+        f"p{place},{words},{place / 4}\n"
+        for place, words in enumerate(["Rain fell.", "Snow fell."])
     )
     path = tmp_path / "gold.csv"
     path.write_text(f"id,sentence,similarity\n{rows}p2,It was dry.,nan\n")
@@ -129,10 +152,18 @@ def test_what_is_proposed_for_drawn_gold_stands(number):
 
 def test_a_table_parted_by_semicolons_is_read_as_one(tmp_path):
     head = "id;text;label\n"
-    body = "".join(f"s{n};A sentence of {n} words;{('yes', 'no')[n % 2]}\n" for n in range(8))
+    body = "".join(
+        f"s{n};A sentence of {n} words;{('yes', 'no')[n % 2]}\n" for n in range(8)
+    )
     (tmp_path / "gold.csv").write_text(head + body)
     gold = proposed("labels", tmp_path / "gold.csv")["gold"]
-    assert gold == {"files": "csv", "delimiter": ";", "id": "id", "field": "label", "shown": ["text"]}
+    assert gold == {
+        "files": "csv",
+        "delimiter": ";",
+        "id": "id",
+        "field": "label",
+        "shown": ["text"],
+    }
 
 
 def labelled(count: int, **values) -> dict:
@@ -144,7 +175,12 @@ def labelled(count: int, **values) -> dict:
         own["label"] = values["label"](place) if "label" in values else "ab"[place % 2]
         rows.append({name: value for name, value in own.items() if value is not None})
     content = lines(rows).encode()
-    return look("labels", "t", "T", [InputFile("gold.jsonl", "gold.jsonl", lambda: BytesIO(content))]).task
+    return look(
+        "labels",
+        "t",
+        "T",
+        [InputFile("gold.jsonl", "gold.jsonl", lambda: BytesIO(content))],
+    ).task
 
 
 @pytest.mark.parametrize(
@@ -162,15 +198,20 @@ def labelled(count: int, **values) -> dict:
         (40, lambda n: ["k"], False),
     ],
 )
-def test_a_field_is_a_dimension_from_half_of_the_instances_and_two_of_each_class_on(count, value, is_one):
+def test_a_field_is_a_dimension_from_half_of_the_instances_and_two_of_each_class_on(
+    count, value, is_one
+):
     task = labelled(count, place=value)
     assert ("place" in [own["name"] for own in task["dimensions"]]) is is_one
 
 
 @pytest.mark.parametrize(
-    ("count", "different", "is_one"), [(8, 4, True), (8, 5, False), (9, 4, True), (8, 2, True), (8, 1, False)]
+    ("count", "different", "is_one"),
+    [(8, 4, True), (8, 5, False), (9, 4, True), (8, 2, True), (8, 1, False)],
 )
-def test_a_unit_has_two_instances_on_average_and_is_not_the_only_one(count, different, is_one):
+def test_a_unit_has_two_instances_on_average_and_is_not_the_only_one(
+    count, different, is_one
+):
     task = labelled(count, paper_id=lambda n: f"p{n % different}")
     assert task.get("unit") == ("paper_id" if is_one else None)
 
@@ -181,7 +222,11 @@ def test_what_tells_more_than_nine_of_ten_labels_is_not_shown(right, is_told, fo
     """By a word among others, or by what it says."""
     wrong = 20 - right
     signs = ["x"] * 10 + ["y"] * (10 - wrong) + ["x"] * wrong
-    task = labelled(20, sign=lambda n: form.format(signs[n], n), label=lambda n: "a" if n < 10 else "b")
+    task = labelled(
+        20,
+        sign=lambda n: form.format(signs[n], n),
+        label=lambda n: "a" if n < 10 else "b",
+    )
     assert ("sign" not in task["gold"]["shown"]) is is_told
 
 
@@ -193,7 +238,8 @@ def test_of_several_values_all_together_tell_a_label(right, is_told):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "is_told"), [(15, 5, True), (14, 5, False), (15, 6, False), (16, 4, True)]
+    ("first", "second", "is_told"),
+    [(15, 5, True), (14, 5, False), (15, 6, False), (16, 4, True)],
 )
 def test_a_part_is_hidden_that_stands_twenty_times_and_three_times_as_often_beside_one_label(
     first, second, is_told
@@ -213,7 +259,11 @@ def test_up_to_eight_labels_have_a_measure_each(count):
 @pytest.mark.parametrize(("named", "is_shown"), [(5, True), (6, False)])
 def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
     rows = [
-        {"id": f"i{n}", "text": f"of D{n}x and more" if n < named else "of none and more", "gold": [f"D{n}x"]}
+        {
+            "id": f"i{n}",
+            "text": f"of D{n}x and more" if n < named else "of none and more",
+            "gold": [f"D{n}x"],
+        }
         for n in range(10)
     ]
     pool = [{"doc": f"D{n}x", "text": f"a b c d {n}"} for n in range(10)]
@@ -221,19 +271,28 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
         InputFile(name, name, partial(BytesIO, lines(own).encode()))
         for name, own in (("gold.jsonl", rows), ("pool.jsonl", pool))
     ]
-    assert ("text" in look("ranking", "t", "T", files).task["gold"]["shown"]) is is_shown
+    assert (
+        "text" in look("ranking", "t", "T", files).task["gold"]["shown"]
+    ) is is_shown
 
 
-@pytest.mark.parametrize(("head", "delimiter"), [("id;text,label", None), ("id;te;xt,label", ";")])
+@pytest.mark.parametrize(
+    ("head", "delimiter"), [("id;text,label", None), ("id;te;xt,label", ";")]
+)
 def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
     file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))
     assert _file_form(file).get("delimiter") == delimiter
 
 
 @pytest.mark.parametrize(
-    ("odd", "said"), [(None, {"with": {"label": "a"}}), ("x", {"absent": "a"}), (True, {"absent": "a"})]
+    ("odd", "said"),
+    [(None, {"with": {"label": "a"}}), ("x", {"absent": "a"}), (True, {"absent": "a"})],
 )
-def test_instances_without_a_grade_are_beside_each_and_those_without_a_kind_are_one(odd, said):
+def test_instances_without_a_grade_are_beside_each_and_those_without_a_kind_are_one(
+    odd, said
+):
     """Grades are numbers, all of them."""
-    task = labelled(40, grade=lambda n: None if n % 2 == 0 else odd if odd and n < 9 else n // 2 % 3)
+    task = labelled(
+        40, grade=lambda n: None if n % 2 == 0 else odd if odd and n < 9 else n // 2 % 3
+    )
     assert {"name": "grade", "field": "grade", **said} in task["dimensions"]

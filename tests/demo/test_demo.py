@@ -54,10 +54,19 @@ def test_it_prints_what_a_program_needs_to_try_the_site(settings, root, without_
     printed = demo()
     assert list(printed) == ["base_url", "users", "token", "phases"]
     assert printed["base_url"] == "https://board.example.org"
-    assert [user["role"] for user in printed["users"]] == ["organiser", "participant", "reader"]
+    assert [user["role"] for user in printed["users"]] == [
+        "organiser",
+        "participant",
+        "reader",
+    ]
     phases = Phase.objects.filter(task__season__slug="demo").exclude(slug="pilot")
-    assert sorted(phase["id"] for phase in printed["phases"]) == sorted(phase.pk for phase in phases)
-    assert {(phase["season"], phase["task"], phase["task_type"]) for phase in printed["phases"]} == {
+    assert sorted(phase["id"] for phase in printed["phases"]) == sorted(
+        phase.pk for phase in phases
+    )
+    assert {
+        (phase["season"], phase["task"], phase["task_type"])
+        for phase in printed["phases"]
+    } == {
         ("demo", "1a", "clsumm-1a"),
         ("demo", "1b", "clsumm-1b"),
         ("demo", "2", "clsumm-2"),
@@ -78,11 +87,17 @@ def test_its_users_can_sign_in_and_its_token_is_the_participant_s(client, withou
         user = User.objects.get(email=given["email"])
         assert user.check_password(given["password"])
         address = EmailAddress.objects.get(user=user)
-        assert (address.email, address.verified, address.primary) == (given["email"], True, True)
+        assert (address.email, address.verified, address.primary) == (
+            given["email"],
+            True,
+            True,
+        )
         assert not user.is_staff
     token = Token.objects.get(digest=token_digest(printed["token"]), revoked_at=None)
     assert token.user.email == "participant@demo.example"
-    assert set(Organiser.objects.values_list("user__email", flat=True)) == {"organiser@demo.example"}
+    assert set(Organiser.objects.values_list("user__email", flat=True)) == {
+        "organiser@demo.example"
+    }
     led = Membership.objects.get(user=token.user)
     assert led.role == "lead"
     assert led.team.registrations.filter(season__slug="demo").exists()
@@ -92,9 +107,17 @@ def test_every_example_run_can_be_sent_by_the_participant(without_runs):
     team = None
     for given in demo()["phases"]:
         phase = Phase.objects.get(pk=given["id"])
-        team = team or Team.objects.get(memberships__user__email="participant@demo.example")
+        team = team or Team.objects.get(
+            memberships__user__email="participant@demo.example"
+        )
         path = Path(given["example_run"])
-        sent = submit_run(phase=phase, team=team, user=None, upload=Upload(path, path.name), system="Lead")
+        sent = submit_run(
+            phase=phase,
+            team=team,
+            user=None,
+            upload=Upload(path, path.name),
+            system="Lead",
+        )
         assert sent.warnings == []
 
 
@@ -106,9 +129,13 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
         has_built_in = phase.slug == "practice" and phase.task.slug != "positional"
         assert sent.filter(kind="baseline").count() == (3 if has_built_in else 1)
         found = sent.filter(kind="primary").values("team").distinct().count()
-        assert found == (teams.get(phase.task.slug, 5) if phase.slug == "practice" else 3)
+        assert found == (
+            teams.get(phase.task.slug, 5) if phase.slug == "practice" else 3
+        )
         assert not sent.exclude(status="queued").exists()
-        warnings = [problem for run in sent.filter(kind="primary") for problem in run.warnings]
+        warnings = [
+            problem for run in sent.filter(kind="primary") for problem in run.warnings
+        ]
         assert all("copies the abstract" in problem["message"] for problem in warnings)
     pilot = Phase.objects.get(task__season__slug="demo", slug="pilot")
     assert pilot.closes < timezone.now()
@@ -127,18 +154,26 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
 
 @pytest.mark.parametrize(
     ("task", "best", "worst"),
-    [("1a", "Span pointer", "Unsteady"), ("positional", "Cite while writing", "Nearest passage")],
+    [
+        ("1a", "Span pointer", "Unsteady"),
+        ("positional", "Cite while writing", "Nearest passage"),
+    ],
 )
 def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
     monkeypatch.setattr(
         prepare,
         "SYSTEMS",
-        {name: [s for s in own if s.name in (best, worst)] for name, own in SYSTEMS.items()},
+        {
+            name: [s for s in own if s.name in (best, worst)]
+            for name, own in SYSTEMS.items()
+        },
     )
     monkeypatch.setattr(prepare, "BASELINES", {})
     monkeypatch.setattr(prepare, "publish_ratings", lambda *given: None)
     demo()
-    phase = Phase.objects.get(task__season__slug="demo", task__slug=task, slug="practice")
+    phase = Phase.objects.get(
+        task__season__slug="demo", task__slug=task, slug="practice"
+    )
     for run in phase.submissions.filter(kind="primary"):
         score(run.jobs.earliest("pk").pk)
     board = standings(phase, None, "corrected")
@@ -149,7 +184,10 @@ def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
 
 def test_the_files_that_are_brought_are_those_that_the_script_writes(tmp_path):
     write_demo(tmp_path, BY_HAND)
-    written = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*.*")}
+    written = {
+        str(path.relative_to(tmp_path)): path.read_bytes()
+        for path in tmp_path.rglob("*.*")
+    }
     with tarfile.open(FILES) as archive:
         brought = {entry.name: archive.extractfile(entry).read() for entry in archive}
     assert brought == written
@@ -167,7 +205,10 @@ def test_a_demo_season_of_an_earlier_release_stays_as_it_was():
 
 
 def counts() -> list[int]:
-    return [model.objects.count() for model in (User, Team, Membership, Season, Submission, Token)]
+    return [
+        model.objects.count()
+        for model in (User, Team, Membership, Season, Submission, Token)
+    ]
 
 
 def test_once_more_it_changes_nothing_and_prints_the_same(without_runs):
@@ -192,12 +233,18 @@ def test_what_it_prints_works_again_after_someone_changed_it(without_runs):
     test_its_users_can_sign_in_and_its_token_is_the_participant_s(None, None)
 
 
-def test_another_secret_key_gives_other_passwords_and_ends_the_old_token(settings, without_runs):
+def test_another_secret_key_gives_other_passwords_and_ends_the_old_token(
+    settings, without_runs
+):
     first = demo()
-    settings.SECRET_KEY = "another secret key of more than fifty random characters, at least"
+    settings.SECRET_KEY = (
+        "another secret key of more than fifty random characters, at least"
+    )
     second = demo()
     assert first["token"] != second["token"]
-    assert not {user["password"] for user in first["users"]} & {user["password"] for user in second["users"]}
+    assert not {user["password"] for user in first["users"]} & {
+        user["password"] for user in second["users"]
+    }
     assert Token.objects.get(digest=token_digest(first["token"])).revoked_at
     assert counts()[-1] == 2
 
@@ -214,10 +261,14 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
     demo()
     send_mails()
     assert mailoutbox == []
-    assert Notification.objects.filter(user__email=address_of("organiser"), kind=Kind.ROLE).exists()
+    assert Notification.objects.filter(
+        user__email=address_of("organiser"), kind=Kind.ROLE
+    ).exists()
 
 
-def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_run_twice(monkeypatch):
+def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_run_twice(
+    monkeypatch,
+):
     taken = []
 
     def ten_and_no_more(**given):
@@ -244,7 +295,9 @@ def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_not
     call_command("demo", "--only", "begin", "--json", stdout=out)
     season = Submission.objects.filter(phase__task__season__slug="demo")
     assert not season.filter(team__isnull=False).exists()
-    assert [user["role"] for user in json.loads(out.getvalue())["users"]] == list(prepare.ROLES)
+    assert [user["role"] for user in json.loads(out.getvalue())["users"]] == list(
+        prepare.ROLES
+    )
     first, before = out.getvalue(), counts()
     call_command("demo", "--only", "begin", "--json", stdout=out)
     assert out.getvalue() == first * 2
@@ -260,6 +313,12 @@ def test_a_run_keeps_its_date_once_a_worker_may_have_scored_it():
     assert dict(runs.filter(pk__in=loaded).values_list("pk", "submitted_at")) == loaded
     later = runs.exclude(pk__in=loaded)
     for phase in Phase.objects.filter(task__season__slug="demo"):
-        days = list(later.filter(phase=phase).order_by("pk").values_list("submitted_at", flat=True))
+        days = list(
+            later.filter(phase=phase)
+            .order_by("pk")
+            .values_list("submitted_at", flat=True)
+        )
         assert days == sorted(set(days))
-        assert not runs.filter(phase=phase, pk__in=loaded, submitted_at__gte=days[0]).exists()
+        assert not runs.filter(
+            phase=phase, pk__in=loaded, submitted_at__gte=days[0]
+        ).exists()

@@ -51,7 +51,11 @@ def at(content, path) -> list:
     found = [content]
     for name in path:
         below = [value[name] for value in found]
-        found = [entry for value in below for entry in (value if isinstance(value, list) else [value])]
+        found = [
+            entry
+            for value in below
+            for entry in (value if isinstance(value, list) else [value])
+        ]
     return found
 
 

@@ -21,14 +21,18 @@ ON = dt.date(2026, 11, 22)
 @pytest.fixture(params=["CC-BY-4.0", "ask us", ""])
 def season(request) -> Season:
     """With a title that means something to YAML, JSON and HTML."""
-    return Season(slug="past", title='Citing: "why" & how #1 \\ <b>', licence=request.param)
+    return Season(
+        slug="past", title='Citing: "why" & how #1 \\ <b>', licence=request.param
+    )
 
 
 def wrong_in(text: str) -> list[str]:
     schema = get_builtin_schema("vendor.citation-file-format")
     # As a reader of JSON's types has it: dates are texts.
     content = json.loads(json.dumps(yaml.safe_load(text), default=str))
-    return [error.message for error in validator_for(schema)(schema).iter_errors(content)]
+    return [
+        error.message for error in validator_for(schema)(schema).iter_errors(content)
+    ]
 
 
 def test_the_citation_is_what_the_schema_of_citation_files_allows(season, root):
@@ -39,14 +43,20 @@ def test_the_citation_is_what_the_schema_of_citation_files_allows(season, root):
     assert wrong_in(text.replace("authors", "writers")) != []
 
 
-def test_the_crate_is_read_with_each_of_its_files_and_what_is_said_of_them(season, tmp_path):
+def test_the_crate_is_read_with_each_of_its_files_and_what_is_said_of_them(
+    season, tmp_path
+):
     files = []
     for name in NAMES:
         path = Path(tmp_path, name)
         path.parent.mkdir(exist_ok=True)
         path.write_text(name)
-        files.append((name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()))
-    (tmp_path / "ro-crate-metadata.json").write_text(json.dumps(crate(season, files, ON)))
+        files.append(
+            (name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+        )
+    (tmp_path / "ro-crate-metadata.json").write_text(
+        json.dumps(crate(season, files, ON))
+    )
     read = ROCrate(tmp_path)
     assert (read.name, read.datePublished.date()) == (season.title, ON)
     assert read.license["name"] == (season.licence or "not stated")

@@ -15,14 +15,18 @@ pytestmark = pytest.mark.django_db
 def phase():
     phase = boards.make_phase()
     for name, value in (("Ada", 0.6), ("Bo", 0.2)):
-        boards.score(boards.make_run(phase, boards.make_team(phase, name), system=name), value)
+        boards.score(
+            boards.make_run(phase, boards.make_team(phase, name), system=name), value
+        )
     boards.make_team(phase, "Idle")
     return phase
 
 
 def badge(client, phase, team: str):
     task = phase.task
-    return client.get(reverse("team-badge", args=[task.season.slug, task.slug, phase.slug, team]))
+    return client.get(
+        reverse("team-badge", args=[task.season.slug, task.slug, phase.slug, team])
+    )
 
 
 def said(response) -> str:
@@ -41,8 +45,15 @@ def test_it_says_the_rank_the_value_and_its_interval(client, phase):
 def test_it_changes_with_the_board_and_is_not_sent_twice(client, phase):
     first = badge(client, phase, "bo")
     address = first.wsgi_request.path
-    assert client.get(address, headers={"If-None-Match": first["ETag"]}).status_code == 304
-    boards.score(boards.make_run(phase, phase.task.season.registrations.get(team__slug="bo").team), 0.9)
+    assert (
+        client.get(address, headers={"If-None-Match": first["ETag"]}).status_code == 304
+    )
+    boards.score(
+        boards.make_run(
+            phase, phase.task.season.registrations.get(team__slug="bo").team
+        ),
+        0.9,
+    )
     Phase.objects.update(version=7)
     later = client.get(address, headers={"If-None-Match": first["ETag"]})
     assert "rank 1 of 2" in said(later)

@@ -25,13 +25,18 @@ pytestmark = pytest.mark.django_db
 def phase(tmp_path):
     """A recommendation task with a licence, its test split released and another one to come."""
     season = factories.make_season(licence="cc-by-4.0")
-    task = factories.make_task(season=season, type="citation-recommendation", summary="Find the paper.")
+    task = factories.make_task(
+        season=season, type="citation-recommendation", summary="Find the paper."
+    )
     phase = factories.make_phase(task=task, with_gold=False)
     later = factories.make_phase(
         task=task, with_gold=False, split="hidden", slug="later", position=1,
         opens=timezone.now() + dt.timedelta(days=1),
     )  # fmt: skip
-    for of_phase, cited in ((phase, (("q1", "a"), ("q2", "b"))), (later, (("canary", "e"),))):
+    for of_phase, cited in (
+        (phase, (("q1", "a"), ("q2", "b"))),
+        (later, (("canary", "e"),)),
+    ):
         paths = [write_recommendation(tmp_path / of_phase.split, cited)]
         load_gold(task=task, split=of_phase.split, paths=paths, reason="first")
     return phase
@@ -60,7 +65,11 @@ def test_every_checksum_is_that_of_the_file_that_the_address_gives(client, phase
             assert entry["containedIn"] == {"@id": "test.zip"}
     assert content["license"] == "https://spdx.org/licenses/CC-BY-4.0.html"
     assert content["rai:dataCollection"]
-    fields = {field["name"]: field["dataType"] for own in content["recordSet"] for field in own["field"]}
+    fields = {
+        field["name"]: field["dataType"]
+        for own in content["recordSet"]
+        for field in own["field"]
+    }
     assert fields["test-diagnostic/id"] == "sc:Text"
 
 
@@ -77,28 +86,47 @@ def test_neither_gold_nor_inputs_of_a_phase_to_come_are_told_to_anybody(client, 
 
 
 # Of libraries that it stands on.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
-@pytest.mark.parametrize(
-    "task_type", [kind for kind in task_types().values() if not kind.declared], ids=lambda kind: kind.slug
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
 )
-def test_the_library_of_the_format_takes_it_and_loads_every_record(client, task_type, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "task_type",
+    [kind for kind in task_types().values() if not kind.declared],
+    ids=lambda kind: kind.slug,
+)
+def test_the_library_of_the_format_takes_it_and_loads_every_record(
+    client, task_type, tmp_path, monkeypatch
+):
     """Of each task type; a wrong column is seen by loading alone."""
     import mlcroissant
 
     # It keeps what it unpacked by address alone, and addresses come again.
     unpacked = mlcroissant._src.operation_graph.operations.extract
-    monkeypatch.setattr(unpacked, "EXTRACT_PATH", type(unpacked.EXTRACT_PATH)(tmp_path / "unpacked"))
-    task = factories.make_task(season=factories.make_season(licence="CC-BY-4.0"), type=task_type.slug)
+    monkeypatch.setattr(
+        unpacked, "EXTRACT_PATH", type(unpacked.EXTRACT_PATH)(tmp_path / "unpacked")
+    )
+    task = factories.make_task(
+        season=factories.make_season(licence="CC-BY-4.0"), type=task_type.slug
+    )
     phase = factories.make_phase(task=task, with_gold=False)
     [gold] = (folder(task_type) / "sample").glob("gold*")
     load_gold(task=task, split=phase.split, paths=[gold], reason="first")
     content = described(client, phase).json()
     archive = tmp_path / "inputs.zip"
-    archive.write_bytes(client.get(local(content["distribution"][0]["contentUrl"])).getvalue())
+    archive.write_bytes(
+        client.get(local(content["distribution"][0]["contentUrl"])).getvalue()
+    )
     assert content["conformsTo"][0].endswith("croissant/1.1")
-    for field in ("dataCollection", "dataLimitations", "dataBiases", "personalSensitiveInformation"):
+    for field in (
+        "dataCollection",
+        "dataLimitations",
+        "dataBiases",
+        "personalSensitiveInformation",
+    ):
         assert content[f"rai:{field}"]
-    data = mlcroissant.Dataset(jsonld=content, mapping={content["distribution"][0]["@id"]: archive})
+    data = mlcroissant.Dataset(
+        jsonld=content, mapping={content["distribution"][0]["@id"]: archive}
+    )
     assert data.metadata.issues.errors == data.metadata.issues.warnings == set()
     assert content["recordSet"]
     for record_set in content["recordSet"]:
@@ -112,7 +140,9 @@ def test_the_library_of_the_format_takes_it_and_loads_every_record(client, task_
 def test_a_task_of_many_files_tells_of_their_kinds(client):
     """The corpus of CL-Summ has a folder for each topic."""
     phase = factories.make_phase()
-    kinds = {entry["@type"] for entry in described(client, phase).json()["distribution"]}
+    kinds = {
+        entry["@type"] for entry in described(client, phase).json()["distribution"]
+    }
     assert "cr:FileObject" in kinds
 
 
@@ -123,13 +153,23 @@ def test_a_page_leads_programs_to_its_citation_its_licence_and_its_data(client, 
         assert f'rel="{relation}"' in head
     assert reverse("croissant", args=[task.season.slug, task.slug]) in head
     assert "later" not in head
-    assert 'rel="license"' in client.get(reverse("season", args=[task.season.slug]))["Link"]
+    assert (
+        'rel="license"'
+        in client.get(reverse("season", args=[task.season.slug]))["Link"]
+    )
     Season.objects.update(licence="ask us")
-    assert 'rel="license"' not in client.get(reverse("season", args=[task.season.slug]))["Link"]
+    assert (
+        'rel="license"'
+        not in client.get(reverse("season", args=[task.season.slug]))["Link"]
+    )
 
 
-def test_the_map_of_the_site_has_what_everybody_may_read_and_every_page_answers(client, phase):
-    draft = factories.make_phase(task=factories.make_task(season=factories.make_season(is_public=False)))
+def test_the_map_of_the_site_has_what_everybody_may_read_and_every_page_answers(
+    client, phase
+):
+    draft = factories.make_phase(
+        task=factories.make_task(season=factories.make_season(is_public=False))
+    )
     content = client.get("/sitemap.xml").content.decode()
     pages = [local(address) for address in re.findall(r"<loc>([^<]+)</loc>", content)]
     assert reverse("task", args=[phase.task.season.slug, phase.task.slug]) in pages

@@ -33,7 +33,12 @@ OPEN = {"gold_is_public": True, "shows_instances": True}
 
 
 def bring(folder, lines, season=None) -> None:
-    import_labels(path=write_lines(folder / "l.jsonl", lines), filename="l.jsonl", by=None, season=season)
+    import_labels(
+        path=write_lines(folder / "l.jsonl", lines),
+        filename="l.jsonl",
+        by=None,
+        season=season,
+    )
 
 
 @pytest.fixture
@@ -44,7 +49,9 @@ def phase(tmp_path):
 
 
 def answer(client, phase):
-    return client.get(reverse("labels", args=[phase.task.season.slug, phase.task.slug, phase.slug]))
+    return client.get(
+        reverse("labels", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+    )
 
 
 def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_path):
@@ -60,7 +67,10 @@ def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_p
     }
     assert "It rains" not in path.read_text()
     given = stored_labels(path)
-    assert (given.name, given.decide([Pair(OSLO, CLAIM), Pair(ROME, CLAIM)])) == (MODEL, [True, False])
+    assert (given.name, given.decide([Pair(OSLO, CLAIM), Pair(ROME, CLAIM)])) == (
+        MODEL,
+        [True, False],
+    )
     EntailmentLabel.objects.all().delete()
     LabelImport.objects.all().delete()
     EntailmentModel.objects.all().delete()
@@ -69,14 +79,20 @@ def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_p
 
 
 @pytest.mark.parametrize(
-    "fields", [{"gold_is_public": False}, {"shows_instances": False}, {"board": "organisers"}]
+    "fields",
+    [{"gold_is_public": False}, {"shows_instances": False}, {"board": "organisers"}],
 )
-def test_nobody_gets_labels_where_the_gold_is_not_given_out_and_is_told_so(client, phase, fields):
+def test_nobody_gets_labels_where_the_gold_is_not_given_out_and_is_told_so(
+    client, phase, fields
+):
     Phase.objects.update(**fields)
     client.force_login(make_user())
     refused = answer(client, phase)
     assert refused.status_code == 404
-    assert "every phase that they decide gives out its inputs and its gold" in refused.content.decode()
+    assert (
+        "every phase that they decide gives out its inputs and its gold"
+        in refused.content.decode()
+    )
 
 
 def test_labels_wait_for_every_phase_of_the_season_that_they_decide(client, phase):
@@ -88,7 +104,9 @@ def test_labels_wait_for_every_phase_of_the_season_that_they_decide(client, phas
     assert zipfile.is_zipfile(io.BytesIO(answer(client, phase).getvalue()))
 
 
-def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold(client, phase, tmp_path):
+def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold(
+    client, phase, tmp_path
+):
     bring(tmp_path, decided(("another premise", CLAIM)))
     other = citing_phase(tmp_path / "other", WIND)
 
@@ -109,7 +127,12 @@ def test_none_go_out_while_another_season_keeps_the_same_gold(client, phase, tmp
 
 
 def test_a_task_that_keeps_no_labels_gives_none(client, tmp_path):
-    assert answer(client, citing_phase(tmp_path / "p", entailment="word-overlap", **OPEN)).status_code == 404
+    assert (
+        answer(
+            client, citing_phase(tmp_path / "p", entailment="word-overlap", **OPEN)
+        ).status_code
+        == 404
+    )
 
 
 def test_the_page_of_a_row_leads_to_them(client, phase):

@@ -38,7 +38,9 @@ def place(phase) -> list[str]:
 
 
 def standing(client, run) -> str:
-    return client.get(reverse("standing", args=[*place(run.phase), run.pk])).content.decode()
+    return client.get(
+        reverse("standing", args=[*place(run.phase), run.pk])
+    ).content.decode()
 
 
 def downloads(client, run) -> list[int]:
@@ -90,7 +92,9 @@ def test_they_get_neither_where_it_is_not(client, run, fields):
 def test_they_get_neither_while_another_phase_on_the_gold_is_open(client, run):
     other = factories.make_phase(task=run.phase.task)
     assert downloads(client, run) == [404, 404]
-    Phase.objects.filter(pk=other.pk).update(closes=timezone.now() - dt.timedelta(minutes=1))
+    Phase.objects.filter(pk=other.pk).update(
+        closes=timezone.now() - dt.timedelta(minutes=1)
+    )
     assert downloads(client, run) == [200, 200]
 
 
@@ -100,14 +104,21 @@ def test_they_get_neither_before_an_embargo_ends_be_it_another_phase_s(client, r
     assert downloads(client, run) == [404, 404]
     Phase.objects.update(gold_from=before, version=3)
     assert downloads(client, run) == [200, 200]
-    factories.make_phase(task=run.phase.task, slug="other", shows_instances=True, gold_from=later)
+    factories.make_phase(
+        task=run.phase.task, slug="other", shows_instances=True, gold_from=later
+    )
     assert downloads(client, run) == [404, 404]
 
 
 def test_only_runs_that_stand_on_the_board_are_given_out(client, run):
     other = factories.make_submission(phase=run.phase, team=run.team, status="scored")
     boards.score(other, 0.1, gold=Gold.objects.get())
-    assert client.get(reverse("standing-run", args=[*place(run.phase), other.pk])).status_code == 404
+    assert (
+        client.get(
+            reverse("standing-run", args=[*place(run.phase), other.pk])
+        ).status_code
+        == 404
+    )
 
 
 def test_where_the_gold_is_secret_the_page_says_what_can_be_checked(client, run):
@@ -127,7 +138,9 @@ def test_numbers_that_rest_on_a_file_of_the_season_say_so(client, run, tmp_path)
     assert "it rests on a file of the season: stopwords" in page
 
 
-def test_where_a_season_has_terms_they_are_accepted_first_and_the_command_takes_a_token(client, run):
+def test_where_a_season_has_terms_they_are_accepted_first_and_the_command_takes_a_token(
+    client, run
+):
     season, person = run.phase.task.season, run.team.members.get()
     publish_terms(season=season, text="Do not redistribute.", by=None)
     assert downloads(client, run) == [404, 404]

@@ -24,13 +24,17 @@ def test_rights_of_a_zip_name_all_that_may_be_taken_back():
 
 
 @pytest.mark.parametrize(
-    "gone", [{"exclusion": "hidden", "exclusion_reason": "So."}, {"status": "withdrawn"}]
+    "gone",
+    [{"exclusion": "hidden", "exclusion_reason": "So."}, {"status": "withdrawn"}],
 )
 def test_a_run_that_is_taken_off_the_board_is_in_no_zip_that_was_kept(client, gone):
     season = factories.make_season(organiser=factories.make_user())
     phase = boards.make_phase(season, rules=("corrected",))
     run = boards.scored_run(
-        phase, boards.make_team(phase, "Ada", factories.make_user()), 0.5, system="Canary"
+        phase,
+        boards.make_team(phase, "Ada", factories.make_user()),
+        0.5,
+        system="Canary",
     )
     where = reverse("overview-paper-zip", args=[season.slug])
     client.post(where)

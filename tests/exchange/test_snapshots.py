@@ -26,9 +26,13 @@ def organiser():
 
 @pytest.fixture
 def phase(organiser):
-    phase = boards.make_phase(factories.make_season(organiser=organiser), rules=["corrected"])
+    phase = boards.make_phase(
+        factories.make_season(organiser=organiser), rules=["corrected"]
+    )
     for name, value in (("Ada", 0.6123), ("Bo", 0.2)):
-        boards.scored_run(phase, boards.make_team(phase, name), value, system=f"{name}'s")
+        boards.scored_run(
+            phase, boards.make_team(phase, name), value, system=f"{name}'s"
+        )
     return phase
 
 
@@ -40,7 +44,10 @@ def cited(client, phase) -> str:
 
 def addresses(phase, kept: Snapshot) -> list[str]:
     return [
-        reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug, kept.short]) for name in ALL
+        reverse(
+            name, args=[phase.task.season.slug, phase.task.slug, phase.slug, kept.short]
+        )
+        for name in ALL
     ]
 
 
@@ -76,11 +83,15 @@ def test_the_file_has_the_digest_that_the_page_says(client, phase):
     _, file, _ = addresses(phase, kept)
     content = client.get(file).content
     assert hashlib.sha256(content).hexdigest() == kept.digest
-    assert json.loads(content)["rows"][0]["scores"]["overlap_f1_micro"]["value"] == 0.6123
+    assert (
+        json.loads(content)["rows"][0]["scores"]["overlap_f1_micro"]["value"] == 0.6123
+    )
 
 
 @pytest.mark.parametrize("board", ["organisers", "nobody"])
-def test_a_hidden_board_is_kept_at_close_for_its_organisers_alone(client, phase, organiser, board):
+def test_a_hidden_board_is_kept_at_close_for_its_organisers_alone(
+    client, phase, organiser, board
+):
     close(phase, board=board)
     assert keep_due() == 1
     assert keep_due() == 0
@@ -90,9 +101,13 @@ def test_a_hidden_board_is_kept_at_close_for_its_organisers_alone(client, phase,
         if published:
             Phase.objects.update(board="everyone")
         client.logout()
-        assert [client.get(where).status_code for where in addresses(phase, kept)] == [404] * 3
+        assert [client.get(where).status_code for where in addresses(phase, kept)] == [
+            404
+        ] * 3
         client.force_login(organiser)
-        assert [client.get(where).status_code for where in addresses(phase, kept)] == [200] * 3
+        assert [client.get(where).status_code for where in addresses(phase, kept)] == [
+            200
+        ] * 3
 
 
 def test_a_board_of_ranks_is_kept_without_numbers(client, phase):
@@ -114,7 +129,9 @@ def test_a_board_that_is_hidden_again_takes_its_citations_along(client, phase):
     assert client.get(boards.address("cite", phase)).status_code == 404
 
 
-def test_the_board_of_older_gold_is_kept_once_newer_gold_has_taken_its_place(client, phase):
+def test_the_board_of_older_gold_is_kept_once_newer_gold_has_taken_its_place(
+    client, phase
+):
     second = boards.make_gold(phase, 2, "A fix")
     runs = list(phase.submissions.all())
     boards.score(runs[0], 0.5, gold=second)
@@ -144,7 +161,9 @@ def test_a_phase_that_closes_a_second_time_is_kept_a_second_time(phase):
     assert keep_due() == 1
 
 
-def test_hidden_names_of_teams_stay_hidden_whoever_cites_the_board(client, phase, organiser):
+def test_hidden_names_of_teams_stay_hidden_whoever_cites_the_board(
+    client, phase, organiser
+):
     Phase.objects.update(shows_teams=False)
     for person in (organiser, phase.submissions.get(system="Ada's").team.members.get()):
         client.force_login(person)
@@ -168,10 +187,15 @@ def test_the_page_of_a_board_lists_what_was_kept(client, phase):
     assert Snapshot.objects.get().short in page
 
 
-def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(client, phase, monkeypatch):
+def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(
+    client, phase, monkeypatch
+):
     monkeypatch.setattr("scoring.models.boards.MAX_CITED_AN_HOUR", 1)
     for _ in range(2):
-        assert "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
+        assert (
+            "/snapshots/"
+            in client.get(boards.address("board-bib", phase)).content.decode()
+        )
         assert phase.snapshots.count() == 1
     boards.scored_run(phase, factories.make_team(season=phase.task.season), 0.9)
     told = client.get(boards.address("board-bib", phase)).content.decode()
@@ -180,5 +204,7 @@ def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(clien
     page = client.get(boards.address("cite", phase), follow=True)
     assert "which is as often as they are" in page.content.decode()
     phase.snapshots.update(created_at=timezone.now() - dt.timedelta(hours=2))
-    assert "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
+    assert (
+        "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
+    )
     assert phase.snapshots.count() == 2

@@ -34,7 +34,9 @@ def serve(child_environment, tmp_path) -> Iterator:
     """Starts `serve`, of one web process, and waits until it is ready; what is left goes with the test."""
     started = []
 
-    def start(*, only: str | None = "worker", wait: bool = True, **environment: str) -> Served:
+    def start(
+        *, only: str | None = "worker", wait: bool = True, **environment: str
+    ) -> Served:
         log = tmp_path / f"serve-{len(started)}.log"
         own = {"CITEBOARD_WEB_WORKERS": "1", **environment}
         served = Served({**child_environment, **own}, log, only=only)

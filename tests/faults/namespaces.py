@@ -10,7 +10,16 @@ from functools import cache
 import pytest
 
 #: With a user namespace the same works for who is not root.
-UNSHARE = ("unshare", "--pid", "--uts", "--mount", "--ipc", "--fork", "--kill-child", "--mount-proc")
+UNSHARE = (
+    "unshare",
+    "--pid",
+    "--uts",
+    "--mount",
+    "--ipc",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+)
 
 
 @cache
@@ -22,7 +31,9 @@ def _command() -> tuple[str, ...]:
     return ()
 
 
-def in_namespaces(command: Sequence[str], *, host: str, own_folder: str = "") -> list[str]:
+def in_namespaces(
+    command: Sequence[str], *, host: str, own_folder: str = ""
+) -> list[str]:
     """The command as it is run there; ``own_folder`` is an empty one that no other container sees.
 
     The command becomes the first process, as in a container.
@@ -30,4 +41,11 @@ def in_namespaces(command: Sequence[str], *, host: str, own_folder: str = "") ->
     if not _command():
         pytest.skip("this kernel gives no namespaces")
     mount = f"mount -t tmpfs -o mode=700 work {own_folder} && " if own_folder else ""
-    return [*_command(), "sh", "-c", f'hostname "$0" && {mount}exec "$@"', host, *command]
+    return [
+        *_command(),
+        "sh",
+        "-c",
+        f'hostname "$0" && {mount}exec "$@"',
+        host,
+        *command,
+    ]

@@ -21,7 +21,8 @@ def settled(submission: Submission) -> bool:
 
 def wait_until_settled(*submissions: Submission) -> float:
     return until(
-        lambda: all(settled(submission) for submission in submissions), "every run has come to an end"
+        lambda: all(settled(submission) for submission in submissions),
+        "every run has come to an end",
     )
 
 
@@ -42,7 +43,9 @@ def assert_is_scored_once(submission: Submission, receipts: int = 1) -> None:
     assert submission.status == "scored", submission.reason
     assert {job.state for job in submission.jobs.all()} == {Job.State.DONE}
     evaluations = list(submission.evaluations.order_by("rules"))
-    assert [evaluation.rules for evaluation in evaluations] == sorted(submission.phase.task.rules)
+    assert [evaluation.rules for evaluation in evaluations] == sorted(
+        submission.phase.task.rules
+    )
     for evaluation in evaluations:
         assert kept(evaluation) == recomputed(evaluation)
         assert storage.statistics.exists(evaluation.statistics)
@@ -70,7 +73,9 @@ def assert_board_is_in_order(phase) -> None:
     staff = phase.task.season.organisers.first()
     board = standings(phase, staff.user if staff else None)
     best = {}
-    for evaluation in Evaluation.objects.filter(phase=phase, rules=board.rules, submission__status="scored"):
+    for evaluation in Evaluation.objects.filter(
+        phase=phase, rules=board.rules, submission__status="scored"
+    ):
         value = next(iter(recomputed(evaluation).values()))
         best[evaluation.team_id] = max(value, best.get(evaluation.team_id, value))
     assert [row.value for row in board.rows] == sorted(best.values(), reverse=True)

@@ -18,7 +18,9 @@ class Door:
         self._lock = threading.Lock()
         self._moves = threading.Event()
         self._moves.set()
-        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+        threading.Thread(
+            target=self._accept, args=(self._listener,), daemon=True
+        ).start()
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -34,7 +36,9 @@ class Door:
                     return
                 self._open += [near, far]
             for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
+                threading.Thread(
+                    target=self._forward, args=(source, sink), daemon=True
+                ).start()
 
     def _forward(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
@@ -52,7 +56,9 @@ class Door:
             yield
         finally:
             self._listener = _listening(self.port)
-            threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+            threading.Thread(
+                target=self._accept, args=(self._listener,), daemon=True
+            ).start()
 
     @contextmanager
     def stalled(self):

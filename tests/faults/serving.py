@@ -37,7 +37,9 @@ _SAID = {
 }
 
 
-def until(condition: Callable[[], object], what: str, *, within: float = PATIENCE) -> float:
+def until(
+    condition: Callable[[], object], what: str, *, within: float = PATIENCE
+) -> float:
     """Waits for it, and returns how long it took."""
     began = time.monotonic()
     while not condition():
@@ -84,24 +86,49 @@ class Served:
     """A running `serve`, with what it writes."""
 
     def __init__(
-        self, environment: Mapping[str, str], log: Path, *, only: str | None = "worker", root: Path = ROOT
+        self,
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        only: str | None = "worker",
+        root: Path = ROOT,
     ) -> None:
         self.port = free_port()
         self.log = log
-        self.environment = {**SHORT, "CITEBOARD_LOG_LEVEL": "DEBUG", **environment, "PORT": str(self.port)}
+        self.environment = {
+            **SHORT,
+            "CITEBOARD_LOG_LEVEL": "DEBUG",
+            **environment,
+            "PORT": str(self.port),
+        }
         # Workers are known by what the queue writes of them.
-        self.works = only != "site" and self.environment["CITEBOARD_LOG_LEVEL"] == "DEBUG"
-        command = [sys.executable, "manage.py", "serve", *(["--only", only] if only else [])]
+        self.works = (
+            only != "site" and self.environment["CITEBOARD_LOG_LEVEL"] == "DEBUG"
+        )
+        command = [
+            sys.executable,
+            "manage.py",
+            "serve",
+            *(["--only", only] if only else []),
+        ]
         with log.open("wb") as said:
             self.process = subprocess.Popen(
-                command, cwd=root, env=self.environment, stdout=said, stderr=said, start_new_session=True
+                command,
+                cwd=root,
+                env=self.environment,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
             )
 
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
     def wait_until_ready(self) -> None:
-        until(lambda: " is ready" in self.said() or self.process.poll() is not None, "serve is ready")
+        until(
+            lambda: " is ready" in self.said() or self.process.poll() is not None,
+            "serve is ready",
+        )
         assert self.process.poll() is None, self.said()
         if self.works:
             until(lambda: self.pid("worker") and self.scorer, "a worker is ready")
@@ -109,7 +136,10 @@ class Served:
     def wait_until_whole(self) -> None:
         """Each process of the queue is there, in the place of those that were killed as well."""
         roles = ("worker", "monitor", "pusher")
-        until(lambda: self.sentinel and all(map(self.pid, roles)) and self.scorer, "the queue is whole")
+        until(
+            lambda: self.sentinel and all(map(self.pid, roles)) and self.scorer,
+            "the queue is whole",
+        )
 
     def _own(self, word: str) -> int | None:
         """The child of `serve` whose command has this word."""
@@ -132,7 +162,11 @@ class Served:
     @property
     def web_processes(self) -> list[int]:
         site = self.site
-        return [] if site is None else [child.pid for child in psutil.Process(site).children()]
+        return (
+            []
+            if site is None
+            else [child.pid for child in psutil.Process(site).children()]
+        )
 
     @property
     def sentinel(self) -> int | None:
@@ -170,7 +204,10 @@ class Served:
 
     def family(self) -> list[int]:
         """All processes, those of scorers as well."""
-        return [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
+        return [
+            child.pid
+            for child in psutil.Process(self.process.pid).children(recursive=True)
+        ]
 
     def stop(self) -> float:
         """SIGTERM; how long it took until nothing was left."""
@@ -178,7 +215,10 @@ class Served:
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(PATIENCE)
-        until(lambda: not [pid for pid in family if is_running(pid)], "everything has ended")
+        until(
+            lambda: not [pid for pid in family if is_running(pid)],
+            "everything has ended",
+        )
         return time.monotonic() - began
 
     def destroy(self) -> None:

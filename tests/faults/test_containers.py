@@ -23,13 +23,19 @@ from tests.faults.serving import PATIENCE, ROOT, is_ready_scorer, is_running, un
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
 # A lease that a busy machine does not let run out, and sweeps that come soon.
-PACE = {"CITEBOARD_LEASE_SECONDS": "30", "CITEBOARD_SWEEP_SECONDS": "1", "CITEBOARD_FAST_LANE": "no"}
+PACE = {
+    "CITEBOARD_LEASE_SECONDS": "30",
+    "CITEBOARD_SWEEP_SECONDS": "1",
+    "CITEBOARD_FAST_LANE": "no",
+}
 
 
 class Container:
     """`serve --only worker` as the first process of its own."""
 
-    def __init__(self, host: str, environment: dict[str, str], log: Path, *, own_folder: bool) -> None:
+    def __init__(
+        self, host: str, environment: dict[str, str], log: Path, *, own_folder: bool
+    ) -> None:
         self.host = host
         work = environment["CITEBOARD_WORK_DIR"]
         command = in_namespaces(
@@ -39,13 +45,18 @@ class Container:
         )
         self.log = log
         with log.open("wb") as said:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=said, stderr=said
+            )
 
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
     def wait_until_ready(self) -> None:
-        ready = lambda: ("worker is ready" in self.said() and self.scorers) or self.process.poll() is not None  # noqa: E731
+        ready = lambda: (  # noqa: E731
+            ("worker is ready" in self.said() and self.scorers)
+            or self.process.poll() is not None
+        )
         until(ready, f"{self.host} is ready")
         assert self.process.poll() is None, self.said()
 
@@ -75,7 +86,11 @@ def container(request, child_environment, tmp_path):
     """Starts one and waits until it takes jobs; the work folder is its own, or by mistake everybody's."""
     started = []
     (tmp_path / "work").mkdir(mode=0o700)
-    environment = {**child_environment, **PACE, "CITEBOARD_WORK_DIR": str(tmp_path / "work")}
+    environment = {
+        **child_environment,
+        **PACE,
+        "CITEBOARD_WORK_DIR": str(tmp_path / "work"),
+    }
 
     def start(host: str) -> Container:
         log = tmp_path / f"{len(started)}-{host}.log"
@@ -96,14 +111,18 @@ def test_what_one_scores_outlives_every_restart_of_the_others(container, send):
     for scorer in scorers:
         scorer.suspend()
     submission = send()
-    until(lambda: submission.jobs.filter(state="running").exists(), "the job is claimed")
+    until(
+        lambda: submission.jobs.filter(state="running").exists(), "the job is claimed"
+    )
     [job] = submission.jobs.all()
     [busy] = [made for made in containers if made.host == host_of(job.lease_owner)]
     [other] = [made for made in containers if made is not busy]
     for end in (Container.destroy, Container.stop):
         end(other)
         other = container(other.host)
-    assert Job.objects.filter(state="running", lease_owner=job.lease_owner, attempt=1).exists()
+    assert Job.objects.filter(
+        state="running", lease_owner=job.lease_owner, attempt=1
+    ).exists()
     for scorer in scorers:
         if is_running(scorer.pid):
             os.kill(scorer.pid, signal.SIGCONT)

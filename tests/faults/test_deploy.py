@@ -14,7 +14,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from citeboard.core.database import EPOCH, KEY, WAITING, UnusableSchema, refuse_unusable_schema, schema_state
+from citeboard.core.database import (
+    EPOCH,
+    KEY,
+    WAITING,
+    UnusableSchema,
+    refuse_unusable_schema,
+    schema_state,
+)
 from citeboard.core.models import SchemaEpoch
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
@@ -76,7 +83,10 @@ def test_a_deploy_of_other_code_while_runs_are_scored_loses_none(
     old = serve(**LONG)
     with stopped(old.scorer):
         runs = [send() for _ in range(6)]
-        until(lambda: Job.objects.filter(state="running").exists(), "a run is being scored")
+        until(
+            lambda: Job.objects.filter(state="running").exists(),
+            "a run is being scored",
+        )
     new = Served({**child_environment, **LONG}, tmp_path / "newer.log", root=newer)
     try:
         new.wait_until_ready()
@@ -104,19 +114,32 @@ def test_an_old_release_ends_in_good_order_when_a_newer_one_takes_something_away
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
-def test_an_old_release_does_not_start_on_a_newer_schema(newer_schema, child_environment, command):
+def test_an_old_release_does_not_start_on_a_newer_schema(
+    newer_schema, child_environment, command
+):
     said = manage(child_environment, command)
     assert said.returncode == UnusableSchema.exit_code
-    assert f"this release works with {EPOCH}: start the release that it was upgraded to" in said.stderr
+    assert (
+        f"this release works with {EPOCH}: start the release that it was upgraded to"
+        in said.stderr
+    )
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
-def test_a_database_of_before_0_2_0_is_refused_in_a_sentence(command, child_environment, tmp_path):
+def test_a_database_of_before_0_2_0_is_refused_in_a_sentence(
+    command, child_environment, tmp_path
+):
     with closing(sqlite3.connect(tmp_path / "old.sqlite3")) as old:
         old.execute("CREATE TABLE tasks_season (id INTEGER PRIMARY KEY)")
-    said = manage(child_environment | {"DATABASE_URL": f"sqlite:///{tmp_path}/old.sqlite3"}, command)
+    said = manage(
+        child_environment | {"DATABASE_URL": f"sqlite:///{tmp_path}/old.sqlite3"},
+        command,
+    )
     assert said.returncode == UnusableSchema.exit_code
-    assert "The database is of 0.1.0, which no later release upgrades: name an empty one" in said.stderr
+    assert (
+        "The database is of 0.1.0, which no later release upgrades: name an empty one"
+        in said.stderr
+    )
 
 
 def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
@@ -128,15 +151,21 @@ def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_pa
     with empty_system(tmp_path / "site", is_migrated=True) as environment:
         with somebody_migrates(environment):
             command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-            waits = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+            waits = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+            )
             assert waits.stderr.readline().strip() == WAITING
         assert waits.communicate()[1] == ""
         assert waits.returncode == 0
         assert manage(environment, "migrate", "--check").returncode == 0
 
 
-def test_serve_refuses_a_database_that_is_behind_where_it_is_told_not_to_migrate(transactional_db, tmp_path):
+def test_serve_refuses_a_database_that_is_behind_where_it_is_told_not_to_migrate(
+    transactional_db, tmp_path
+):
     with empty_system(tmp_path / "site") as environment:
         said = manage(environment, "serve", "--only", "worker", "--no-migrate")
         assert said.returncode == 1
-        assert "migration(s) behind this release; run `manage.py migrate`" in said.stderr
+        assert (
+            "migration(s) behind this release; run `manage.py migrate`" in said.stderr
+        )

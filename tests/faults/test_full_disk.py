@@ -46,7 +46,10 @@ class TestAStorageThatIsFull:
         run.refresh_from_db()
         job.refresh_from_db()
         assert (run.status, job.state, job.attempt) == ("waiting", "waiting", 0)
-        assert run.reason == "The disk of the site is full; scoring goes on by itself when it does."
+        assert (
+            run.reason
+            == "The disk of the site is full; scoring goes on by itself when it does."
+        )
         assert not Evaluation.objects.exists()
         full.undo()
         job.state = "queued"
@@ -65,8 +68,13 @@ class TestADiskThatIsFull:
         folder = settings.DATA_DIR / "files" / "statistics"
         folder.mkdir(exist_ok=True)
         command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-        if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:
-            pytest.skip("no disk can be mounted here; a storage that says it is full stands in for it")
+        if (
+            os.geteuid() != 0
+            or subprocess.run(command, check=False, capture_output=True).returncode
+        ):
+            pytest.skip(
+                "no disk can be mounted here; a storage that says it is full stands in for it"
+            )
         yield folder
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
@@ -77,7 +85,8 @@ class TestADiskThatIsFull:
         serve(CITEBOARD_LEASE_SECONDS="20")
         runs = [send(), send()]
         until(
-            lambda: {each.status for each in Submission.objects.all()} == {"waiting"}, "both runs are waiting"
+            lambda: {each.status for each in Submission.objects.all()} == {"waiting"},
+            "both runs are waiting",
         )
         assert "The disk of the site is full" in Submission.objects.first().reason
         filler.unlink()

@@ -23,7 +23,17 @@ from tasks.models import Job, Phase
 from tasks.submissions.uploads import Upload
 from tests.factories import make_user
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import LEASE, LONG, ROOT, SHORT, SWEEP, is_running, kill, stopped, until
+from tests.faults.serving import (
+    LEASE,
+    LONG,
+    ROOT,
+    SHORT,
+    SWEEP,
+    is_running,
+    kill,
+    stopped,
+    until,
+)
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
@@ -44,7 +54,10 @@ def until_the_scorer_has(submission) -> Job:
     """A worker that has claimed a job may still copy files; while a scorer computes it renews the lease."""
     until(lambda: running(submission), "the job is claimed")
     job = submission.jobs.get()
-    until(lambda: running(submission).lease_expires_at > job.lease_expires_at, "a sign of life")
+    until(
+        lambda: running(submission).lease_expires_at > job.lease_expires_at,
+        "a sign of life",
+    )
     return job
 
 
@@ -96,7 +109,11 @@ class TestABusyWorker:
             until(lambda: running(hanging), "the job is claimed")
             os.kill(worker, signal.SIGSTOP)
             assert bound(wait_until_settled(hanging))
-        assert [run.jobs.get().attempt for run in (claimed, computed, hanging)] == [2, 2, 2]
+        assert [run.jobs.get().attempt for run in (claimed, computed, hanging)] == [
+            2,
+            2,
+            2,
+        ]
         assert_scored_exactly_once(claimed, computed, hanging)
 
     def test_killed_before_it_commits(self, serve, send):
@@ -109,7 +126,10 @@ class TestABusyWorker:
             with locked_for_writing(submission.phase):
                 os.kill(scorer, signal.SIGCONT)
                 until(
-                    lambda: kept(submission) and kept(submission)[0].startswith(f"job-{job.pk}-1-"),
+                    lambda: (
+                        kept(submission)
+                        and kept(submission)[0].startswith(f"job-{job.pk}-1-")
+                    ),
                     "the numbers are there and wait to be written",
                 )
                 kill(worker)
@@ -118,7 +138,9 @@ class TestABusyWorker:
         assert Evaluation.objects.get().attempt == 2
         assert_scored_exactly_once(submission)
         # Those of the first attempt go once the second is committed.
-        until(lambda: len(kept(submission)) == 1, "the first attempt's numbers are gone")
+        until(
+            lambda: len(kept(submission)) == 1, "the first attempt's numbers are gone"
+        )
         assert kept(submission)[0].startswith(f"job-{job.pk}-2-")
 
 
@@ -130,17 +152,25 @@ class TestAGroupAtOtherWork:
         phase.task.season.organisers.create(user=organiser)
         sent.write_text("nonsense\n")
         upload = Upload(sent, sent.name)
-        asked = ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser)
+        asked = ask_for_labels(
+            season=phase.task.season, model="m@1", upload=upload, by=organiser
+        )
         with endless(f"statistics/{asked.file}") as is_read:
             served = serve()
             self.kill_once(is_read, served)
         until(lambda: ended(asked.job), "it has come to an end")
         asked.refresh_from_db()
-        assert (asked.job.attempt, [problem["line"] for problem in asked.problems]) == (2, [1])
+        assert (asked.job.attempt, [problem["line"] for problem in asked.problems]) == (
+            2,
+            [1],
+        )
 
         submission = send()
         wait_until_settled(submission)
-        until(lambda: BoardOrder.objects.filter(job__state="done", version__gt=0), "it is compared")
+        until(
+            lambda: BoardOrder.objects.filter(job__state="done", version__gt=0),
+            "it is compared",
+        )
         order, evaluations = BoardOrder.objects.get(), Evaluation.objects.all()
         with endless(f"statistics/{evaluations.get().statistics}") as is_read:
             evaluations.update(has_class_intervals=False)
@@ -174,10 +204,14 @@ def kept(submission) -> list[str]:
 def locked_for_writing(phase):
     """Somebody else is about to write: to the whole file in SQLite, to the phase in PostgreSQL."""
     if connection.vendor == "sqlite":
-        other = sqlite3.connect(connection.settings_dict["NAME"], timeout=60, isolation_level=None)
+        other = sqlite3.connect(
+            connection.settings_dict["NAME"], timeout=60, isolation_level=None
+        )
         begin = ("BEGIN IMMEDIATE",)
     else:
-        other = psycopg.connect(**connection.get_connection_params() | {"cursor_factory": psycopg.Cursor})
+        other = psycopg.connect(
+            **connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}
+        )
         begin = ("SELECT 1 FROM tasks_phase WHERE id = %s FOR UPDATE", (phase.pk,))
     try:
         other.execute(*begin)
@@ -187,7 +221,9 @@ def locked_for_writing(phase):
         other.close()
 
 
-def test_a_scorer_killed_while_it_waits_costs_nothing_and_at_its_work_is_begun_again(serve, send):
+def test_a_scorer_killed_while_it_waits_costs_nothing_and_at_its_work_is_begun_again(
+    serve, send
+):
     served = serve(**LONG)
     kill(served.scorer)
     first = send()
@@ -224,7 +260,9 @@ def test_serve_killed_takes_all_its_processes_along(serve, send):
     family = served.family()
     assert len(family) >= 5
     kill(served.process.pid)
-    until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it")
+    until(
+        lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it"
+    )
     submission = send()
     served = serve()
     wait_until_settled(submission)
@@ -234,7 +272,9 @@ def test_serve_killed_takes_all_its_processes_along(serve, send):
     family = served.family()
     os.kill(served.sentinel, signal.SIGSTOP)
     kill(served.process.pid)
-    until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it")
+    until(
+        lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it"
+    )
 
 
 def test_serve_asked_to_end_gives_back_what_is_scored_and_ends_soon(serve, send):
@@ -278,7 +318,9 @@ class TestWakes:
 def test_three_sweepers_are_no_worse_than_one(serve, send, child_environment):
     command = [sys.executable, "manage.py", "sweep", "--every", "0.1"]
     sweepers = [
-        subprocess.Popen(command, cwd=ROOT, env=child_environment | SHORT, stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            command, cwd=ROOT, env=child_environment | SHORT, stderr=subprocess.DEVNULL
+        )
         for _ in range(2)
     ]
     try:

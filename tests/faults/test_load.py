@@ -22,11 +22,26 @@ def measured():
         if shutil.which("redis-server") is None:
             pytest.skip("redis-server is not installed")
         topology = "postgresql"
-        environment["CITEBOARD_TEST_DATABASE_URL"] = database_url(connection.settings_dict)
+        environment["CITEBOARD_TEST_DATABASE_URL"] = database_url(
+            connection.settings_dict
+        )
 
     def run(script: str, *words: str) -> str:
-        command = [sys.executable, f"bench/load/{script}", "--topology", topology, *words]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            f"bench/load/{script}",
+            "--topology",
+            topology,
+            *words,
+        ]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -34,7 +49,9 @@ def measured():
 
 
 def test_a_rush_before_a_deadline_loses_nothing_and_keeps_to_every_limit(measured):
-    told = measured("rush.py", "--teams", "5", "--uploads", "20", "--seconds", "2", "--readers", "2")
+    told = measured(
+        "rush.py", "--teams", "5", "--uploads", "20", "--seconds", "2", "--readers", "2"
+    )
     assert "10 runs of 5 teams are stored, 2 of each, and scored once." in told
 
 
@@ -47,4 +64,6 @@ def test_two_groups_of_workers_score_each_run_once(measured):
 @pytest.mark.proof
 def test_costs_are_measured_of_answers_that_are_as_they_should_be(measured):
     told = measured("costs.py", "--runs", "200", "--seasons", "3", "--requests", "2")
-    assert {"home, kept", "board, kept", "upload", "scoring"} <= {cost["what"] for cost in json.loads(told)}
+    assert {"home, kept", "board, kept", "upload", "scoring"} <= {
+        cost["what"] for cost in json.loads(told)
+    }

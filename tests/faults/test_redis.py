@@ -36,7 +36,9 @@ def house(serve, redis_url):
 @pytest.fixture
 def post(house, phase, team):
     """Uploads through the site, whose queue is in Redis; this process's is not."""
-    _, token = Token.objects.issue(user=team.memberships.get(role=Membership.Role.LEAD).user, name="test")
+    _, token = Token.objects.issue(
+        user=team.memberships.get(role=Membership.Role.LEAD).user, name="test"
+    )
 
     def send(number: int) -> Submission:
         taken = upload(house.port, phase.pk, token, other_run(number))
@@ -46,20 +48,30 @@ def post(house, phase, team):
     return send
 
 
-def test_without_redis_runs_are_taken_and_scored_all_the_same(serve, server, phase, team):
+def test_without_redis_runs_are_taken_and_scored_all_the_same(
+    serve, server, phase, team
+):
     door = Door("127.0.0.1", server.port)
     house = serve(only=None, REDIS_URL=f"redis://127.0.0.1:{door.port}/0")
     lead = team.memberships.get(role=Membership.Role.LEAD).user
     _, token = Token.objects.issue(user=lead, name="test")
     runs = []
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{house.port}", timeout=60) as site:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{house.port}", timeout=60
+        ) as site:
             for fault, numbers in ((Door.shut, (1, 2)), (Door.stalled, (3, 4))):
                 until(lambda: missing(site) == [], "Redis answers")
                 with fault(door):
-                    taken = [upload(house.port, phase.pk, token, other_run(number)) for number in numbers]
+                    taken = [
+                        upload(house.port, phase.pk, token, other_run(number))
+                        for number in numbers
+                    ]
                     assert None not in taken
-                    assert site.get(f"/api/v1/phases/{phase.pk}/leaderboard/").status_code == 200
+                    assert (
+                        site.get(f"/api/v1/phases/{phase.pk}/leaderboard/").status_code
+                        == 200
+                    )
                     assert missing(site) == ["redis"]
                     sent = list(Submission.objects.filter(pk__in=taken))
                     wait_until_settled(*sent)
@@ -77,10 +89,15 @@ def missing(site: httpx.Client) -> list[str]:
     return [found["what"] for found in told["missing"]]
 
 
-def test_redis_killed_while_a_run_is_scored_costs_nothing_and_is_used_again(house, post, server):
+def test_redis_killed_while_a_run_is_scored_costs_nothing_and_is_used_again(
+    house, post, server
+):
     with stopped(house.scorer):
         runs = [post(1)]
-        until(lambda: runs[0].jobs.filter(state="running").exists(), "the first is being scored")
+        until(
+            lambda: runs[0].jobs.filter(state="running").exists(),
+            "the first is being scored",
+        )
         runs.append(post(2))
         leader = house.leader
         server.kill()
@@ -88,7 +105,10 @@ def test_redis_killed_while_a_run_is_scored_costs_nothing_and_is_used_again(hous
     wait_until_settled(*runs)
     server.start()
     with redis.from_url(server.url) as client:
-        until(lambda: "cmdstat_blpop" in client.info("commandstats"), "the group asks Redis again")
+        until(
+            lambda: "cmdstat_blpop" in client.info("commandstats"),
+            "the group asks Redis again",
+        )
     runs.append(post(5))
     wait_until_settled(*runs)
     assert house.leader == leader
@@ -113,12 +133,18 @@ def test_groups_take_the_wakes_of_their_own_queues(serve, server, phase):
     before = heavy.jobs.get()
     assert (before.state, before.attempt) == ("queued", 0)
     with redis.from_url(server.url) as client:
-        until(lambda: client.llen("django_q:light:q") == 0, "the light group has taken its own wakes")
+        until(
+            lambda: client.llen("django_q:light:q") == 0,
+            "the light group has taken its own wakes",
+        )
         assert client.llen("django_q:gpu:q") > 0
     serve(REDIS_URL=server.url, CITEBOARD_QUEUES="models,gpu")
     wait_until_settled(heavy)
     assert_scored_exactly_once(light, heavy)
-    assert [owner_of(light) == house.leader, owner_of(heavy) == house.leader] == [True, False]
+    assert [owner_of(light) == house.leader, owner_of(heavy) == house.leader] == [
+        True,
+        False,
+    ]
 
 
 def sent_to(house, phase) -> Submission:
@@ -135,7 +161,9 @@ def owner_of(run: Submission) -> int:
     return int(run.jobs.get().lease_owner.split(":")[1].split(".")[0])
 
 
-def test_wakes_come_through_redis_and_are_given_again_where_they_are_lost(house, post, redis_url):
+def test_wakes_come_through_redis_and_are_given_again_where_they_are_lost(
+    house, post, redis_url
+):
     woken = [post(number) for number in range(1, 4)]
     wait_until_settled(*woken)
     assert_scored_exactly_once(*woken)
@@ -149,7 +177,10 @@ def test_wakes_come_through_redis_and_are_given_again_where_they_are_lost(house,
     # The worker has one, the queue's own processes hold two more, and Redis knows of none of them.
     with stopped(house.scorer):
         dead = [post(number) for number in range(7, 11)]
-        until(lambda: dead[0].jobs.filter(state="running").exists(), "the first is being scored")
+        until(
+            lambda: dead[0].jobs.filter(state="running").exists(),
+            "the first is being scored",
+        )
         kill(house.leader)
     wait_until_settled(*dead)
     assert_scored_exactly_once(*woken, *forgotten, *dead)

@@ -18,7 +18,15 @@ from citeboard.teams.models import Membership, Token
 from tasks.models import Submission
 from tests.factories import other_run
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import PATIENCE, ROOT, SHORT, free_port, is_running, kill, until
+from tests.faults.serving import (
+    PATIENCE,
+    ROOT,
+    SHORT,
+    free_port,
+    is_running,
+    kill,
+    until,
+)
 from tests.faults.uploading import answers, upload
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
@@ -43,22 +51,33 @@ def counted(served, route: str) -> float:
         sample.value
         for family in text_string_to_metric_families(told.text)
         for sample in family.samples
-        if sample.name.endswith("_request_seconds_count") and sample.labels["route"] == route
+        if sample.name.endswith("_request_seconds_count")
+        and sample.labels["route"] == route
     )
 
 
-def test_whichever_web_process_is_asked_counts_for_all_of_them_and_for_those_that_were_killed(serve):
+def test_whichever_web_process_is_asked_counts_for_all_of_them_and_for_those_that_were_killed(
+    serve,
+):
     served = serve(only="site", CITEBOARD_WEB_WORKERS="2")
     # The first of them answers before the other has begun.
     until(lambda: len(served.web_processes) == 2, "both have begun")
     before = served.web_processes
     for _ in range(20):
-        assert httpx.get(f"http://127.0.0.1:{served.port}/robots.txt", timeout=30).status_code == 200
+        assert (
+            httpx.get(
+                f"http://127.0.0.1:{served.port}/robots.txt", timeout=30
+            ).status_code
+            == 200
+        )
     assert {counted(served, "robots") for _ in range(10)} == {20}
     for pid in before:
         kill(pid)
     # In this order: who answers is not one of those that were killed.
-    until(lambda: len({*served.web_processes} - {*before}) == 2 and answers(served.port), "others have begun")
+    until(
+        lambda: len({*served.web_processes} - {*before}) == 2 and answers(served.port),
+        "others have begun",
+    )
     assert {counted(served, "robots") for _ in range(10)} == {20}
     served.stop()
     assert counted(serve(only="site"), "robots") == 0
@@ -68,13 +87,18 @@ def until_uploaded(served, phase, token, number: int = 1) -> int:
     """Sends it until the site has said 201, as people do."""
     done = []
     until(
-        lambda: done.append(upload(served.port, phase.pk, token, other_run(number))) or done[-1],
+        lambda: (
+            done.append(upload(served.port, phase.pk, token, other_run(number)))
+            or done[-1]
+        ),
         "an upload is taken",
     )
     return done[-1]
 
 
-def test_web_processes_killed_leave_no_half_upload_and_every_upload_that_was_answered(serve, phase, token):
+def test_web_processes_killed_leave_no_half_upload_and_every_upload_that_was_answered(
+    serve, phase, token
+):
     served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
     before = stored_runs()
     head = (
@@ -97,14 +121,23 @@ def test_web_processes_killed_leave_no_half_upload_and_every_upload_that_was_ans
     assert half
     for path in half:
         os.utime(path, (0, 0))
-    until(lambda: not list(incoming.iterdir()), "the sweeper has removed what had half arrived")
+    until(
+        lambda: not list(incoming.iterdir()),
+        "the sweeper has removed what had half arrived",
+    )
     seed = random.Random(7)
     with ThreadPoolExecutor(3) as pool:
-        sent = [pool.submit(until_uploaded, served, phase, token, number) for number in range(1, 13)]
+        sent = [
+            pool.submit(until_uploaded, served, phase, token, number)
+            for number in range(1, 13)
+        ]
         found: list[int] = []
         for _ in range(3):
             found.clear()
-            until(lambda: found.extend(served.web_processes) or found, "there is a web process")
+            until(
+                lambda: found.extend(served.web_processes) or found,
+                "there is a web process",
+            )
             kill(seed.choice(found))
             until(lambda: answers(served.port), "the site answers again")
         answered = [each.result() for each in sent]
@@ -132,17 +165,24 @@ def test_a_site_that_hangs_is_started_anew_and_ctrl_c_ends_it_as_well(serve):
     until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left")
 
 
-def test_the_whole_house_is_started_and_ended_by_one_command_and_doctor_finds_it_well(serve, phase, token):
+def test_the_whole_house_is_started_and_ended_by_one_command_and_doctor_finds_it_well(
+    serve, phase, token
+):
     served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
     address = f"http://127.0.0.1:{served.port}"
-    assert f"Citeboard is ready on {address} (Ctrl-C ends it)." in served.said().splitlines()
+    assert (
+        f"Citeboard is ready on {address} (Ctrl-C ends it)."
+        in served.said().splitlines()
+    )
     number = until_uploaded(served, phase, token)
     run = Submission.objects.get(pk=number)
     wait_until_settled(run)
     assert_scored_exactly_once(run)
     told = command(served.environment, "doctor", "--json")
     # On a busy machine what reads files may begin so late that it is begun once more.
-    assert [line for line in told.stderr.splitlines() if "The fork server" not in line] == []
+    assert [
+        line for line in told.stderr.splitlines() if "The fork server" not in line
+    ] == []
     states = {found["name"]: found["state"] for found in json.loads(told.stdout)}
     assert (states["workers"], states["sweeper"]) == ("good", "good")
     assert [name for name, state in states.items() if state == "bad"] == []
@@ -175,8 +215,13 @@ def test_a_port_that_is_taken_is_named_in_one_sentence(child_environment):
     )
 
 
-def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(child_environment, tmp_path):
-    environment = {**child_environment, "DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}"}
+def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(
+    child_environment, tmp_path
+):
+    environment = {
+        **child_environment,
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}",
+    }
     ended = command(environment, "serve", "--no-migrate", PORT=str(free_port()))
     assert ended.returncode == 1
     assert "run `manage.py migrate`" in ended.stderr

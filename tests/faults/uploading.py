@@ -5,7 +5,9 @@ from __future__ import annotations
 import httpx
 
 
-def upload(port: int, phase: int, token: str, content: bytes, *, key: str = "") -> int | None:
+def upload(
+    port: int, phase: int, token: str, content: bytes, *, key: str = ""
+) -> int | None:
     """The number of the submission if the site has said 201, and None whatever else it did.
 
     A ``key`` makes what is sent again the same run.
@@ -13,7 +15,10 @@ def upload(port: int, phase: int, token: str, content: bytes, *, key: str = "") 
     try:
         answer = httpx.post(
             f"http://127.0.0.1:{port}/api/v1/phases/{phase}/submissions/",
-            headers={"Authorization": f"Token {token}", **({"Idempotency-Key": key} if key else {})},
+            headers={
+                "Authorization": f"Token {token}",
+                **({"Idempotency-Key": key} if key else {}),
+            },
             data={"system": "A system"},
             files={"run": ("run.jsonl", content)},
             timeout=60,
@@ -25,6 +30,9 @@ def upload(port: int, phase: int, token: str, content: bytes, *, key: str = "") 
 
 def answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=5).status_code == 200
+        return (
+            httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=5).status_code
+            == 200
+        )
     except httpx.HTTPError:
         return False

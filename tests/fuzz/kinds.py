@@ -29,15 +29,46 @@ from tasks.seasons.file.entries import FileAlone, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, task_types
 from tasks.types.files import InputFile, open_input
-from tests.fuzz.mutations import BYTES, NUMBERS, STRUCTURES, cells_changed, mutated, restructured
+from tests.fuzz.mutations import (
+    BYTES,
+    NUMBERS,
+    STRUCTURES,
+    cells_changed,
+    mutated,
+    restructured,
+)
 from tests.fuzz.trying import Subject, limited, parses_made_up
 from tests.growth.readers import NAMES, ROW, TREC, gold_files, in_memory
 
 ARCHIVE = "archive"
-KINDS = ("JSON structure", "bytes", "CSV", "TREC", "zip", "gold", "YAML", "labels", "ratings", "season file")
+KINDS = (
+    "JSON structure",
+    "bytes",
+    "CSV",
+    "TREC",
+    "zip",
+    "gold",
+    "YAML",
+    "labels",
+    "ratings",
+    "season file",
+)
 #: In so many files one has a name or an encoding that no corpus has.
 ODD = 10
-MEMBERS = ("", "/", ".", "..", "a/.", "a//b", "\x00", "GOLD.XML", "gold.zip", "../x", "C:\\x", "a" * 300)
+MEMBERS = (
+    "",
+    "/",
+    ".",
+    "..",
+    "a/.",
+    "a//b",
+    "\x00",
+    "GOLD.XML",
+    "gold.zip",
+    "../x",
+    "C:\\x",
+    "a" * 300,
+)
 LABELS = b'{"model": "m"}\n{"premise": "a b", "hypothesis": "c", "entailed": true}\n'
 JUDGEMENTS = b'{"kind": "claim", "item": "c1", "annotator": "a", "answer": true}\n'
 RATINGS = b"code,fluency,relevance\r\nT01,3,4\r\nT02,1,\r\n"
@@ -47,7 +78,8 @@ METADATA = (
     b"# ir_metadata.end\n"
 )
 SEASONS = tuple(
-    path.read_bytes() for path in sorted((Path(__file__).parents[2] / "examples").glob("*/season.toml"))
+    path.read_bytes()
+    for path in sorted((Path(__file__).parents[2] / "examples").glob("*/season.toml"))
 )
 
 
@@ -63,7 +95,9 @@ class Kind:
         for number in range(count):
             try:
                 with limited():
-                    is_read = self.try_one(random.Random(f"{seed} {self.name} {number}"))
+                    is_read = self.try_one(
+                        random.Random(f"{seed} {self.name} {number}")
+                    )
             except InputRefused as refused:
                 is_read = not [problem.as_dict() for problem in refused.problems]
             except Exception as fault:
@@ -76,7 +110,9 @@ class Runs:
     """Of every task type, in turn by chance."""
 
     def __init__(self, scratch: Path) -> None:
-        self.subjects = [Subject(task_type, scratch) for task_type in task_types().values()]
+        self.subjects = [
+            Subject(task_type, scratch) for task_type in task_types().values()
+        ]
         self.scratch = scratch
 
     def kinds(self) -> Iterator[Kind]:
@@ -88,29 +124,48 @@ class Runs:
 
     def structure(self, chance: random.Random) -> bool:
         subject = chance.choice(self.subjects)
-        answers = [json.loads(line) for line in subject.own_run.splitlines() if line.strip()]
+        answers = [
+            json.loads(line) for line in subject.own_run.splitlines() if line.strip()
+        ]
         changed = restructured(chance, copy.deepcopy(answers))
         if chance.random() < 0.5 and isinstance(changed, list):
             content = b"\n".join(json.dumps(each).encode() for each in changed)
             return subject.read([in_memory("run.jsonl", content)], chance)
-        return subject.read([in_memory("run.json", json.dumps(changed).encode())], chance)
+        return subject.read(
+            [in_memory("run.json", json.dumps(changed).encode())], chance
+        )
 
     def any_bytes(self, chance: random.Random) -> bool:
         subject = chance.choice(self.subjects)
         name, content = chance.choice(subject.seeds)
         for _ in range(chance.randint(1, 4)):
-            content = chance.choice(BYTES)(chance, content, [content]) if content else b"\0"
+            content = (
+                chance.choice(BYTES)(chance, content, [content]) if content else b"\0"
+            )
         return subject.read([in_memory(name, content)], chance)
 
     def csv(self, chance: random.Random) -> bool:
-        subject = chance.choice([each for each in self.subjects if "citances" in str(each.split.index)])
-        known = [row for topic in subject.split.index["topics"].values() for row in topic["citances"]]
+        subject = chance.choice(
+            [each for each in self.subjects if "citances" in str(each.split.index)]
+        )
+        known = [
+            row
+            for topic in subject.split.index["topics"].values()
+            for row in topic["citances"]
+        ]
         form = '{3},{0},{1},{2},1,%s,"<S sid=""%s"">a</S>",Method'
-        rows = (form.format(*row) % (1, 1) for row in chance.choices(known, k=chance.randint(1, 4)))
-        return self.cells(chance, subject, "run.csv", [ROW.splitlines()[0], *rows], b",")
+        rows = (
+            form.format(*row) % (1, 1)
+            for row in chance.choices(known, k=chance.randint(1, 4))
+        )
+        return self.cells(
+            chance, subject, "run.csv", [ROW.splitlines()[0], *rows], b","
+        )
 
     def trec(self, chance: random.Random) -> bool:
-        subject = chance.choice([each for each in self.subjects if "instances" in each.split.index])
+        subject = chance.choice(
+            [each for each in self.subjects if "instances" in each.split.index]
+        )
         names, texts = subject.split.index["instances"], subject.split.index["pools"][0]
         rows = [
             TREC.strip() % (chance.choice(names), chance.choice(texts), 1)
@@ -119,7 +174,12 @@ class Runs:
         return self.cells(chance, subject, "run.trec", rows, b" ")
 
     def cells(
-        self, chance: random.Random, subject: Subject, name: str, rows: list[str], separator: bytes
+        self,
+        chance: random.Random,
+        subject: Subject,
+        name: str,
+        rows: list[str],
+        separator: bytes,
     ) -> bool:
         content = "\n".join(rows).encode()
         if chance.random() < 0.9:
@@ -134,7 +194,9 @@ class Runs:
             for name in chance.choices((*NAMES, *MEMBERS), k=chance.randint(0, 3)):
                 _add(archive, name, subject.own_run)
         path, data = self.scratch / "run.zip", packed.getvalue()
-        path.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.7 else data)
+        path.write_bytes(
+            mutated(chance, data, [data]) if chance.random() < 0.7 else data
+        )
         return subject.read(open_input(path), chance)
 
 
@@ -157,7 +219,13 @@ class Gold:
     def __init__(self, scratch: Path) -> None:
         self.path = scratch / "gold.zip"
         self.subjects = [
-            (task_type, [(file.name, file.shown, file.read()) for file in gold_files(task_type)])
+            (
+                task_type,
+                [
+                    (file.name, file.shown, file.read())
+                    for file in gold_files(task_type)
+                ],
+            )
             for task_type in task_types().values()
         ]
 
@@ -167,7 +235,9 @@ class Gold:
         name, shown, content = files[odd]
         content = mutated(chance, content, [own for _, _, own in files])
         if chance.randrange(ODD) == 0:
-            content = content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32-le")))
+            content = content.decode("utf-8", "replace").encode(
+                chance.choice(("utf-16", "utf-32-le"))
+            )
         changed[odd] = (name, shown, content)
         if chance.randrange(ODD):
             read = [
@@ -177,9 +247,15 @@ class Gold:
         else:
             with zipfile.ZipFile(self.path, "w") as packed:
                 for place, (name, _, content) in enumerate(changed):
-                    _add(packed, chance.choice(MEMBERS) if place == odd else name, content)
+                    _add(
+                        packed,
+                        chance.choice(MEMBERS) if place == odd else name,
+                        content,
+                    )
             data = self.path.read_bytes()
-            self.path.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.5 else data)
+            self.path.write_bytes(
+                mutated(chance, data, [data]) if chance.random() < 0.5 else data
+            )
             read = open_input(self.path)
         task_type.read_gold(read, task_type.checked_options({}))
         return True
@@ -187,13 +263,25 @@ class Gold:
 
 def uploads(scratch: Path) -> Iterator[Kind]:
     """Files that programs of confined processes read in their folder."""
-    form = {"code": "code", "criteria": ["fluency", "relevance"], "lowest": 1, "highest": 5}
+    form = {
+        "code": "code",
+        "criteria": ["fluency", "relevance"],
+        "lowest": 1,
+        "highest": 5,
+    }
     rated = {"filename": "r.csv", "form": form, "codes": ["T01", "T02"]}
 
-    def read(chance: random.Random, seed: bytes, program: Callable[..., Any], facts: dict[str, Any]) -> bool:
+    def read(
+        chance: random.Random,
+        seed: bytes,
+        program: Callable[..., Any],
+        facts: dict[str, Any],
+    ) -> bool:
         content = mutated(chance, seed, [seed])
         if chance.randrange(ODD) == 0:
-            content = content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32-le")))
+            content = content.decode("utf-8", "replace").encode(
+                chance.choice(("utf-16", "utf-32-le"))
+            )
         with chdir(scratch):
             Path(UPLOAD).write_bytes(content)
             Path(human.ITEMS).write_text(json.dumps([["claim", "c1"]]))
@@ -207,7 +295,12 @@ def uploads(scratch: Path) -> Iterator[Kind]:
         return read(chance, RATINGS, human.ratings, rated)
 
     yield Kind("YAML", lambda chance: read(chance, METADATA, reading.metadata, {}))
-    yield Kind("labels", lambda chance: read(chance, LABELS, worker.labels, {"filename": "labels.jsonl"}))
+    yield Kind(
+        "labels",
+        lambda chance: read(
+            chance, LABELS, worker.labels, {"filename": "labels.jsonl"}
+        ),
+    )
     yield Kind("ratings", people)
 
 
@@ -218,7 +311,11 @@ def season_file(chance: random.Random) -> bool:
         for _ in range(chance.randint(1, 3)):
             place = chance.randrange(len(lines))
             key, sign, _ = lines[place].partition(b" = ")
-            lines[place] = key + sign + chance.choice((*STRUCTURES, *NUMBERS)) if sign else lines[place]
+            lines[place] = (
+                key + sign + chance.choice((*STRUCTURES, *NUMBERS))
+                if sign
+                else lines[place]
+            )
         content = b"\n".join(lines)
     else:
         content = mutated(chance, content, SEASONS)
@@ -233,7 +330,9 @@ class Archive:
 
     def __init__(self, source: Path, scratch: Path) -> None:
         self.source, self.folder = source, scratch / "archive"
-        self.names = sorted(path.relative_to(source) for path in source.rglob("*") if path.is_file())
+        self.names = sorted(
+            path.relative_to(source) for path in source.rglob("*") if path.is_file()
+        )
 
     def try_one(self, chance: random.Random) -> bool:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -247,7 +346,9 @@ class Archive:
         sums = self.folder / "SHA256SUMS"
         if chance.random() < 0.5:
             before = hashlib.sha256(path.read_bytes()).hexdigest()
-            sums.write_text(sums.read_text().replace(before, hashlib.sha256(content).hexdigest()))
+            sums.write_text(
+                sums.read_text().replace(before, hashlib.sha256(content).hexdigest())
+            )
         path.write_bytes(content)
         found = verify(self.folder)
         json.dumps([found.as_dict(), found.summary()])

@@ -79,7 +79,9 @@ def _removed(chance: random.Random, content: bytes, others: Sequence[bytes]) -> 
 
 def _repeated(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
     begin, end = _span(chance, content)
-    return content[:end] + content[begin:end] * chance.choice((1, 2, 50)) + content[end:]
+    return (
+        content[:end] + content[begin:end] * chance.choice((1, 2, 50)) + content[end:]
+    )
 
 
 def _inserted(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
@@ -90,28 +92,41 @@ def _inserted(chance: random.Random, content: bytes, others: Sequence[bytes]) ->
 
 def _spliced(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
     other = chance.choice(others)
-    return content[: chance.randrange(len(content) + 1)] + other[chance.randrange(len(other) + 1) :]
+    return (
+        content[: chance.randrange(len(content) + 1)]
+        + other[chance.randrange(len(other) + 1) :]
+    )
 
 
 def _cut(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
     return content[: chance.randrange(len(content))]
 
 
-def _with_number(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
+def _with_number(
+    chance: random.Random, content: bytes, others: Sequence[bytes]
+) -> bytes:
     return _replaced(chance, content, _NUMBER, NUMBERS)
 
 
-def _with_value(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
+def _with_value(
+    chance: random.Random, content: bytes, others: Sequence[bytes]
+) -> bytes:
     return _replaced(chance, content, _VALUE, (*VALUES, *NUMBERS))
 
 
-def _with_lines_moved(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
+def _with_lines_moved(
+    chance: random.Random, content: bytes, others: Sequence[bytes]
+) -> bytes:
     lines = content.split(b"\n")
     chance.shuffle(lines)
-    return b"\n".join(chance.choices(lines, k=len(lines)) if chance.random() < 0.5 else lines)
+    return b"\n".join(
+        chance.choices(lines, k=len(lines)) if chance.random() < 0.5 else lines
+    )
 
 
-def _in_other_bytes(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
+def _in_other_bytes(
+    chance: random.Random, content: bytes, others: Sequence[bytes]
+) -> bytes:
     encoding = chance.choice(("utf-16", "cp1252", "utf-8-sig", "utf-32"))
     return content.decode("utf-8", "replace").encode(encoding, "replace")
 
@@ -128,7 +143,15 @@ def _as_words(chance: random.Random, content: bytes, others: Sequence[bytes]) ->
     return content[: text.start()] + b" ".join(words) + content[text.end() :]
 
 
-BYTES: tuple[Mutation, ...] = (_flipped, _removed, _repeated, _inserted, _spliced, _cut, _in_other_bytes)
+BYTES: tuple[Mutation, ...] = (
+    _flipped,
+    _removed,
+    _repeated,
+    _inserted,
+    _spliced,
+    _cut,
+    _in_other_bytes,
+)
 MUTATIONS: tuple[Mutation, ...] = (
     _flipped, _removed, _repeated, _inserted, _spliced, _cut, _with_number, _with_value, _with_value,
     _with_lines_moved, _in_other_bytes, _as_words, _as_words, _as_words,
@@ -138,7 +161,11 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 def mutated(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
     for _ in range(chance.choice((1, 1, 1, 1, 1, 2, 4))):
-        content = chance.choice(MUTATIONS)(chance, content, others) if content else chance.choice(others)
+        content = (
+            chance.choice(MUTATIONS)(chance, content, others)
+            if content
+            else chance.choice(others)
+        )
     return content
 
 
@@ -148,7 +175,10 @@ def _span(chance: random.Random, content: bytes) -> tuple[int, int]:
 
 
 def _replaced(
-    chance: random.Random, content: bytes, pattern: re.Pattern[bytes], values: Sequence[bytes]
+    chance: random.Random,
+    content: bytes,
+    pattern: re.Pattern[bytes],
+    values: Sequence[bytes],
 ) -> bytes:
     found = [*pattern.finditer(content)]
     if not found:
@@ -173,7 +203,9 @@ def restructured(chance: random.Random, value: Any) -> Any:
 
 def _restructured(chance: random.Random, value: Any) -> Any:
     if not isinstance(value, dict | list) or not value or chance.random() < 0.1:
-        return copy.deepcopy(chance.choice((*JSON_VALUES, [value], {"id": value}, [value, value])))
+        return copy.deepcopy(
+            chance.choice((*JSON_VALUES, [value], {"id": value}, [value, value]))
+        )
     key = chance.choice([*value] if isinstance(value, dict) else range(len(value)))
     how = chance.random()
     if how < 0.1:
@@ -195,12 +227,23 @@ def cells_changed(chance: random.Random, content: bytes, separator: bytes) -> by
         place = chance.randrange(len(line) + 1)
         how = chance.randrange(4)
         if how == 0:
-            line.insert(place, chance.choice((*WORDS, *NUMBERS, b'"', b'""', b'"a\nb"', b"\0", b"\xff")))
+            line.insert(
+                place,
+                chance.choice(
+                    (*WORDS, *NUMBERS, b'"', b'""', b'"a\nb"', b"\0", b"\xff")
+                ),
+            )
         elif how == 1 and line:
-            line[place - 1] = chance.choice((*WORDS, *NUMBERS, b'"', b"\xc3", b"\r", b"\t"))
+            line[place - 1] = chance.choice(
+                (*WORDS, *NUMBERS, b'"', b"\xc3", b"\r", b"\t")
+            )
         elif how == 2 and len(line) > 1:
             del line[place - 1]
         else:
             chance.shuffle(line)
-    between = chance.choice((separator, separator, separator, b";", b"\t", separator * 2))
-    return chance.choice((b"\n", b"\n", b"\r\n", b"\r", b"\n\n")).join(map(between.join, lines))
+    between = chance.choice(
+        (separator, separator, separator, b";", b"\t", separator * 2)
+    )
+    return chance.choice((b"\n", b"\n", b"\r\n", b"\r", b"\n\n")).join(
+        map(between.join, lines)
+    )

@@ -49,7 +49,9 @@ def test_a_member_of_an_archive_without_a_name_is_told(tmp_path, name):
         data = data.replace(b"x{}", b"{}").replace(b"x", b"", 1)
         listed = data.index(b"PK\x01\x02")
         end = data.index(b"PK\x05\x06")
-        data[end + 12 : end + 20] = (end - listed).to_bytes(4, "little") + listed.to_bytes(4, "little")
+        data[end + 12 : end + 20] = (end - listed).to_bytes(
+            4, "little"
+        ) + listed.to_bytes(4, "little")
         (tmp_path / "gold.zip").write_bytes(data)
     with pytest.raises(InputRefused) as refused:
         open_input(tmp_path / "gold.zip")
@@ -62,10 +64,18 @@ def test_a_member_of_an_archive_without_a_name_is_told(tmp_path, name):
 def test_a_paper_in_utf_16_is_told_by_its_name():
     task_type = task_types()["clsumm-1a"]
     files = [
-        in_memory(file.name, file.read().decode().encode("utf-16") if file.suffix == ".xml" else file.read())
+        in_memory(
+            file.name,
+            file.read().decode().encode("utf-16")
+            if file.suffix == ".xml"
+            else file.read(),
+        )
         for file in gold_files(task_type)
     ]
     with pytest.raises(InputRefused) as refused:
         task_type.read_gold(files, task_type.checked_options({}))
     problem = refused.value.problems[0]
-    assert (problem.file.endswith(".xml"), problem.message) == (True, "not a text in UTF-8: it holds a NUL")
+    assert (problem.file.endswith(".xml"), problem.message) == (
+        True,
+        "not a text in UTF-8: it holds a NUL",
+    )

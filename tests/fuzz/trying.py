@@ -44,7 +44,9 @@ class Subject:
     @cached_property
     def options(self) -> dict[str, str]:
         words = [word for word in sample_options(self.task_type) if word != "--option"]
-        return self.task_type.checked_options(dict(word.split("=", 1) for word in words))
+        return self.task_type.checked_options(
+            dict(word.split("=", 1) for word in words)
+        )
 
     @cached_property
     def split(self) -> Split:
@@ -58,8 +60,15 @@ class Subject:
             for path in sorted((folder(self.task_type) / "sample").iterdir())
             if path.name.startswith("run")
         ]
-        forms = [(name, (form % tuple("1" * form.count("%s"))).encode()) for name, form in FORMS]
-        return [*own * 6, *forms, ("W01-0101.system.txt", b"A summary of two sentences. Another one.\n")]
+        forms = [
+            (name, (form % tuple("1" * form.count("%s"))).encode())
+            for name, form in FORMS
+        ]
+        return [
+            *own * 6,
+            *forms,
+            ("W01-0101.system.txt", b"A summary of two sentences. Another one.\n"),
+        ]
 
     def try_one(self, number: int, chance: random.Random) -> str:
         """What became of it: refused, scored, or only read where a metric lacks something."""
@@ -68,7 +77,9 @@ class Subject:
         name = chance.choice(NAMES) if chance.random() < 0.1 else name
         try:
             files = (
-                self._zipped(name, content, chance) if number % ZIPPED == 0 else [in_memory(name, content)]
+                self._zipped(name, content, chance)
+                if number % ZIPPED == 0
+                else [in_memory(name, content)]
             )
         except InputRefused:
             return "refused"
@@ -80,7 +91,9 @@ class Subject:
 
     def read(self, files: Files, chance: random.Random, name: str = "") -> bool:
         """Whether it can be scored, and then it is."""
-        answers, problems = read_run(self.task_type, files, self.split.index, self.options, name=name)
+        answers, problems = read_run(
+            self.task_type, files, self.split.index, self.options, name=name
+        )
         for problem in problems:
             assert problem.as_dict()["message"]
         if fatal(problems):
@@ -94,7 +107,9 @@ class Subject:
             archive.writestr(name, content)
         data = packed.getvalue()
         path = self.scratch / "run.zip"
-        path.write_bytes(mutated(chance, data, [data]) if chance.random() < 0.7 else data)
+        path.write_bytes(
+            mutated(chance, data, [data]) if chance.random() < 0.7 else data
+        )
         return open_input(path)
 
     def _score(self, answers: Any, rules: str) -> None:
@@ -110,16 +125,22 @@ class Subject:
         )
 
 
-def tried(subjects: Sequence[Subject], count: int, seed: int) -> Iterator[tuple[Subject, str]]:
+def tried(
+    subjects: Sequence[Subject], count: int, seed: int
+) -> Iterator[tuple[Subject, str]]:
     """``count`` files, the task types in turn. Whatever is raised says which file it was."""
     with parses_made_up():
         for number in range(count):
             subject = subjects[number % len(subjects)]
             with limited():
                 try:
-                    outcome = subject.try_one(number // len(subjects), random.Random(f"{seed} {number}"))
+                    outcome = subject.try_one(
+                        number // len(subjects), random.Random(f"{seed} {number}")
+                    )
                 except Exception as fault:
-                    fault.add_note(f"file {number} of seed {seed}, {subject.task_type.slug}")
+                    fault.add_note(
+                        f"file {number} of seed {seed}, {subject.task_type.slug}"
+                    )
                     raise
             subject.counts[outcome] += 1
             yield subject, outcome
@@ -154,5 +175,7 @@ def _tree(text: str) -> Parse:
     tokens = text.split() or [text]
     chance = random.Random(text)
     heads = [chance.randrange(place) if place else 0 for place in range(len(tokens))]
-    relations = [chance.choice(("nsubj", "conj", "cc", "prep", "advcl")) for _ in tokens]
+    relations = [
+        chance.choice(("nsubj", "conj", "cc", "prep", "advcl")) for _ in tokens
+    ]
     return Parse(tuple(tokens), tuple(heads), (ROOT, *relations[1:]))

@@ -45,7 +45,9 @@ def at_the_door(folder: Path) -> Iterator[tuple[str, Growth]]:
     """Each doubling of each file that somebody sends, from a tenth of a megabyte to sixteen."""
     types = list(task_types().values())
     found = itertools.chain(
-        *(doors.runs(each, folder) for each in types), *map(doors.gold, types), doors.others(folder)
+        *(doors.runs(each, folder) for each in types),
+        *map(doors.gold, types),
+        doors.others(folder),
     )
     for name, read, made in found:
         for step in steps(read, made, doors.SMALLEST, doors.LARGEST):
@@ -57,7 +59,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         doubled = list(at_the_door(Path(folder)))
     measured += [(name, step) for name, step in doubled if step.ratio is not None]
-    print(f"{len(doubled):,} doublings of files that people send, {len(measured):,} with a ratio")
+    print(
+        f"{len(doubled):,} doublings of files that people send, {len(measured):,} with a ratio"
+    )
     measured.sort(key=lambda each: -(each[1].ratio or 0))
     for name, found in measured[:10]:
         print(f"{found.ratio:.2f}  {found.seconds:.2f} s at {found.size:,}  {name}")
@@ -68,7 +72,9 @@ def main() -> int:
         if found.ratio is not None:
             measured.append((name, found))
     measured.sort(key=lambda each: -(each[1].ratio or 0))
-    print(f"{count:,} shapes, {len(measured):,} took long enough for a ratio; the worst:")
+    print(
+        f"{count:,} shapes, {len(measured):,} took long enough for a ratio; the worst:"
+    )
     for name, found in measured[:10]:
         print(f"{found.ratio:.2f}  {found.seconds:.2f} s at {found.size:,}  {name}")
     beyond = sum(not found.is_bounded for _, found in measured)

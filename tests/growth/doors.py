@@ -51,11 +51,23 @@ def files(record: dict[str, Any]) -> Iterator[tuple[str, str, Made]]:
         yield "quotation marks", name, _times(b'"')
         yield "brackets", name, _times(b"[")
         yield "one word", name, _times(b"a")
-        yield "other ids", name, lambda size: b"".join(b'{"id": "%d"}\n' % n for n in range(size // 16))
+        yield (
+            "other ids",
+            name,
+            lambda size: b"".join(b'{"id": "%d"}\n' % n for n in range(size // 16)),
+        )
     yield "answers", "run.jsonl", _times(answer)
     yield "problems", "run.jsonl", _times(b'{"topic": 1}\n')
-    yield "answers in a list", "run.json", _times(answer.strip() + b", ", b"[", answer.strip() + b"]")
-    yield "lines of CSV", "run.csv", _times(_line(ROW), ROW.splitlines()[0].encode() + b"\n")
+    yield (
+        "answers in a list",
+        "run.json",
+        _times(answer.strip() + b", ", b"[", answer.strip() + b"]"),
+    )
+    yield (
+        "lines of CSV",
+        "run.csv",
+        _times(_line(ROW), ROW.splitlines()[0].encode() + b"\n"),
+    )
     yield "lines of TREC", "run.trec", _times(_line(TREC))
     yield "lines of annotations", "W01-0101.annv3.txt", _times(_line(ANNOTATION))
     yield "tags", "W01-0101.annv3.txt", _times(b"<S sid=")
@@ -64,7 +76,11 @@ def files(record: dict[str, Any]) -> Iterator[tuple[str, str, Made]]:
 def runs(task_type: TaskType, folder: Path) -> Iterator[tuple[str, Read, Made]]:
     """The check of an upload, from opening it on."""
     index, options = index_and_options(task_type)
-    given = {"task_type": task_type.reference, "options": options, "max_bytes": LARGEST * 2}
+    given = {
+        "task_type": task_type.reference,
+        "options": options,
+        "max_bytes": LARGEST * 2,
+    }
     for what, name, made in files(first_record(task_type)):
         facts = {**given, "filename": name}
         yield (
@@ -80,7 +96,10 @@ def gold(task_type: TaskType) -> Iterator[tuple[str, Read, Made]]:
 
         def one(content: bytes, place: int = place, name: str = file.name) -> object:
             return read(
-                [in_memory(name, content) if here == place else each for here, each in enumerate(own)]
+                [
+                    in_memory(name, content) if here == place else each
+                    for here, each in enumerate(own)
+                ]
             )
 
         begin = file.read()
@@ -98,7 +117,11 @@ def others(folder: Path) -> Iterator[tuple[str, Read, Made]]:
     programs = {
         "metadata": (reading.metadata, {}, b"method:\n  a: b\n"),
         "labels": (worker.labels, {"filename": "l.jsonl"}, LABEL),
-        "ratings": (human.ratings, {"filename": "r.csv", "form": form, "codes": ["T1"]}, b"T1,3\n"),
+        "ratings": (
+            human.ratings,
+            {"filename": "r.csv", "form": form, "codes": ["T1"]},
+            b"T1,3\n",
+        ),
         "judgements": (human.judgements, {"filename": "j.jsonl"}, JUDGEMENT),
     }
     (folder / human.ITEMS).write_text(json.dumps([["claim", "c1"]]))
@@ -111,7 +134,9 @@ def others(folder: Path) -> Iterator[tuple[str, Read, Made]]:
 
 
 def _keys(size: int) -> bytes:
-    return b"[season]\n" + b"".join(b"a%d = 1\n" % number for number in range(size // 12))
+    return b"[season]\n" + b"".join(
+        b"a%d = 1\n" % number for number in range(size // 12)
+    )
 
 
 def _season(content: bytes) -> object:
@@ -121,7 +146,9 @@ def _season(content: bytes) -> object:
         return refused
 
 
-def _program(folder: Path, program: Callable[..., object], facts: dict[str, Any], *given: Any) -> object:
+def _program(
+    folder: Path, program: Callable[..., object], facts: dict[str, Any], *given: Any
+) -> object:
     *index, content = given
     with chdir(folder):
         Path(UPLOAD).write_bytes(content)

@@ -44,10 +44,14 @@ def _modules(packages: Sequence[ModuleType]) -> Iterator[ModuleType]:
 def _takes_text(function: Callable[..., object]) -> bool:
     first, *others = [*inspect.signature(function).parameters.values()] or [None]
     if first is None or any(
-        other.default is other.empty and other.kind != other.VAR_KEYWORD for other in others
+        other.default is other.empty and other.kind != other.VAR_KEYWORD
+        for other in others
     ):
         return False
-    is_text = first.annotation == "str" or first.annotation in ("Sequence[str]", "Iterable[str]")
+    is_text = first.annotation == "str" or first.annotation in (
+        "Sequence[str]",
+        "Iterable[str]",
+    )
     return is_text and first.name not in NO_TEXTS
 
 

@@ -28,7 +28,11 @@ def look(work: Callable[[], object]) -> Look:
     with transaction.atomic():
         with CaptureQueriesContext(connection) as seen:
             rows = _steps(work) if connection.vendor == "sqlite" else _read(work)
-        own = [query for query in seen.captured_queries if "pg_stat_get" not in query["sql"]]
+        own = [
+            query
+            for query in seen.captured_queries
+            if "pg_stat_get" not in query["sql"]
+        ]
     return Look(len(own), rows)
 
 

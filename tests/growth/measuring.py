@@ -25,7 +25,9 @@ class Growth:
         return self.ratio is None or self.ratio <= MAX_RATIO
 
 
-def growth(work: Callable[[object], object], made: Callable[[int], object], largest: int) -> Growth:
+def growth(
+    work: Callable[[object], object], made: Callable[[int], object], largest: int
+) -> Growth:
     """The least ratio of several tries, at the first size that is measurable, up to the largest."""
     # From small to large, so that what is far worse than quadratic ends early.
     for size in (largest // 16, largest // 4, largest):
@@ -73,7 +75,10 @@ def _peak_memory(work: Callable[[], object]) -> int:
 
 
 def steps(
-    work: Callable[[object], object], made: Callable[[int], object], smallest: int, largest: int
+    work: Callable[[object], object],
+    made: Callable[[int], object],
+    smallest: int,
+    largest: int,
 ) -> list[Growth]:
     """Of each doubling from the smallest size on that is measurable: the least ratio of several tries."""
     found, size, before = [], smallest, made(smallest)

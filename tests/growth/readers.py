@@ -14,7 +14,14 @@ from tasks.types.runs import read_run
 from tests.tasks.test_every_type import folder, sample
 
 #: A file name of each form, whichever types have it.
-NAMES = ("run.jsonl", "run.json", "W01-0101.annv3.txt", "run.csv", "run.trec", "W01-0101.system.txt")
+NAMES = (
+    "run.jsonl",
+    "run.json",
+    "W01-0101.annv3.txt",
+    "run.csv",
+    "run.trec",
+    "W01-0101.system.txt",
+)
 #: Answers in the forms that have no sample of their own; `%s` stands for what is hostile.
 ANNOTATION = (
     "Citance Number: 1 | Reference Article: W01-0101 | Citing Article: W02-0202 | "
@@ -64,17 +71,27 @@ def reading_gold(task_type: TaskType) -> Callable[[Files], object]:
 def hostile_contents(made: Callable[[int], str]) -> Iterator[tuple[str, Made]]:
     """A text as a file of each name."""
     for name in NAMES:
-        yield name, lambda size, name=name: [in_memory(name, made(size).encode("utf-8", "replace"))]
+        yield (
+            name,
+            lambda size, name=name: [
+                in_memory(name, made(size).encode("utf-8", "replace"))
+            ],
+        )
 
 
-def hostile_fields(task_type: TaskType, made: Callable[[int], str]) -> Iterator[tuple[str, Made]]:
+def hostile_fields(
+    task_type: TaskType, made: Callable[[int], str]
+) -> Iterator[tuple[str, Made]]:
     """A text in each field of an answer: of the sample's first line, and of the other forms."""
     record = first_record(task_type)
     for path in text_paths(record):
         yield f"field {path}", partial(_with_field, record, path, made)
     for name, form in FORMS:
         for place in range(form.count("%s")):
-            yield f"field {place} of {name}", partial(_with_place, name, form, place, made)
+            yield (
+                f"field {place} of {name}",
+                partial(_with_place, name, form, place, made),
+            )
 
 
 def many(task_type: TaskType) -> Iterator[tuple[str, Made]]:
@@ -84,18 +101,25 @@ def many(task_type: TaskType) -> Iterator[tuple[str, Made]]:
         content = (json.dumps(line) + "\n").encode()
         yield (
             f"{text} many times",
-            lambda size, line=content: [in_memory("run.jsonl", line * (size // len(line)))],
+            lambda size, line=content: [
+                in_memory("run.jsonl", line * (size // len(line)))
+            ],
         )
         yield f"{text} in a list", partial(_as_list, line)
         yield f"{text} in many members", partial(_as_members, content)
-    yield "many ids", lambda size: [in_memory("run.jsonl", b"".join(_other_ids(record, size)))]
+    yield (
+        "many ids",
+        lambda size: [in_memory("run.jsonl", b"".join(_other_ids(record, size)))],
+    )
     for path in list_paths(record):
         yield f"many items in {path}", partial(_with_items, record, path)
     for name, form in FORMS:
         yield f"many lines of {name}", partial(_lines, name, form)
     yield (
         "many queries by turns",
-        partial(_by_turns, list(index_and_options(task_type)[0].get("instances", "ab"))),
+        partial(
+            _by_turns, list(index_and_options(task_type)[0].get("instances", "ab"))
+        ),
     )
 
 
@@ -105,20 +129,33 @@ def first_record(task_type: TaskType) -> dict[str, Any]:
     return record
 
 
-def text_paths(value: object, *, before: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+def text_paths(
+    value: object, *, before: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str | int, ...]]:
     if isinstance(value, str):
         yield before
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield from text_paths(item, before=(*before, key))
 
 
 def list_paths(record: dict[str, Any]) -> list[str]:
-    return [key for key, value in record.items() if isinstance(value, list | dict) and value]
+    return [
+        key for key, value in record.items() if isinstance(value, list | dict) and value
+    ]
 
 
 def _with_field(
-    record: dict[str, Any], path: tuple[str | int, ...], made: Callable[[int], str], size: int
+    record: dict[str, Any],
+    path: tuple[str | int, ...],
+    made: Callable[[int], str],
+    size: int,
 ) -> Files:
     changed = copy.deepcopy(record)
     inside: Any = changed
@@ -128,8 +165,13 @@ def _with_field(
     return [in_memory("run.jsonl", json.dumps(changed).encode())]
 
 
-def _with_place(name: str, form: str, place: int, made: Callable[[int], str], size: int) -> Files:
-    values = [made(size).replace("\n", " ") if here == place else "1" for here in range(form.count("%s"))]
+def _with_place(
+    name: str, form: str, place: int, made: Callable[[int], str], size: int
+) -> Files:
+    values = [
+        made(size).replace("\n", " ") if here == place else "1"
+        for here in range(form.count("%s"))
+    ]
     return [in_memory(name, (form % tuple(values)).encode("utf-8", "replace"))]
 
 
@@ -146,7 +188,10 @@ def _as_members(content: bytes, size: int) -> Files:
 def _other_ids(record: dict[str, Any], size: int) -> Iterator[bytes]:
     left, place = size, 0
     while left > 0:
-        other = {key: f"{value}{place}" if isinstance(value, str) else value for key, value in record.items()}
+        other = {
+            key: f"{value}{place}" if isinstance(value, str) else value
+            for key, value in record.items()
+        }
         line = json.dumps(other).encode() + b"\n"
         left -= len(line)
         place += 1
@@ -167,7 +212,9 @@ def _lines(name: str, form: str, size: int) -> Files:
     head, _, line = form.rpartition("\n1,") if form is ROW else ("", "", form)
     line = f"1,{line}" if head else line
     count = size // len(line)
-    lines = (line % tuple(str(n) for _ in range(line.count("%s"))) for n in range(count))
+    lines = (
+        line % tuple(str(n) for _ in range(line.count("%s"))) for n in range(count)
+    )
     return [in_memory(name, f"{head}\n{''.join(lines)}".encode())]
 
 
@@ -176,7 +223,9 @@ def _by_turns(names: list[str], size: int) -> Files:
     return [in_memory("run.trec", "".join(lines).encode())]
 
 
-def hostile_gold(task_type: TaskType, made: Callable[[int], str]) -> Iterator[tuple[str, Made]]:
+def hostile_gold(
+    task_type: TaskType, made: Callable[[int], str]
+) -> Iterator[tuple[str, Made]]:
     """The sample's gold with one file hostile, whole or behind its own beginning."""
     files = [(file.name, file.shown, file.read()) for file in gold_files(task_type)]
     for place, (name, _, _) in enumerate(files):
@@ -185,10 +234,17 @@ def hostile_gold(task_type: TaskType, made: Callable[[int], str]) -> Iterator[tu
 
 
 def _gold_with(
-    files: list[tuple[str, str, bytes]], place: int, made: Callable[[int], str], size: int
+    files: list[tuple[str, str, bytes]],
+    place: int,
+    made: Callable[[int], str],
+    size: int,
 ) -> Files:
     found = []
     for here, (name, shown, content) in enumerate(files):
-        own = content + made(size).encode("utf-8", "replace") if here == place else content
+        own = (
+            content + made(size).encode("utf-8", "replace")
+            if here == place
+            else content
+        )
         found.append(InputFile(name, shown, lambda own=own: io.BytesIO(own)))
     return found

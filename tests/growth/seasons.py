@@ -34,9 +34,15 @@ def fill(phase: Phase, size: int) -> None:
     now, gold = timezone.now(), Gold.objects.current(phase)
     season = phase.task.season
     own = make_team(season=season, slug="own")
-    teams = [own, *Team.objects.bulk_create(Team(name=f"T {n:03}", slug=f"t-{n}") for n in range(TEAMS - 1))]
+    teams = [
+        own,
+        *Team.objects.bulk_create(
+            Team(name=f"T {n:03}", slug=f"t-{n}") for n in range(TEAMS - 1)
+        ),
+    ]
     Registration.objects.bulk_create(
-        Registration(season=season, team=team, alias=10**6 + team.pk) for team in teams[1:]
+        Registration(season=season, team=team, alias=10**6 + team.pk)
+        for team in teams[1:]
     )
     week, old = dt.timedelta(days=7), max(size - LATELY, 1)
 
@@ -81,11 +87,22 @@ def fill(phase: Phase, size: int) -> None:
     metric = phase.task.task_type.rules["corrected"][0].name
     column = f"{metric}|rules:corrected|average:micro|gold:0123456789ab|v:1"
     [shared] = Signature.objects.ids_of(
-        [Signature(metric=metric, column=column, position=0, text=f"{column}|n:*|missing:*")]
+        [
+            Signature(
+                metric=metric, column=column, position=0, text=f"{column}|n:*|missing:*"
+            )
+        ]
     )
     Score.objects.bulk_create(
         (
-            Score(evaluation=row, shared_id=shared, n=600, low=0.1, high=0.9, value=row.rank_value)
+            Score(
+                evaluation=row,
+                shared_id=shared,
+                n=600,
+                low=0.1,
+                high=0.9,
+                value=row.rank_value,
+            )
             for row in evaluations
         ),
         batch_size=2000,
@@ -120,7 +137,11 @@ def doors(phase: Phase) -> dict[str, Callable[[], Any]]:
             for name in ("pages", "results", "boards"):
                 caches[name].clear()
             answer = client.get(path)
-            body = answer.getvalue() if not answer.streaming else b"".join(answer.streaming_content)
+            body = (
+                answer.getvalue()
+                if not answer.streaming
+                else b"".join(answer.streaming_content)
+            )
             assert answer.status_code == 200, (path, answer.status_code, body[:300])
             return body
 

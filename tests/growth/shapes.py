@@ -34,8 +34,14 @@ Made = Callable[[int], str]
 def shapes() -> Iterator[tuple[str, Made]]:
     """Each with the name that a failure says."""
     for piece in dict.fromkeys(PIECES):
-        yield f"{piece!r} repeated", lambda size, piece=piece: piece * (size // len(piece))
-        yield f"{piece!r} repeated, then x", lambda size, piece=piece: f"a{piece * (size // len(piece))}x"
+        yield (
+            f"{piece!r} repeated",
+            lambda size, piece=piece: piece * (size // len(piece)),
+        )
+        yield (
+            f"{piece!r} repeated, then x",
+            lambda size, piece=piece: f"a{piece * (size // len(piece))}x",
+        )
     for opening, closing in (
         ("[", "]"),
         ("(", ")"),
@@ -44,7 +50,10 @@ def shapes() -> Iterator[tuple[str, Made]]:
         ("*", "*"),
         ("[a](", ")"),
     ):
-        yield f"{opening!r} nested", lambda size, pair=(opening, closing): _nested(*pair, size)
+        yield (
+            f"{opening!r} nested",
+            lambda size, pair=(opening, closing): _nested(*pair, size),
+        )
     yield "one word", lambda size: "a" * size
     yield "words of one letter", lambda size: "a " * (size // 2)
     yield "other words", lambda size: " ".join(map(str, range(size // 6)))
@@ -58,7 +67,10 @@ def shapes() -> Iterator[tuple[str, Made]]:
         "quoted deeper and deeper",
         lambda size: "\n".join(">" * depth + " a" for depth in range(_side(size))),
     )
-    yield "lines longer and longer", lambda size: "\n".join("a" * depth for depth in range(_side(size)))
+    yield (
+        "lines longer and longer",
+        lambda size: "\n".join("a" * depth for depth in range(_side(size))),
+    )
 
 
 def _nested(opening: str, closing: str, size: int) -> str:

@@ -31,7 +31,9 @@ MEMORY_AT_LEAST, MEMORY_PER_BYTE = 8 << 20, 64
 
 pytestmark = pytest.mark.mass
 
-of_every_type = pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+of_every_type = pytest.mark.parametrize(
+    "task_type", TYPES, ids=[each.slug for each in TYPES]
+)
 
 
 def some_shapes(subject):
@@ -57,21 +59,32 @@ def test_no_file_of_a_run_costs_more_than_in_proportion(task_type):
 @of_every_type
 def test_no_field_of_an_answer_costs_more_than_in_proportion(task_type):
     made = itertools.chain.from_iterable(
-        ((f"{shape}: {name}", files) for name, files in readers.hostile_fields(task_type, make))
+        (
+            (f"{shape}: {name}", files)
+            for name, files in readers.hostile_fields(task_type, make)
+        )
         for shape, make in some_shapes(task_type.slug)
     )
     assert beyond_bounds(readers.reading(task_type), made, SMALL) == {}
 
 
 @of_every_type
-def test_many_answers_ids_problems_and_members_cost_no_more_than_in_proportion(task_type):
-    assert beyond_bounds(readers.reading(task_type), readers.many(task_type), 4 * SIZE) == {}
+def test_many_answers_ids_problems_and_members_cost_no_more_than_in_proportion(
+    task_type,
+):
+    assert (
+        beyond_bounds(readers.reading(task_type), readers.many(task_type), 4 * SIZE)
+        == {}
+    )
 
 
 @of_every_type
 def test_no_file_of_gold_costs_more_than_in_proportion(task_type):
     made = itertools.chain.from_iterable(
-        ((f"{shape}: {name}", files) for name, files in readers.hostile_gold(task_type, make))
+        (
+            (f"{shape}: {name}", files)
+            for name, files in readers.hostile_gold(task_type, make)
+        )
         for shape, make in some_shapes(task_type.slug)
     )
     assert beyond_bounds(readers.reading_gold(task_type), made, SMALL) == {}
@@ -83,7 +96,11 @@ def test_no_upload_costs_more_than_in_proportion_at_each_doubling(task_type, tmp
     found = {}
     for name, read, made in doors.runs(task_type, tmp_path):
         if IS_FULL or name.partition(": ")[2].partition(" as ")[0] in doors.SMALL:
-            found[name] = [each for each in steps(read, made, doors.SMALLEST, LARGE) if not each.is_bounded]
+            found[name] = [
+                each
+                for each in steps(read, made, doors.SMALLEST, LARGE)
+                if not each.is_bounded
+            ]
     assert {name: each for name, each in found.items() if each} == {}
 
 
@@ -109,7 +126,9 @@ def test_the_memory_of_a_reader_stays_in_proportion_to_the_input(task_type):
         # What the first reading imports is no part of the file.
         read(made(1))
         allowed = MEMORY_AT_LEAST + MEMORY_PER_BYTE * size
-        assert peak_memory(lambda files=files: read(files), enough=allowed) <= allowed, name
+        assert (
+            peak_memory(lambda files=files: read(files), enough=allowed) <= allowed
+        ), name
 
 
 def test_the_growth_of_what_is_quadratic_is_noticed(monkeypatch):
@@ -131,7 +150,9 @@ def test_an_archive_of_many_files_is_refused_before_its_list_is_read(tmp_path):
             archive.writestr(str(place), b"")
     content = path.read_bytes()
     end = content.rfind(b"PK\x05\x06")
-    path.with_name("modest.zip").write_bytes(content[: end + 8] + b"\1\0\1\0" + content[end + 12 :])
+    path.with_name("modest.zip").write_bytes(
+        content[: end + 8] + b"\1\0\1\0" + content[end + 12 :]
+    )
     for name in ("many.zip", "modest.zip"):
         read = partial(_refused_for_its_number, tmp_path / name)
         assert peak_memory(read, enough=1 << 19) < 1 << 20, name

@@ -19,11 +19,15 @@ UNSURE = 50
 FEW, MANY = 250, mass(1_500, 10_000)
 
 
-@pytest.mark.parametrize("teams", [1, 50, 10**6], ids=["of one team", "of fifty", "each of another team"])
+@pytest.mark.parametrize(
+    "teams", [1, 50, 10**6], ids=["of one team", "of fifty", "each of another team"]
+)
 def test_a_claim_and_a_place_cost_the_same_however_many_wait(teams):
     phase = make_phase()
     few, many = (costs_of_waiting(phase, size, teams) for size in (FEW, MANY))
-    assert [(name, few[name], many[name]) for name in few if grows(few[name], many[name])] == []
+    assert [
+        (name, few[name], many[name]) for name in few if grows(few[name], many[name])
+    ] == []
 
 
 def costs_of_waiting(phase, size, teams):

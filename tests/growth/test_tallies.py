@@ -48,20 +48,27 @@ def phase(db):
 
 CHANGES = {
     "a run": lambda: Submission.objects.first().save(),
-    "the state of one": lambda: Submission.objects.filter(pk=Submission.objects.first().pk).update(
-        status="scored"
-    ),
+    "the state of one": lambda: Submission.objects.filter(
+        pk=Submission.objects.first().pk
+    ).update(status="scored"),
     "the states of all": lambda: Submission.objects.update(status="failed"),
     "their sizes": lambda: Submission.objects.update(size=7),
-    "their days": lambda: Submission.objects.update(submitted_at=timezone.now() - dt.timedelta(days=3)),
+    "their days": lambda: Submission.objects.update(
+        submitted_at=timezone.now() - dt.timedelta(days=3)
+    ),
     "several at once": lambda: Submission.objects.bulk_update(
-        [Submission(pk=run.pk, status="withdrawn", size=3) for run in Submission.objects.all()[:9]],
+        [
+            Submission(pk=run.pk, status="withdrawn", size=3)
+            for run in Submission.objects.all()[:9]
+        ],
         ["status", "size"],
     ),
     "jobs": lambda: Job.objects.update(state="done", queue="models"),
     "what goes": lambda: Job.objects.all().delete(),
     "runs that go": lambda: Submission.objects.filter(number__gt=3).delete(),
-    "without Django": lambda: connection.cursor().execute("UPDATE tasks_submission SET status = 'scoring'"),
+    "without Django": lambda: connection.cursor().execute(
+        "UPDATE tasks_submission SET status = 'scoring'"
+    ),
 }
 
 
@@ -103,7 +110,9 @@ def test_a_sweep_leaves_one_row_of_what_is_alike_and_none_of_what_there_is_not(p
     sums = {row[:-1]: row[-1] for row in summed}
     tallies.add_up()
     rows = list(Tallied.objects.values_list(*tallies.KEY, "number"))
-    assert {row[:-1]: row[-1] for row in rows} == {key: number for key, number in sums.items() if number}
+    assert {row[:-1]: row[-1] for row in rows} == {
+        key: number for key, number in sums.items() if number
+    }
     assert len(rows) == len({row[:-1] for row in rows})
 
 
@@ -115,7 +124,9 @@ def test_the_doctor_finds_what_was_written_behind_the_triggers_and_mends_it(phas
     assert tallies.number_of_runs(Q()) == Submission.objects.count() == 40
 
 
-def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is_counted(phase):
+def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is_counted(
+    phase,
+):
     on = " ON tasks_submission" if connection.vendor == "postgresql" else ""
     connection.cursor().execute(f"DROP TRIGGER tallied_tasks_submission_delete{on}")
     Submission.objects.filter(number=1).delete()
@@ -133,7 +144,9 @@ def test_pages_of_runs_cost_the_same_however_many_there_are(monkeypatch):
     monkeypatch.setattr(api, "WINDOW", 10**10)
     few, many = costs(FEW), costs(MANY)
     few[CSV] = Look(few[CSV].queries, few[CSV].rows * MANY // FEW)
-    assert [(name, few[name], many[name]) for name in few if grows(few[name], many[name])] == []
+    assert [
+        (name, few[name], many[name]) for name in few if grows(few[name], many[name])
+    ] == []
 
 
 def costs(size):

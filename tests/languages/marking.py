@@ -23,7 +23,21 @@ READ = ("title", "aria-label", "alt", "placeholder", "aria-description", "data-l
 CODE = ("script", "style", "code", "pre", "kbd", "samp", "svg")
 WORD = re.compile(r"[^\W\d_]{2,}")
 #: Elements without an end.
-VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+VOID = (
+    "area",
+    "base",
+    "br",
+    "col",
+    "embed",
+    "hr",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "source",
+    "track",
+    "wbr",
+)
 
 
 @contextmanager
@@ -41,7 +55,9 @@ def pseudo_locale() -> Iterator[None]:
         gettext=one,
         pgettext=lambda context, message: one(message),
         ngettext=of_two,
-        npgettext=lambda context, singular, plural, number: of_two(singular, plural, number),
+        npgettext=lambda context, singular, plural, number: of_two(
+            singular, plural, number
+        ),
         create=True,
     ):
         # Parts of pages are kept by language, which is the same with brackets and without.
@@ -113,13 +129,22 @@ def unmarked(template: Path) -> list[str]:
     kept, within = [], False
     for token in Lexer(template.read_text("utf-8")).tokenize():
         name = token.contents.split(maxsplit=1)[0] if token.contents.strip() else ""
-        if token.token_type == TokenType.BLOCK and name in ("blocktranslate", "comment"):
+        if token.token_type == TokenType.BLOCK and name in (
+            "blocktranslate",
+            "comment",
+        ):
             within = True
-        elif token.token_type == TokenType.BLOCK and name in ("endblocktranslate", "endcomment"):
+        elif token.token_type == TokenType.BLOCK and name in (
+            "endblocktranslate",
+            "endcomment",
+        ):
             within = False
         elif token.token_type == TokenType.BLOCK and name == "include":
             kept.append(
-                " ".join(f"<p>{said}</p>" for said in re.findall(r'\w+="([A-Z][^"]*)"', token.contents))
+                " ".join(
+                    f"<p>{said}</p>"
+                    for said in re.findall(r'\w+="([A-Z][^"]*)"', token.contents)
+                )
             )
         elif token.token_type == TokenType.TEXT and not within:
             kept.append(token.contents)
@@ -135,7 +160,11 @@ def sentences_in_code() -> set[str]:
     for room in ("platform/citeboard", "scoring", "tasks"):
         for path in Path(settings.BASE_DIR, room).rglob("*.py"):
             name = path.relative_to(settings.BASE_DIR).as_posix()
-            if "/migrations/" in name or name.endswith("admin.py") or name.startswith(tuple(plain)):
+            if (
+                "/migrations/" in name
+                or name.endswith("admin.py")
+                or name.startswith(tuple(plain))
+            ):
                 continue
             found.update(_texts(ast.parse(path.read_text("utf-8"))))
     return found
@@ -145,12 +174,18 @@ def _texts(tree: ast.AST) -> Iterator[str]:
     descriptions = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in descriptions:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in descriptions
+        ):
             text = " ".join(node.value.split()).strip(" .,:;()")
             if len(WORD.findall(text)) > 1 and " " in text:
                 yield text

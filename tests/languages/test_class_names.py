@@ -37,11 +37,16 @@ def test_every_class_that_a_type_makes_of_its_sample_has_words_to_translate(slug
     run = open_input(shipped_folder(slug) / RUN)
     answers, _ = read_run(kind, run, split.index, checked)
     for rules in kind.rules:
-        for dimension, rows in kind.pairs_of(split, answers, rules, checked).features.items():
+        for dimension, rows in kind.pairs_of(
+            split, answers, rules, checked
+        ).features.items():
             if dimension in OF_DATA:
                 continue
             for label in {label for row in rows for label in row}:
-                assert not re.search("[a-z]", label) or re.sub(r"\d+", "%s", label) in CLASS_WORDS
+                assert (
+                    not re.search("[a-z]", label)
+                    or re.sub(r"\d+", "%s", label) in CLASS_WORDS
+                )
 
 
 def test_numbers_keep_their_places_and_other_names_stay():
@@ -57,7 +62,11 @@ def test_boards_say_classes_in_words_of_the_reader_and_addresses_keep_them(clien
     run = compared.scored(phase, 9)
     client.force_login(factories.make_user(is_staff=True))
     with pseudo_locale():
-        board = client.get(boards.address("differences", phase), {"dimension": "facet"}).content.decode()
-        of_run = client.get(reverse("submission-instances", args=[run.pk])).content.decode()
+        board = client.get(
+            boards.address("differences", phase), {"dimension": "facet"}
+        ).content.decode()
+        of_run = client.get(
+            reverse("submission-instances", args=[run.pk])
+        ).content.decode()
     assert re.search(r'<th scope="row">⟦\w+⟧</th>', board)
     assert re.search(r'<option value="facet:(\w+)">⟦\1⟧</option>', of_run)

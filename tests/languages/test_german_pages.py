@@ -15,7 +15,16 @@ from tests.access.table import OUR_ROUTES, address, ask, row, sign_in
 pytestmark = pytest.mark.django_db
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de"}
 #: Attributes that hold words, and what differs with each request or with the language as such.
-OF_WORDS = ("title", "aria-label", "alt", "placeholder", "content", "lang", "data-label", "aria-current")
+OF_WORDS = (
+    "title",
+    "aria-label",
+    "alt",
+    "placeholder",
+    "content",
+    "lang",
+    "data-label",
+    "aria-current",
+)
 PASSING = re.compile(r"csrf|nonce|\d{9,}\.\d+|\d{4}-\d\d-\d\d[T ]\d\d:[\d:.]+Z?")
 #: Fields with what is drawn by chance, or names a row by its number.
 DRAWN = re.compile(
@@ -50,7 +59,11 @@ class Skeleton(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self._within += tag == "svg"
         given = dict(attrs)
-        if self._within or "csrf" in (given.get("name") or "") or given.get("id") == "words":
+        if (
+            self._within
+            or "csrf" in (given.get("name") or "")
+            or given.get("id") == "words"
+        ):
             return
         kept = {name: value for name, value in attrs if name not in OF_WORDS}
         if tag == "input" and given.get("type") in ("submit", "button"):
@@ -62,7 +75,9 @@ class Skeleton(HTMLParser):
 
 
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
-def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(client, scene, role):
+def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(
+    client, scene, role
+):
     """No word is a key: no German name and no number with a comma is in an address, an id or a class."""
     sign_in(client, scene, role)
     signed_in, differ = client.cookies.copy(), {}
@@ -88,7 +103,9 @@ def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(client
             ):
                 differ[name] = "what programs read differs"
             continue
-        in_english, in_german = (sorted(Skeleton(said.decode()).parts) for said in (one, other))
+        in_english, in_german = (
+            sorted(Skeleton(said.decode()).parts) for said in (one, other)
+        )
         if in_english != in_german:
             differ[name] = sorted(set(in_english) ^ set(in_german))[:4]
     caches["pages"].clear()
@@ -104,7 +121,9 @@ def stored(before: Texts, written: set[str]) -> Texts:
     A table that has not been written has what it had before.
     """
     return {
-        model: before[model] if model in before and model._meta.db_table not in written else texts_of(model)
+        model: before[model]
+        if model in before and model._meta.db_table not in written
+        else texts_of(model)
         for model in apps.get_models()
         if model._meta.app_label in ("teams", "core", "tasks", "scoring")
     }
@@ -118,7 +137,9 @@ def texts_of(model: type[models.Model]) -> str:
         and not DRAWN.search(field.name)
     ]
     rows = model.objects.order_by("pk").values_list("pk", *fields)
-    return PASSING.sub("", "\n".join(f"{model.__name__} {values[1:]}" for values in rows))
+    return PASSING.sub(
+        "", "\n".join(f"{model.__name__} {values[1:]}" for values in rows)
+    )
 
 
 @contextmanager
@@ -135,7 +156,9 @@ def noting_tables() -> Iterator[set[str]]:
 
 
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
-def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(client, scene, role):
+def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(
+    client, scene, role
+):
     sign_in(client, scene, role)
     signed_in, before, differ = client.cookies.copy(), stored({}, set()), {}
     for name in OUR_ROUTES:
@@ -151,6 +174,8 @@ def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(client, sc
                 found.append(stored(before, written))
                 transaction.set_rollback(True)
         if found[0] != found[1]:
-            in_english, in_german = ("\n".join(texts.values()).splitlines() for texts in found)
+            in_english, in_german = (
+                "\n".join(texts.values()).splitlines() for texts in found
+            )
             differ[name] = set(in_english) ^ set(in_german)
     assert differ == {}

@@ -27,7 +27,11 @@ def test_templates_say_nothing_past_gettext():
     for template in sorted(TEMPLATES.rglob("*.*")):
         name = template.relative_to(TEMPLATES).as_posix()
         if not name.startswith(ENGLISH):
-            texts = [text for text in unmarked(template) if re.search(r"[^\W\d_]{2,}", NAMES.sub("", text))]
+            texts = [
+                text
+                for text in unmarked(template)
+                if re.search(r"[^\W\d_]{2,}", NAMES.sub("", text))
+            ]
             if texts:
                 left[name] = texts
     assert left == {}
@@ -46,7 +50,9 @@ def has_a_sentence_of_the_code(text: str) -> bool:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
-def test_no_page_shows_a_sentence_of_the_code_that_was_not_translated(client, scene, role):
+def test_no_page_shows_a_sentence_of_the_code_that_was_not_translated(
+    client, scene, role
+):
     """A text on a page outside of any message, which stands in the code of the site as well."""
     left = set()
     caches["pages"].clear()
@@ -57,11 +63,20 @@ def test_no_page_shows_a_sentence_of_the_code_that_was_not_translated(client, sc
             continue
         client.cookies = signed_in.copy()
         with transaction.atomic(), pseudo_locale():
-            response = client.get(address(name, scene), headers={"Accept-Language": "de"})
+            response = client.get(
+                address(name, scene), headers={"Accept-Language": "de"}
+            )
             said = response.getvalue()
             transaction.set_rollback(True)
-        if not response.get("Content-Type", "").startswith("text/html") or "Content-Language" not in response:
+        if (
+            not response.get("Content-Type", "").startswith("text/html")
+            or "Content-Language" not in response
+        ):
             continue
-        left.update((text, name) for text in Prose(said.decode()).texts if has_a_sentence_of_the_code(text))
+        left.update(
+            (text, name)
+            for text in Prose(said.decode()).texts
+            if has_a_sentence_of_the_code(text)
+        )
     caches["pages"].clear()
     assert not left, "\n".join(map(str, sorted(left)))

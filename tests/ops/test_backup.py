@@ -43,7 +43,11 @@ def phase() -> Phase:
     """With two scored runs on its board."""
     phase = make_phase()
     for system, sentence in (("First", "1"), ("Second", "2")):
-        score(make_submission(phase=phase, system=system, content=run_bytes(sentences=(sentence,))))
+        score(
+            make_submission(
+                phase=phase, system=system, content=run_bytes(sentences=(sentence,))
+            )
+        )
     return phase
 
 
@@ -57,14 +61,22 @@ def backup(target: Path, *options: str) -> None:
 
 
 def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
-    call_command("mount_archive", str(write_small_archive(tmp_path / "archive")), verbosity=0)
+    call_command(
+        "mount_archive", str(write_small_archive(tmp_path / "archive")), verbosity=0
+    )
     backup(target)
     with empty_system(tmp_path / "other") as environment:
         environment["DJANGO_SETTINGS_MODULE"] = "tests.plain_static"
         said = manage(environment, "restore", target)
         assert said.returncode == 0, said.stderr
         assert said.stdout.endswith("Every file and every board is what it was.\n")
-        asked = manage(environment, "shell", "--verbosity=0", "--command", ASKED.format(phase=phase.pk))
+        asked = manage(
+            environment,
+            "shell",
+            "--verbosity=0",
+            "--command",
+            ASKED.format(phase=phase.pk),
+        )
         assert asked.returncode == 0, asked.stderr
         home, systems, boards, team = json.loads(asked.stdout)
         assert home == 200
@@ -77,16 +89,23 @@ def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
             mounted_archives()[0].content / "boards" / kept.name
         ).read_bytes()
         (tmp_path / "other" / kept).write_text("changed since")
-        assert (tmp_path / "other" / "secret-key").read_text() == (target / "secret-key").read_text()
+        assert (tmp_path / "other" / "secret-key").read_text() == (
+            target / "secret-key"
+        ).read_text()
         again = manage(environment, "restore", target)
         assert again.returncode == 1
-        assert "this system is not empty: it has users; nothing was changed" in again.stderr
+        assert (
+            "this system is not empty: it has users; nothing was changed"
+            in again.stderr
+        )
         over = manage(environment, "restore", target, "--overwrite")
         assert over.returncode == 0, over.stderr
         assert (tmp_path / "other" / kept).read_bytes() == (target / kept).read_bytes()
 
 
-def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(phase, target, monkeypatch):
+def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(
+    phase, target, monkeypatch
+):
     real, came = backups.board_digests, []
 
     def send() -> None:
@@ -104,11 +123,18 @@ def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(phas
     monkeypatch.setattr(backups, "board_digests", digests_while_somebody_sends)
     backup(target)
     assert Submission.objects.filter(pk__in=came).count() == 1
-    named = {f"files/{storage.runs.folder}/{run.file}" for run in Submission.objects.exclude(pk__in=came)}
-    assert {name for name in read_manifest(target).files if name.startswith("files/runs/")} == named
+    named = {
+        f"files/{storage.runs.folder}/{run.file}"
+        for run in Submission.objects.exclude(pk__in=came)
+    }
+    assert {
+        name for name in read_manifest(target).files if name.startswith("files/runs/")
+    } == named
 
 
-def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(phase, target, monkeypatch):
+def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(
+    phase, target, monkeypatch
+):
     evaluation, real, snapshots = Evaluation.objects.first(), backups.board_digests, []
 
     def replaced() -> None:
@@ -134,12 +160,16 @@ def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(pha
     assert f"files/statistics/{evaluation.statistics}" not in manifest.files
 
 
-def test_what_the_site_itself_has_lost_is_named_and_the_rest_is_kept(phase, target, capsys):
+def test_what_the_site_itself_has_lost_is_named_and_the_rest_is_kept(
+    phase, target, capsys
+):
     lost, damaged = Submission.objects.order_by("pk")
     storage.runs.delete(lost.file)
     storage.runs.delete(damaged.file)
     assert storage.runs.save(damaged.file, ContentFile(b"another")) == damaged.file
-    with pytest.raises(CommandError, match="lacks 2 files that the site has lost") as ended:
+    with pytest.raises(
+        CommandError, match="lacks 2 files that the site has lost"
+    ) as ended:
         call_command("backup", str(target))
     assert ended.value.returncode == 3
     manifest = read_manifest(target)
@@ -148,14 +178,21 @@ def test_what_the_site_itself_has_lost_is_named_and_the_rest_is_kept(phase, targ
     assert f"files/gold/{Gold.objects.get().file}" in manifest.files
 
 
-def test_a_damaged_backup_is_refused_before_anything_is_touched(phase, target, tmp_path):
+def test_a_damaged_backup_is_refused_before_anything_is_touched(
+    phase, target, tmp_path
+):
     backup(target)
     database = next(
-        path for path in target.rglob("*") if path.name in ("database.sqlite3", "teams_user.copy")
+        path
+        for path in target.rglob("*")
+        if path.name in ("database.sqlite3", "teams_user.copy")
     )
     database.write_bytes(database.read_bytes()[:-1])
     (target / "more").write_text("x")
-    with pytest.raises(CommandError, match=r"the backup is damaged: .*, and 1 more; nothing was changed"):
+    with pytest.raises(
+        CommandError,
+        match=r"the backup is damaged: .*, and 1 more; nothing was changed",
+    ):
         call_command("restore", str(target), "--overwrite")
     (target / MANIFEST).unlink()
     with pytest.raises(CommandError, match=r"is no backup: it has no manifest\.json"):
@@ -166,8 +203,14 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(phase, target, t
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"database": {"vendor": "oracle"}}, "the backup is of oracle, and DATABASE_URL names a"),
-        ({"migrations": ["tasks.9999_later"]}, r"of a newer release, .*\(tasks\.9999_later\)"),
+        (
+            {"database": {"vendor": "oracle"}},
+            "the backup is of oracle, and DATABASE_URL names a",
+        ),
+        (
+            {"migrations": ["tasks.9999_later"]},
+            r"of a newer release, .*\(tasks\.9999_later\)",
+        ),
         ({"form": 2}, "a backup of form 2; this release reads form 1"),
         ({"files": None}, "cannot be read as a manifest"),
     ],
@@ -180,7 +223,9 @@ def test_a_backup_that_does_not_belong_here_is_refused(phase, target, changed, w
         call_command("restore", str(target), "--overwrite")
 
 
-def test_a_backup_is_written_where_nothing_is_and_leaves_nothing_when_it_fails(phase, target, monkeypatch):
+def test_a_backup_is_written_where_nothing_is_and_leaves_nothing_when_it_fails(
+    phase, target, monkeypatch
+):
     target.mkdir(parents=True)
     (target / "mine").write_text("x")
     with pytest.raises(CommandError, match=r"No backup was made: .* is there already"):
@@ -196,7 +241,9 @@ def test_a_backup_is_written_where_nothing_is_and_leaves_nothing_when_it_fails(p
     assert list(target.parent.rglob("*")) == [target]
 
 
-def test_the_secret_key_is_said_to_be_absent_where_it_is(phase, target, settings, monkeypatch):
+def test_the_secret_key_is_said_to_be_absent_where_it_is(
+    phase, target, settings, monkeypatch
+):
     backup(target, "--without-secret")
     assert read_manifest(target).secret == "absent: it was left out"
     given = {**settings.ENVIRONMENT.values, "CITEBOARD_SECRET_KEY": settings.SECRET_KEY}
@@ -207,7 +254,10 @@ def test_the_secret_key_is_said_to_be_absent_where_it_is(phase, target, settings
     assert manifest.secret == "absent: the environment gives it"
     assert manifest.secret_print == read_manifest(target).secret_print
     assert not [
-        name for folder in (target, other) for name in read_manifest(folder).files if "secret" in name
+        name
+        for folder in (target, other)
+        for name in read_manifest(folder).files
+        if "secret" in name
     ]
 
 
@@ -215,7 +265,11 @@ def test_only_backups_beside_it_are_removed_and_the_newest_stay(phase, target):
     for name in ("monday", "tuesday", "wednesday"):
         (target.parent / "not-one").mkdir(parents=True, exist_ok=True)
         backup(target.with_name(name), "--keep", "2")
-    assert sorted(path.name for path in target.parent.iterdir()) == ["not-one", "tuesday", "wednesday"]
+    assert sorted(path.name for path in target.parent.iterdir()) == [
+        "not-one",
+        "tuesday",
+        "wednesday",
+    ]
     with pytest.raises(CommandError, match="at least 1"):
         backup(target, "--keep", "0")
 
@@ -245,7 +299,7 @@ def test_files_are_named_with_what_their_rows_say_of_their_content(phase):
 @pytest.mark.skipif("connection.vendor != 'sqlite'")
 def test_the_copy_of_sqlite_is_one_file_that_opens_by_itself(phase, target):
     backup(target)
-    [(mode,)] = sqlite3.connect(f"file:{target}/database.sqlite3?immutable=1", uri=True).execute(
-        "PRAGMA journal_mode"
-    )
+    [(mode,)] = sqlite3.connect(
+        f"file:{target}/database.sqlite3?immutable=1", uri=True
+    ).execute("PRAGMA journal_mode")
     assert mode == "delete"

@@ -42,7 +42,9 @@ def test_every_check_has_words_of_its_own():
     make_submission()
     findings = examine()
     assert [each.name for each in findings] == list(CHECKS)
-    assert all(each.found and "could not be examined" not in each.found for each in findings)
+    assert all(
+        each.found and "could not be examined" not in each.found for each in findings
+    )
     assert all(each.advice for each in findings if each.state == State.BAD)
 
 
@@ -87,7 +89,10 @@ def test_an_empty_storage_is_another_place_and_not_lost_gold(settings, tmp_path)
     make_submission()
     settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
     found = finding("storage")
-    assert (found.state, "none of the 3 files of gold" in found.found) == (State.BAD, True)
+    assert (found.state, "none of the 3 files of gold" in found.found) == (
+        State.BAD,
+        True,
+    )
     assert "CITEBOARD_STORAGE" in found.advice
     assert "load_gold" not in found.advice
 
@@ -104,16 +109,25 @@ def test_signs_of_life_that_cannot_be_kept_are_told_from_none(name, monkeypatch)
 
 
 def test_a_mail_server_is_asked(settings):
-    assert (finding("mail").state, "CITEBOARD_EMAIL_HOST" in finding("mail").advice) == (State.ODD, True)
+    assert (
+        finding("mail").state,
+        "CITEBOARD_EMAIL_HOST" in finding("mail").advice,
+    ) == (State.ODD, True)
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     found = finding("mail")
-    assert (found.state, found.found.startswith("127.0.0.1:1 lets no mail be sent")) == (State.BAD, True)
+    assert (
+        found.state,
+        found.found.startswith("127.0.0.1:1 lets no mail be sent"),
+    ) == (State.BAD, True)
 
 
 def test_static_files_that_are_not_gathered_are_found(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
-    assert (finding("static").state, "collectstatic" in finding("static").advice) == (State.BAD, True)
+    assert (finding("static").state, "collectstatic" in finding("static").advice) == (
+        State.BAD,
+        True,
+    )
     (tmp_path / "staticfiles.json").write_text('{"paths": {"page.js": "page.1.js"}}')
     assert finding("static").found == "1 static files are missing, such as page.1.js"
     (tmp_path / "page.1.js").touch()
@@ -131,7 +145,9 @@ def test_a_storage_that_cannot_be_written_is_found(monkeypatch):
 def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
     for free, state in ((100, State.GOOD), (1, State.ODD), (0.1, State.BAD)):
         usage = type("Usage", (), {"free": int(free * (1 << 30))})
-        monkeypatch.setattr("citeboard.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage)
+        monkeypatch.setattr(
+            "citeboard.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage
+        )
         assert finding("disk").state == state
 
 
@@ -156,9 +172,14 @@ def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
 
 def test_what_jobs_wait_for_is_told():
     reason = "What this task is scored with, such as a model, is not installed here yet; it goes on."
-    engine.defer(engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason)
+    engine.defer(
+        engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason
+    )
     assert reason in finding("jobs").found
-    assert (finding("models").state, "make models" in finding("models").advice) == (State.BAD, True)
+    assert (finding("models").state, "make models" in finding("models").advice) == (
+        State.BAD,
+        True,
+    )
 
 
 def test_as_a_probe_it_exits_1_and_says_the_same_to_programs():
@@ -195,4 +216,7 @@ def test_a_queue_that_nobody_serves_is_named(settings):
     assert finding("queues").state == State.ODD
     make_submission(phase=phase)
     found = finding("queues")
-    assert (found.state, found.found) == (State.BAD, "no worker serves the queue gpu (1 job in it)")
+    assert (found.state, found.found) == (
+        State.BAD,
+        "no worker serves the queue gpu (1 job in it)",
+    )

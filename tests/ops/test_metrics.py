@@ -37,7 +37,10 @@ def families(client):
 def samples(client) -> dict[tuple[str, ...], float]:
     """By name and values of labels, in the order of the labels' names."""
     return {
-        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        (
+            sample.name,
+            *(value for _, value in sorted(sample.labels.items())),
+        ): sample.value
         for family in families(client)
         for sample in family.samples
     }
@@ -58,8 +61,12 @@ def lively(client):
     sweep()
     note_group("a-host:1")
     note_done(BACKUP, now())
-    client.get(reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug]))
-    return [family for family in families(client) if family.name.startswith("citeboard_")]
+    client.get(
+        reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+    )
+    return [
+        family for family in families(client) if family.name.startswith("citeboard_")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,13 @@ def lively(client):
         ("127.0.0.1", "localhost", {"Forwarded": "for=10.0.0.7"}, 0, 404),
         ("127.0.0.1", "localhost", {"Via": "1.1 proxy"}, 0, 404),
         ("10.0.0.7", "testserver", {"Authorization": f"Bearer {TOKEN}"}, 1, 200),
-        ("127.0.0.1", "testserver", {"Authorization": f"bearer {TOKEN}", "Via": "1.1 proxy"}, 0, 200),
+        (
+            "127.0.0.1",
+            "testserver",
+            {"Authorization": f"bearer {TOKEN}", "Via": "1.1 proxy"},
+            0,
+            200,
+        ),
         ("10.0.0.7", "testserver", {"Authorization": "Bearer another"}, 1, 404),
         ("10.0.0.7", "testserver", {"Authorization": "Bearer ключ"}, 1, 404),
         ("10.0.0.7", "testserver", {"Authorization": TOKEN}, 1, 404),
@@ -88,7 +101,9 @@ def test_it_is_for_whoever_has_the_token_or_asks_on_this_machine(
     client, settings, address, host, headers, proxies, status
 ):
     settings.METRICS_TOKEN, settings.PROXIES = TOKEN, proxies
-    answer = client.get("/metrics", headers={"Host": host, **headers}, REMOTE_ADDR=address)
+    answer = client.get(
+        "/metrics", headers={"Host": host, **headers}, REMOTE_ADDR=address
+    )
     assert answer.status_code == status
     assert (b"citeboard_jobs" in answer.content) == (status == 200)
 
@@ -123,9 +138,17 @@ def test_it_tells_of_queues_runs_and_sweeper(client):
     assert said["citeboard_queued_jobs", "score"] == 1
     assert said["citeboard_upload_to_score_seconds_count", "light"] == 1
     assert said["citeboard_memory_bytes", "free"] > 0
-    assert said["citeboard_mails", "failed"] == said["citeboard_webhook_deliveries", "waiting"] == 0
+    assert (
+        said["citeboard_mails", "failed"]
+        == said["citeboard_webhook_deliveries", "waiting"]
+        == 0
+    )
     assert said["citeboard_jobs_done_recently", "score"] == 1
-    assert said["citeboard_job_seconds_max", "score"] >= said["citeboard_job_seconds_mean", "score"] > 0
+    assert (
+        said["citeboard_job_seconds_max", "score"]
+        >= said["citeboard_job_seconds_mean", "score"]
+        > 0
+    )
     assert said["citeboard_oldest_queued_job_age_seconds", "models"] > 0
     assert said["citeboard_oldest_queued_job_age_seconds", "light"] == 0
     assert ("citeboard_last_sweep_age_seconds",) in said
@@ -139,10 +162,14 @@ def test_how_long_jobs_took_is_a_histogram_by_step(client):
     make_submission(phase=make_phase())
     said = samples(client)
     counts = {"0.5": 1, "1.0": 2, "2.0": 2, "5.0": 4, "10.0": 4, "1800.0": 4, "+Inf": 5}
-    assert {upper: said["citeboard_job_seconds_bucket", upper, "score"] for upper in counts} == counts
+    assert {
+        upper: said["citeboard_job_seconds_bucket", upper, "score"] for upper in counts
+    } == counts
     assert said["citeboard_job_seconds_count", "score"] == 5
     assert said["citeboard_job_seconds_sum", "score"] == pytest.approx(7209, abs=5)
-    assert {found.name: found.type for found in families(client)}["citeboard_job_seconds"] == "histogram"
+    assert {found.name: found.type for found in families(client)}[
+        "citeboard_job_seconds"
+    ] == "histogram"
 
 
 def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
@@ -198,7 +225,10 @@ def test_pages_of_boards_are_counted_by_where_they_come_from(client):
     client.get(board)
     client.get(board, headers={"If-None-Match": first["ETag"]})
     after = samples(client)
-    keys = [("citeboard_board_pages_total", source) for source in ("made", "cache", "reader")]
+    keys = [
+        ("citeboard_board_pages_total", source)
+        for source in ("made", "cache", "reader")
+    ]
     assert [after[key] - before.get(key, 0) for key in keys] == [1, 1, 1]
 
 
@@ -211,8 +241,14 @@ def told_of(lively) -> tuple[set[str], set[str]]:
 
 
 def labels_used(told: str) -> set[str]:
-    grouped = " ".join(re.findall(r"\bby \(([\w, ]+)\)", told)).replace(",", " ").split()
-    return {*grouped, *re.findall(r"(\w+)(?:=~|!~|!=|=)\"", told), *re.findall(r"\$labels\.(\w+)", told)}
+    grouped = (
+        " ".join(re.findall(r"\bby \(([\w, ]+)\)", told)).replace(",", " ").split()
+    )
+    return {
+        *grouped,
+        *re.findall(r"(\w+)(?:=~|!~|!=|=)\"", told),
+        *re.findall(r"\$labels\.(\w+)", told),
+    }
 
 
 def test_the_dashboard_shows_metrics_and_labels_that_are_there(lively, root):
@@ -232,13 +268,21 @@ def test_the_dashboard_shows_metrics_and_labels_that_are_there(lively, root):
         assert used <= names, panel["title"]
         legend = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
         assert labels_used(target["expr"]) <= labels, panel["title"]
-        by = set(re.findall(r"\w+", "".join(re.findall(r"\bby \(([\w, ]+)\)", target["expr"]))))
+        by = set(
+            re.findall(
+                r"\w+", "".join(re.findall(r"\bby \(([\w, ]+)\)", target["expr"]))
+            )
+        )
         assert legend <= (by or {"instance"}), panel["title"]
         shown |= used
-    assert len({(each["gridPos"]["x"], each["gridPos"]["y"]) for each in board["panels"]}) == len(
-        board["panels"]
-    )
-    assert {"citeboard_jobs", "citeboard_disk_bytes", "citeboard_http_request_seconds_bucket"} <= shown
+    assert len(
+        {(each["gridPos"]["x"], each["gridPos"]["y"]) for each in board["panels"]}
+    ) == len(board["panels"])
+    assert {
+        "citeboard_jobs",
+        "citeboard_disk_bytes",
+        "citeboard_http_request_seconds_bucket",
+    } <= shown
 
 
 def test_alert_rules_speak_of_metrics_and_labels_that_are_there(lively, root):
@@ -257,5 +301,7 @@ def test_alert_rules_speak_of_metrics_and_labels_that_are_there(lively, root):
 
 def test_the_documentation_lists_the_metrics_that_there_are(lively, root):
     page = (root / "docs" / "operating.md").read_text(encoding="utf-8")
-    listed = {name.removesuffix("_total") for name in re.findall(r"`(citeboard_\w+)`", page)}
+    listed = {
+        name.removesuffix("_total") for name in re.findall(r"`(citeboard_\w+)`", page)
+    }
     assert listed == {family.name for family in lively}

@@ -20,7 +20,11 @@ def test_a_moved_site_has_every_row_and_shows_the_same_boards(root, tmp_path):
     site = tmp_path / "site"
     shutil.unpack_archive(root / "tests/upgrade/0.3.0/site.tar.xz", site, **WITH_CARE)
     with empty_system(tmp_path / "empty") as there:
-        moved = {**there, "CITEBOARD_DATA_DIR": str(site), "CITEBOARD_INSECURE_HTTP": "yes"}
+        moved = {
+            **there,
+            "CITEBOARD_DATA_DIR": str(site),
+            "CITEBOARD_INSECURE_HTTP": "yes",
+        }
         here = {**moved, "DATABASE_URL": f"sqlite:///{site}/citeboard.sqlite3"}
         assert manage(here, "move_database", there["DATABASE_URL"]).stderr.endswith(
             "behind; run `manage.py migrate` first\n"
@@ -43,7 +47,10 @@ def test_a_moved_site_has_every_row_and_shows_the_same_boards(root, tmp_path):
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("sqlite:////nowhere.sqlite3", "the new database is SQLite; expected PostgreSQL"),
+        (
+            "sqlite:////nowhere.sqlite3",
+            "the new database is SQLite; expected PostgreSQL",
+        ),
         ("mysql://host/name", "expected an address such as postgres://"),
     ],
 )

@@ -19,11 +19,21 @@ from tasks.models import Notification
 from tasks.models.notifications import Kind
 from tasks.submissions.uploads import SAFE_AGE
 from tests.api.sending import score
-from tests.factories import make_gold, make_job, make_phase, make_submission, make_user, run_bytes
+from tests.factories import (
+    make_gold,
+    make_job,
+    make_phase,
+    make_submission,
+    make_user,
+    run_bytes,
+)
 
 pytestmark = pytest.mark.django_db
 PAGES = ("", "changes/", "differences/", "board.json")
-OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Results_Citation"))
+OTHER = (
+    ("D05-0001", "3", ["4"], "Aim_Citation"),
+    ("D05-0002", "7", ["2"], "Results_Citation"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +54,14 @@ def run():
 def pruned(*options: str) -> dict[str, int]:
     out = io.StringIO()
     call_command("prune", *options, stdout=out)
-    words = [line.split(" would be removed")[0].split(" removed")[0] for line in out.getvalue().splitlines()]
-    return {what: int(count) for count, what in (line.strip().split(" ", 1) for line in words)}
+    words = [
+        line.split(" would be removed")[0].split(" removed")[0]
+        for line in out.getvalue().splitlines()
+    ]
+    return {
+        what: int(count)
+        for count, what in (line.strip().split(" ", 1) for line in words)
+    }
 
 
 def scored_against_newer_gold(run) -> Evaluation:
@@ -76,8 +92,12 @@ def test_a_site_of_which_all_is_needed_keeps_all(run):
 
 def test_a_dry_run_says_what_goes_and_the_command_does_what_it_said(run):
     older = scored_against_newer_gold(run)
-    Session.objects.create(session_key="old", expire_date=timezone.now() - dt.timedelta(days=1))
-    Session.objects.create(session_key="new", expire_date=timezone.now() + dt.timedelta(days=1))
+    Session.objects.create(
+        session_key="old", expire_date=timezone.now() - dt.timedelta(days=1)
+    )
+    Session.objects.create(
+        session_key="new", expire_date=timezone.now() + dt.timedelta(days=1)
+    )
     Limit.objects.create(key="old", value="1", expires_at=1)
     make_job("mail", state="done")
     old_file("3f/3fab/0123abcd/run.jsonl")
@@ -103,23 +123,37 @@ def test_a_dry_run_says_what_goes_and_the_command_does_what_it_said(run):
 def test_rows_go_by_age_only_where_that_is_asked_for_and_never_what_still_waits(run):
     old = timezone.now() - dt.timedelta(days=90)
     person = make_user()
-    for event, age, state in (("old", 90, "done"), ("waits", 90, "queued"), ("young", 3, "done")):
+    for event, age, state in (
+        ("old", 90, "done"),
+        ("waits", 90, "queued"),
+        ("young", 3, "done"),
+    ):
         made = timezone.now() - dt.timedelta(days=age)
         facts = {"user": person, "kind": "scored", "event": event, "created_at": made}
         Notification.objects.create(job=make_job("mail", state=state), **facts)
-    Notification.objects.create(user=person, kind=Kind.CONFIRM, event="to confirm", created_at=old)
+    Notification.objects.create(
+        user=person, kind=Kind.CONFIRM, event="to confirm", created_at=old
+    )
     before = Notification.objects.count()
     assert "notifications older than 60 days" not in pruned()
     assert Notification.objects.count() == before
     said = pruned("--older-than", "notifications=60", "deliveries=365")
-    assert (said["notifications older than 60 days"], said["deliveries older than 365 days"]) == (1, 0)
+    assert (
+        said["notifications older than 60 days"],
+        said["deliveries older than 365 days"],
+    ) == (1, 0)
     assert not Notification.objects.filter(event="old").exists()
     assert Notification.objects.count() == before - 1
 
 
-@pytest.mark.parametrize("asked", ["runs=90", "notifications=29", "notifications", "notifications=soon"])
+@pytest.mark.parametrize(
+    "asked", ["runs=90", "notifications=29", "notifications", "notifications=soon"]
+)
 def test_what_may_go_by_age_is_named_where_something_else_is_asked_for(asked):
-    with pytest.raises(CommandError, match="one of notifications, deliveries, then = and at least 30 days"):
+    with pytest.raises(
+        CommandError,
+        match="one of notifications, deliveries, then = and at least 30 days",
+    ):
         call_command("prune", "--older-than", asked)
 
 
@@ -133,7 +167,9 @@ def test_scores_against_older_gold_stay_and_so_does_all_of_the_newest(run):
     assert default_storage.exists(f"statistics/{newer.statistics}")
 
 
-def test_boards_of_older_gold_and_the_changes_are_shown_without_what_was_pruned(run, admin_client):
+def test_boards_of_older_gold_and_the_changes_are_shown_without_what_was_pruned(
+    run, admin_client
+):
     older = scored_against_newer_gold(run)
     pruned()
     phase = run.phase

@@ -27,7 +27,11 @@ def away() -> int:
 @pytest.fixture
 def steps(monkeypatch):
     done = []
-    own = {broken: "{}", away: "{}", lambda: done.append("last") or len(done): "{} steps done"}
+    own = {
+        broken: "{}",
+        away: "{}",
+        lambda: done.append("last") or len(done): "{} steps done",
+    }
     monkeypatch.setattr(pruning, "STEPS", own)
     monkeypatch.setattr("citeboard.management.commands.sweep.STEPS", own)
     monkeypatch.setattr(pruning, "POSTING", {})
@@ -50,7 +54,9 @@ def test_by_hand_it_says_what_was_done_and_that_something_was_not(steps, capsys)
     assert capsys.readouterr().out == "1 steps done\n"
 
 
-def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(monkeypatch, capsys):
+def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(
+    monkeypatch, capsys
+):
     posting = "citeboard.management.commands.sweep.post_all"
     monkeypatch.setattr(posting, lambda: pytest.fail("it posts"))
     call_command("sweep", "--without-posting")
@@ -60,10 +66,16 @@ def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(monkeypatch,
 def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
     phase = make_phase()
     first, second = (
-        make_submission(phase=phase, team=make_team(season=phase.task.season)).jobs.get() for _ in range(2)
+        make_submission(
+            phase=phase, team=make_team(season=phase.task.season)
+        ).jobs.get()
+        for _ in range(2)
     )
     for job in (first, second):
-        engine.defer(engine.claim(job.pk, "a-host:1:2"), "The storage of the site does not answer.")
+        engine.defer(
+            engine.claim(job.pk, "a-host:1:2"),
+            "The storage of the site does not answer.",
+        )
     Job.objects.update(woken_at=first.created_at - sweeper.WAKE_LIFE)
     given = sweeper.resume
 
@@ -74,7 +86,10 @@ def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
 
     monkeypatch.setattr(sweeper, "resume", refuse_the_first)
     assert sweeper.sweep().resumed == 1
-    assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == ["waiting", "queued"]
+    assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == [
+        "waiting",
+        "queued",
+    ]
 
 
 def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):

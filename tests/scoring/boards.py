@@ -16,9 +16,13 @@ START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 _numbers = itertools.count(1001)
 
 
-def make_phase(season: Season | None = None, *, rules=("corrected", "official-2017"), **fields) -> Phase:
+def make_phase(
+    season: Season | None = None, *, rules=("corrected", "official-2017"), **fields
+) -> Phase:
     """A phase with gold that is a row alone."""
-    task = factories.make_task(rules=list(rules), **({"season": season} if season else {}))
+    task = factories.make_task(
+        rules=list(rules), **({"season": season} if season else {})
+    )
     phase = factories.make_phase(task=task, with_gold=False, **fields)
     make_gold(phase)
     return phase
@@ -34,10 +38,14 @@ def make_gold(phase: Phase, number: int = 1, reason: str = "First version") -> G
 def make_team(phase: Phase, name: str, *members: User) -> Team:
     lead, *others = members or (None,)
     slug = name.lower().replace(" ", "-")
-    return factories.make_team(season=phase.task.season, lead=lead, members=others, name=name, slug=slug)
+    return factories.make_team(
+        season=phase.task.season, lead=lead, members=others, name=name, slug=slug
+    )
 
 
-def make_run(phase: Phase, team: Team | None, status: str = "scored", **fields) -> Submission:
+def make_run(
+    phase: Phase, team: Team | None, status: str = "scored", **fields
+) -> Submission:
     number = next(_numbers)
     given = {
         "system": f"system-{number}",
@@ -52,7 +60,13 @@ def make_run(phase: Phase, team: Team | None, status: str = "scored", **fields) 
 
 
 def score(
-    run: Submission, value: float | None, *, rules="corrected", gold=None, column=None, **others
+    run: Submission,
+    value: float | None,
+    *,
+    rules="corrected",
+    gold=None,
+    column=None,
+    **others,
 ) -> Evaluation:
     """What a worker records of a run: the ranking metric with its value, and other metrics by name."""
     gold = gold or Gold.objects.get(task=run.phase.task, number=1)
@@ -62,7 +76,9 @@ def score(
     )  # fmt: skip
     said = {}
     for metric, number in {"overlap_f1_micro": value, **others}.items():
-        key = (column if not said else None) or f"{metric}|rules:{rules}|gold:{gold.number}|v:1"
+        key = (
+            column if not said else None
+        ) or f"{metric}|rules:{rules}|gold:{gold.number}|v:1"
         said[metric] = {
             "value": number, "low": None if number is None else number - 0.05,
             "high": None if number is None else number + 0.05, "n": 10, "scale": 1, "column": key,
@@ -72,19 +88,25 @@ def score(
     return evaluation
 
 
-def scored_run(phase: Phase, team: Team | None, value: float | None, **fields) -> Submission:
+def scored_run(
+    phase: Phase, team: Team | None, value: float | None, **fields
+) -> Submission:
     run = make_run(phase, team, **fields)
     score(run, value)
     return run
 
 
-def by_class(run: Submission, dimension: str, values: dict[str, float | None], n: int = 5) -> None:
+def by_class(
+    run: Submission, dimension: str, values: dict[str, float | None], n: int = 5
+) -> None:
     """The ranking metric of a run by class."""
     said = {
         label: {"overlap_f1_micro": {"value": value, "n": n + place}}
         for place, (label, value) in enumerate(values.items())
     }
-    save_breakdowns([Breakdown.of(run.evaluations.get(rules="corrected"), dimension, said)])
+    save_breakdowns(
+        [Breakdown.of(run.evaluations.get(rules="corrected"), dimension, said)]
+    )
 
 
 def set_version_0(score: Score) -> None:
@@ -93,7 +115,9 @@ def set_version_0(score: Score) -> None:
 
 
 def set_column(score: Score, column: str) -> None:
-    earlier = Signature(metric=score.metric, column=column, position=score.shared.position, text=column)
+    earlier = Signature(
+        metric=score.metric, column=column, position=score.shared.position, text=column
+    )
     [key] = Signature.objects.ids_of([earlier])
     Score.objects.filter(pk=score.pk).update(shared=key)
 

@@ -17,7 +17,13 @@ RUN = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
 
 
 def make_phase(
-    folder: Path, *, organiser=None, gold=GOLD, rules="corrected", options=None, **fields
+    folder: Path,
+    *,
+    organiser=None,
+    gold=GOLD,
+    rules="corrected",
+    options=None,
+    **fields,
 ) -> Phase:
     """A phase of the task type with gold whose sentences bring their labels along."""
     task = factories.make_task(
@@ -27,12 +33,21 @@ def make_phase(
         options=options or {},
     )
     phase = factories.make_phase(task=task, with_gold=False, **fields)
-    load_gold(task=task, split=phase.split, paths=write_gold(folder / "gold", gold), reason="for tests")
+    load_gold(
+        task=task,
+        split=phase.split,
+        paths=write_gold(folder / "gold", gold),
+        reason="for tests",
+    )
     return phase
 
 
 def make_run(
-    phase: Phase, folder: Path, labels=RUN, text: str = "We use the parser of [0] here.", **fields
+    phase: Phase,
+    folder: Path,
+    labels=RUN,
+    text: str = "We use the parser of [0] here.",
+    **fields,
 ) -> Submission:
     """A scored run with labels of its own."""
     content = write_run(folder / "run.jsonl", labels, text).read_bytes()

@@ -18,13 +18,19 @@ OSLO, ROME, WINDY = (
 #: What is asked of the run below: over claims without, over sentences with a full stop.
 CLAIM, SENTENCE = "It rains in Oslo", "It rains in Oslo."
 PAIRS = tuple(
-    (premise, hypothesis) for hypothesis in (CLAIM, SENTENCE) for premise in (f"{OSLO}\n{ROME}", OSLO, ROME)
+    (premise, hypothesis)
+    for hypothesis in (CLAIM, SENTENCE)
+    for premise in (f"{OSLO}\n{ROME}", OSLO, ROME)
 )
 OUTPUT = f"{CLAIM} [1][2]."
 
 
 def citing_phase(
-    folder: Path, *questions: dict, organiser=None, entailment: str = f"store:{MODEL}", **fields
+    folder: Path,
+    *questions: dict,
+    organiser=None,
+    entailment: str = f"store:{MODEL}",
+    **fields,
 ) -> Phase:
     folder.mkdir(exist_ok=True)
     parses = write_parses(folder, CLAIM, "Wind is air that moves", "Rome is dry")
@@ -41,7 +47,9 @@ def citing_phase(
 
 def citing_gold(phase: Phase, folder: Path, *questions: dict) -> Gold:
     path = write_gold(folder, *(questions or (RAIN,)))
-    return load_gold(task=phase.task, split=phase.split, paths=[path], reason="for tests")[0]
+    return load_gold(
+        task=phase.task, split=phase.split, paths=[path], reason="for tests"
+    )[0]
 
 
 def citing_run(phase: Phase, *outputs: str, **fields) -> Submission:
@@ -50,22 +58,37 @@ def citing_run(phase: Phase, *outputs: str, **fields) -> Submission:
         {"id": question["id"], "output": output}
         for question, output in zip((RAIN, WIND), outputs or (OUTPUT,), strict=False)
     ]
-    return factories.make_submission(phase=phase, content=factories.run_bytes(records), **fields)
+    return factories.make_submission(
+        phase=phase, content=factories.run_bytes(records), **fields
+    )
 
 
 def entailment_label(premise: str, hypothesis: str, entailed: int, **more) -> dict:
     digest = hashlib.sha256(premise.encode()).hexdigest()
-    return {"premise_sha256": digest, "hypothesis": hypothesis, "entailed": entailed, **more}
+    return {
+        "premise_sha256": digest,
+        "hypothesis": hypothesis,
+        "entailed": entailed,
+        **more,
+    }
 
 
-def decided(*pairs: tuple[str, str], entailed=lambda premise: int("Oslo" in premise), **more) -> list[dict]:
+def decided(
+    *pairs: tuple[str, str], entailed=lambda premise: int("Oslo" in premise), **more
+) -> list[dict]:
     """By default what speaks of Oslo entails."""
     return [
-        entailment_label(premise, hypothesis, entailed(premise), **{"model": MODEL, **more})
+        entailment_label(
+            premise, hypothesis, entailed(premise), **{"model": MODEL, **more}
+        )
         for premise, hypothesis in pairs or PAIRS
     ]
 
 
 def write_lines(path: Path, lines: list) -> Path:
-    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    path.write_text(
+        "".join(
+            f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines
+        )
+    )
     return path

@@ -24,11 +24,20 @@ def run_content(right: int, wrong: str = "4", topics=TOPICS) -> bytes:
     for place, topic in enumerate(topics):
         for citing, marker, sentences, _ in factories.CITANCES:
             given = sentences if place < right else [wrong]
-            lines.append({"topic": topic, "citing": citing, "marker": marker, "sentences": list(given)})
+            lines.append(
+                {
+                    "topic": topic,
+                    "citing": citing,
+                    "marker": marker,
+                    "sentences": list(given),
+                }
+            )
     return factories.run_bytes(lines)
 
 
-def scored(phase: Phase, right: int, *, team=None, wrong: str = "4", topics=TOPICS, **fields) -> Submission:
+def scored(
+    phase: Phase, right: int, *, team=None, wrong: str = "4", topics=TOPICS, **fields
+) -> Submission:
     team = team or factories.make_team(season=phase.task.season)
     run = factories.make_submission(
         phase=phase, team=team, content=run_content(right, wrong, topics), **fields

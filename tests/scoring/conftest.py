@@ -19,4 +19,6 @@ def installed_scorer(unpacked):  # noqa: F811  (asked for by name)
 @pytest.fixture(autouse=True)
 def _golden_numbers_by_the_wheel(request, monkeypatch) -> None:
     if request.module.__name__.endswith("_golden") and "capsys" in request.fixturenames:
-        monkeypatch.setattr(offline, "main", request.getfixturevalue("installed_scorer"))
+        monkeypatch.setattr(
+            offline, "main", request.getfixturevalue("installed_scorer")
+        )

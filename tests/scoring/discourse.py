@@ -8,7 +8,9 @@ Labels = Mapping[str, Sequence[str]]
 ABSTRACT = "A parser of sentences is described."
 
 
-def write_gold(folder: Path, datasets: Mapping[str, Sequence[Labels | None]]) -> list[Path]:
+def write_gold(
+    folder: Path, datasets: Mapping[str, Sequence[Labels | None]]
+) -> list[Path]:
     """A file for each data set, an instance for each of its labels, named `lu-00`, `lu-01`, …"""
     return [
         write_lines(
@@ -28,7 +30,9 @@ def write_gold(folder: Path, datasets: Mapping[str, Sequence[Labels | None]]) ->
 
 
 def write_run(
-    path: Path, datasets: Mapping[str, Sequence[Labels | None]], text: str = "We use the parser of [0] here."
+    path: Path,
+    datasets: Mapping[str, Sequence[Labels | None]],
+    text: str = "We use the parser of [0] here.",
 ) -> Path:
     lines = [
         {

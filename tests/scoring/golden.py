@@ -13,7 +13,11 @@ PARTS = ("precision", "recall", "f1")
 
 def gold_2017(corpus: Path) -> list[Path]:
     """The ten pilot topics, and the two that were released later, in the text form."""
-    return [corpus / "pilot", corpus / "cleaned" / "P06-2124", corpus / "cleaned" / "N06-2049"]
+    return [
+        corpus / "pilot",
+        corpus / "cleaned" / "P06-2124",
+        corpus / "cleaned" / "N06-2049",
+    ]
 
 
 def gold_2018(corpus: Path) -> list[Path]:
@@ -55,8 +59,12 @@ def sums_by_gold_file(kept: Path, statistic: str) -> dict[str, np.ndarray]:
     """The sum of the statistic's rows for each gold file: the topic, and the annotator where there is one."""
     statistics = load_statistics(kept)
     sums: dict[str, np.ndarray] = {}
-    rows = zip(statistics.features["topic"], statistics.features["annotator"], strict=True)
-    for row, (topic, annotator) in zip(statistics.matrices[statistic], rows, strict=True):
+    rows = zip(
+        statistics.features["topic"], statistics.features["annotator"], strict=True
+    )
+    for row, (topic, annotator) in zip(
+        statistics.matrices[statistic], rows, strict=True
+    ):
         name = "_".join((*topic, *annotator))
         sums[name] = sums.get(name, 0) + row
     return sums
@@ -67,4 +75,8 @@ def scores_of_counts(counts: np.ndarray) -> dict[str, float]:
     precision = found / (found + wrong) if found + wrong else 0.0
     recall = found / (found + missed) if found + missed else 0.0
     both = precision + recall
-    return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / both if both else 0.0,
+    }

@@ -83,7 +83,9 @@ def publication() -> dict:
 
 
 def write(path: Path, content: dict | None = None) -> Path:
-    path.write_text(json.dumps(PUBLICATION if content is None else content), encoding="utf-8")
+    path.write_text(
+        json.dumps(PUBLICATION if content is None else content), encoding="utf-8"
+    )
     return path
 
 
@@ -104,15 +106,28 @@ def refusals(*paths: Path) -> list[str]:
     """The lines in which the command says why it refuses."""
     err = io.StringIO()
     with pytest.raises(CommandError) as failed:
-        call_command("reported_results", *map(str, paths), stdout=io.StringIO(), stderr=err)
+        call_command(
+            "reported_results", *map(str, paths), stdout=io.StringIO(), stderr=err
+        )
     assert failed.value.returncode == 2
     return err.getvalue().splitlines()
 
 
 #: How a task shows these tables.
 PLACEMENTS = [
-    {"paper": "own-2020", "table": "Table 1", "metric": "F1", "interval": ["low", "high"]},
-    {"paper": "own-2020", "table": "Table 2", "metric": "F1", "by": "topic", "overall": "Average"},
+    {
+        "paper": "own-2020",
+        "table": "Table 1",
+        "metric": "F1",
+        "interval": ["low", "high"],
+    },
+    {
+        "paper": "own-2020",
+        "table": "Table 2",
+        "metric": "F1",
+        "by": "topic",
+        "overall": "Average",
+    },
 ]
 #: The second with a system of a board beside it.
 BESIDE = {

@@ -34,7 +34,9 @@ def script_of(folder: Path, body: str) -> Path:
     script = folder / "scorer.py"
     lines = body.strip("\n").splitlines()
     script.write_text(
-        SCRIPT.format(body="\n".join(f"    {line}" for line in lines), note=str(folder / "note"))
+        SCRIPT.format(
+            body="\n".join(f"    {line}" for line in lines), note=str(folder / "note")
+        )
     )
     return script
 
@@ -42,4 +44,6 @@ def script_of(folder: Path, body: str) -> Path:
 def put_in_place(monkeypatch, folder: Path, body: str) -> None:
     """From now on a scorer of this process does what ``body`` says."""
     script = script_of(folder, body)
-    monkeypatch.setattr("scoring.worker.child.COMMAND", (sys.executable, "-P", "-s", str(script)))
+    monkeypatch.setattr(
+        "scoring.worker.child.COMMAND", (sys.executable, "-P", "-s", str(script))
+    )

@@ -49,7 +49,15 @@ from tasks.types.forms.spans import Spans
 from tasks.types.problems import Unavailable
 from tasks.types.ranking.lists import GradedLists, Lists
 from tasks.types.ranking.runs import Declared, DeclaredLists
-from tests.scoring.standing_numbers import DECLARED, digest, drawn, metrics_of_form, rounded, said, written
+from tests.scoring.standing_numbers import (
+    DECLARED,
+    digest,
+    drawn,
+    metrics_of_form,
+    rounded,
+    said,
+    written,
+)
 
 FILE = Path(__file__).with_suffix(".json")
 WORDS = [
@@ -83,7 +91,8 @@ WORDS = [
 
 def _texts(draw: random.Random, count: int) -> list[str]:
     texts = [
-        " ".join(draw.choices(WORDS, k=draw.choice((1, 3, 6, 12)))) + draw.choice((".", "", "\nAnd again."))
+        " ".join(draw.choices(WORDS, k=draw.choice((1, 3, 6, 12))))
+        + draw.choice((".", "", "\nAnd again."))
         for _ in range(count)
     ]
     return ["", "...", "cat", *texts]
@@ -105,7 +114,9 @@ def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, A
     if form == "ranking":
         some = Lists.of([(1, 2), (), None, (3,)]), Lists.of([(2,), (1,), (1,), None])
         judged = Lists.of([(1, 2, 5), (4,), (), (3, 6, 7)])
-        graded = GradedLists(some[0], judged, np.array([2, 1, 0, 0, 1, 0, 0], dtype=np.int32))
+        graded = GradedLists(
+            some[0], judged, np.array([2, 1, 0, 0, 1, 0, 0], dtype=np.int32)
+        )
         long = Lists.of([(5, 9, 1, 2), (4, 1), (1,), (6, 7, 3)])
         return {
             "nothing": (gold[:0], run[:0]),
@@ -122,10 +133,16 @@ def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, A
         "alike": ([gold[0]] * 6, [run[0]] * 6),
     }
     if form == "spans":
-        touching, beside = Spans([(0, 1, "A"), (2, 3, "B")]), Spans([(1, 2, "A"), (3, 4, "B")])
+        touching, beside = (
+            Spans([(0, 1, "A"), (2, 3, "B")]),
+            Spans([(1, 2, "A"), (3, 4, "B")]),
+        )
         touching.text = beside.text = "a,b;c-d e"
         found["touching"] = ([touching] * 3, [beside, touching, Spans()])
-        found["shifted"] = (gold, [_shifted(own, place % 3) for place, own in enumerate(gold)])
+        found["shifted"] = (
+            gold,
+            [_shifted(own, place % 3) for place, own in enumerate(gold)],
+        )
     if form == "numbers":
         found["half way"] = (gold, [place % 8 / 2 for place in range(len(gold))])
     if form in ("labels", "several", "text"):
@@ -138,7 +155,9 @@ def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, A
 
 
 def _shifted(spans: Spans, by: int) -> Spans:
-    own = Spans((max(0, start - by), end + by // 2, label) for start, end, label in spans)
+    own = Spans(
+        (max(0, start - by), end + by // 2, label) for start, end, label in spans
+    )
     own.text = spans.text
     return own
 
@@ -301,10 +320,15 @@ def of_ngrams() -> Iterator[tuple[str, Any]]:
             1 if symbols < 1000 else 1_000_003
         )
         counts = sacrebleu.gram_counts(numbers, lengths, orders)
-        yield f"{pairs} of {symbols}", [counts.shape, counts[0].tolist(), digest(counts.tolist())]
+        yield (
+            f"{pairs} of {symbols}",
+            [counts.shape, counts[0].tolist(), digest(counts.tolist())],
+        )
     yield (
         "none",
-        sacrebleu.gram_counts(np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), 2).tolist(),
+        sacrebleu.gram_counts(
+            np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), 2
+        ).tolist(),
     )
 
 
@@ -313,12 +337,19 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
     gold, answers = _texts(draw, 14), _texts(draw, 14)
     answers[5:9] = gold[5:9]
     for is_stemmed in (False, True):
-        found = rouge.rouge(gold, answers, ("1", "2", "l", "lsum"), is_stemmed=is_stemmed)
+        found = rouge.rouge(
+            gold, answers, ("1", "2", "l", "lsum"), is_stemmed=is_stemmed
+        )
         for kind, scores in found.items():
             yield f"{kind} {'stemmed' if is_stemmed else 'plain'}", scores.tolist()
     yield (
         "of none",
-        [own.shape for own in rouge.rouge([], [], ("1", "2", "l", "lsum"), is_stemmed=False).values()],
+        [
+            own.shape
+            for own in rouge.rouge(
+                [], [], ("1", "2", "l", "lsum"), is_stemmed=False
+            ).values()
+        ],
     )
     try:
         rouge.rouge(["a"], [], is_stemmed=False)
@@ -330,7 +361,9 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         "long lines",
         {
             kind: own.tolist()
-            for kind, own in rouge.rouge(lined, lined[::-1], ("2", "lsum"), is_stemmed=True).items()
+            for kind, own in rouge.rouge(
+                lined, lined[::-1], ("2", "lsum"), is_stemmed=True
+            ).items()
         },
     )
     readings = {
@@ -354,9 +387,18 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
             for place in range(len(gold) - 1):
                 models = [gold[place].split("\n"), gold[place + 1].split("\n")]
                 counts = rouge155.rouge155(
-                    models, answers[place].split("\n"), measures, reading=reading, references=references
+                    models,
+                    answers[place].split("\n"),
+                    measures,
+                    reading=reading,
+                    references=references,
                 )
-                rows.append([[*counts[measure], *counts[measure].as_printed()] for measure in measures])
+                rows.append(
+                    [
+                        [*counts[measure], *counts[measure].as_printed()]
+                        for measure in measures
+                    ]
+                )
             yield f"1.5.5 {case} {references}", [rows[4], digest(rows)]
     yield (
         "digest",
@@ -367,9 +409,16 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
     )
     yield (
         "no models",
-        [list(own) for own in rouge155.rouge155([], ["a b"], measures, reading=rouge155.Reading()).values()],
+        [
+            list(own)
+            for own in rouge155.rouge155(
+                [], ["a b"], measures, reading=rouge155.Reading()
+            ).values()
+        ],
     )
-    for first, second in itertools.product(("", "a", "a b", "a b a c b", "c a a b"), repeat=2):
+    for first, second in itertools.product(
+        ("", "a", "a b", "a b a c b", "c a a b"), repeat=2
+    ):
         yield (
             f"skip {first} {second}",
             [
@@ -423,7 +472,8 @@ def of_bleu() -> Iterator[tuple[str, Any]]:
         tokens = sacrebleu.Tokens13a()
         yield (
             f"tokens of {text}",
-            [list(tokens[word]) for word in sacrebleu.words_of(text)] + list(tokens._numbers),
+            [list(tokens[word]) for word in sacrebleu.words_of(text)]
+            + list(tokens._numbers),
         )
 
 
@@ -443,7 +493,8 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
         yield f"punkt of {text[:40]}", discourse.by_punkt(text)
         counted = [
             discourse.counted_sentences(
-                text * 2 + " We follow the parser of [0] here. The parser of [10] is old too.",
+                text * 2
+                + " We follow the parser of [0] here. The parser of [10] is old too.",
                 "rules",
                 marked_only=own,
             )
@@ -460,16 +511,46 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
         ["t.", "et."],
     ):
         yield f"glued {pieces}", discourse.glued(pieces)
-    yield "tokens", [discourse.tokens(own) for own in ("", "It isn't (so).", "a b c d e f")]
-    yield "names", [discourse.splitter_name("rules"), discourse.splitter_name("nothing").partition("-")[0]]
-    terms = {"words": ("parser", "tree", "the parser"), "characters": (" p", "pa", "tr")}
+    yield (
+        "tokens",
+        [discourse.tokens(own) for own in ("", "It isn't (so).", "a b c d e f")],
+    )
+    yield (
+        "names",
+        [
+            discourse.splitter_name("rules"),
+            discourse.splitter_name("nothing").partition("-")[0],
+        ],
+    )
+    terms = {
+        "words": ("parser", "tree", "the parser"),
+        "characters": (" p", "pa", "tr"),
+    }
     idf = {name: np.arange(1.0, len(own) + 1) for name, own in terms.items()}
-    weights = np.array([[1.0, -1, 0.5, 0.2, 0.1, -0.4], [-1.0, 1, 0.2, 0.1, 0, 0.3], [0, 0, 0, 0, 0, 0.1]])
-    sentences = ["The parser of trees", "A tree", "nothing", "the parser the parser tree"]
+    weights = np.array(
+        [
+            [1.0, -1, 0.5, 0.2, 0.1, -0.4],
+            [-1.0, 1, 0.2, 0.1, 0, 0.3],
+            [0, 0, 0, 0, 0, 0.1],
+        ]
+    )
+    sentences = [
+        "The parser of trees",
+        "A tree",
+        "nothing",
+        "the parser the parser tree",
+    ]
     with tempfile.TemporaryDirectory() as temporary:
-        for labels, own, more in (("ab", weights[:1], [0.1]), ("abc", weights, [0.0, 0.1, 0.05])):
+        for labels, own, more in (
+            ("ab", weights[:1], [0.1]),
+            ("abc", weights, [0.0, 0.1, 0.05]),
+        ):
             tagger = discourse.Tagger(
-                labels=tuple(labels), terms=terms, idf=idf, weights=own, intercepts=np.array(more)
+                labels=tuple(labels),
+                terms=terms,
+                idf=idf,
+                weights=own,
+                intercepts=np.array(more),
             )
             place = Path(temporary) / labels
             tagger.save(place, {"made": "here"})
@@ -489,9 +570,17 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
             place = Path(temporary) / "broken"
             discourse.Tagger(**changed).save(place, {})
             yield f"tagger with {case}", _loaded(place)
-        for content in ("[]", '{"format": "x"}', '{"format": "citeboard-tagger-1", "sha256": "x"}', "{"):
+        for content in (
+            "[]",
+            '{"format": "x"}',
+            '{"format": "citeboard-tagger-1", "sha256": "x"}',
+            "{",
+        ):
             (Path(temporary) / "abc" / discourse.MANIFEST).write_text(content)
-            yield f"manifest {content}", _loaded(Path(temporary) / "abc").replace(temporary, "")
+            yield (
+                f"manifest {content}",
+                _loaded(Path(temporary) / "abc").replace(temporary, ""),
+            )
         yield "no tagger", _loaded(Path(temporary) / "none").replace(temporary, "")
 
 
@@ -558,7 +647,10 @@ def of_divergence() -> Iterator[tuple[str, Any]]:
                     metric.notes(matrix),
                 ],
             )
-    p, q = np.array([[0.5, 0.5, 0], [1, 0, 0], [math.nan] * 3]), np.array([0.25, 0.75, 0])
+    p, q = (
+        np.array([[0.5, 0.5, 0], [1, 0, 0], [math.nan] * 3]),
+        np.array([0.25, 0.75, 0]),
+    )
     yield (
         "divergence",
         [discourse.divergence(p, q).tolist(), discourse.divergence(q, p).tolist()],
@@ -567,7 +659,11 @@ def of_divergence() -> Iterator[tuple[str, Any]]:
         yield (
             f"signed {metric.name}",
             [
-                {name: value for name, value in metric.parameters.items() if name != "sentences"},
+                {
+                    name: value
+                    for name, value in metric.parameters.items()
+                    if name != "sentences"
+                },
                 metric.needs_model,
                 metric.statistic,
                 metric.higher_is_better,
@@ -584,7 +680,9 @@ def _divergences() -> list[Any]:
         discourse.SuppliedDivergence,
         discourse.PublishedDivergence,
     )
-    return [kind(kind.__name__, "r", scheme="intent", options=options) for kind in kinds]
+    return [
+        kind(kind.__name__, "r", scheme="intent", options=options) for kind in kinds
+    ]
 
 
 # Calibration, ranks, clusters and who entails what.
@@ -612,7 +710,10 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
                 float(harmonic_mean(numerator, denominator)),
             ],
         )
-    lists = Lists.of([(1, 2, 3), (4,), (), None, (7, 8)]), Lists.of([(9, 2, 1, 5), (5, 6), (1,), (2,), None])
+    lists = (
+        Lists.of([(1, 2, 3), (4,), (), None, (7, 8)]),
+        Lists.of([(9, 2, 1, 5), (5, 6), (1,), (2,), None]),
+    )
     ranks = ranking.ranks_of(lists[0], lists[1])
     for cut in (1, 2, 3, 100):
         yield f"measured at {cut}", ranking.measured(ranks, lists[0], cut).tolist()
@@ -624,10 +725,20 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
     yield "numbered", [list(wanted), list(ranked)]
     generator = np.random.default_rng(4)
     for first, second in ((3, 3), (25, 31), (40, 22)):
-        vectors = generator.normal(size=(first, 6)), generator.normal(size=(second, 6)) + 0.5
-        yield f"clusters of {first} and {second}", [own.tolist() for own in mauve.clusters(*vectors)]
+        vectors = (
+            generator.normal(size=(first, 6)),
+            generator.normal(size=(second, 6)) + 0.5,
+        )
+        yield (
+            f"clusters of {first} and {second}",
+            [own.tolist() for own in mauve.clusters(*vectors)],
+        )
     declared = Declared()
-    for row, logs in ((0, {1: -0.5, 2: -1.5}), (1, {4: -math.inf, 6: 0.0}), (2, {3: -0.1})):
+    for row, logs in (
+        (0, {1: -0.5, 2: -1.5}),
+        (1, {4: -math.inf, 6: 0.0}),
+        (2, {3: -0.1}),
+    ):
         declared.add(row, logs)
     answers = DeclaredLists(Lists.of([(1, 2), (6,), (3,), None, ()]), declared, 9)
     perplexity = ranking.Perplexity("perplexity", "r")
@@ -640,7 +751,11 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         value = float(perplexity.aggregate(stats.sum(axis=0)))
         yield (
             f"perplexity of {rows}",
-            [stats.tolist(), value, perplexity.instances(stats, np.ones(5, dtype=bool))],
+            [
+                stats.tolist(),
+                value,
+                perplexity.instances(stats, np.ones(5, dtype=bool)),
+            ],
         )
     none = perplexity.instance_stats(Lists.of([(1,)]), Lists.of([(1,)]))
     yield "perplexity without probabilities", none.tolist()
@@ -648,7 +763,8 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         whole = metrics_of_form(form)
         fewer = [metric for metric in whole if "accuracy" not in metric.name]
         some = [
-            [[own.name, own.statistic] for own in metrics_of_instances(part)] for part in (whole, fewer, [])
+            [[own.name, own.statistic] for own in metrics_of_instances(part)]
+            for part in (whole, fewer, [])
         ]
         yield f"of instances of {form}", some
     for shares in (
@@ -657,7 +773,10 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         (np.array([0.2, 0.8, 0]), np.array([0.3, 0.3, 0.4])),
     ):
         yield f"area {shares[0].tolist()}", mauve.area(*shares)
-    centres, sizes = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([5, 0, 3, 0], dtype=np.float32)
+    centres, sizes = (
+        np.arange(12, dtype=np.float32).reshape(4, 3),
+        np.array([5, 0, 3, 0], dtype=np.float32),
+    )
     mauve._split(centres, sizes, 8)
     yield "split", [centres.tolist(), sizes.tolist()]
 
@@ -669,7 +788,9 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
             ("rain falls", "wind blows and rain falls", "nothing is so"),
             ((0,), (0, 1), (1, 0, 2), (2, 2), (0, 0, 1)),
         ):
-            case = entailment.Case(hypothesis, tuple(passages[place] for place in places))
+            case = entailment.Case(
+                hypothesis, tuple(passages[place] for place in places)
+            )
             [verdict] = entailment.judged([case], judge)
             told = [
                 verdict.entailed,
@@ -706,7 +827,11 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
             try:
                 own = entailment.read_entailment_labels(path, shown="labels")
                 kept = entailment.stored_labels(path)
-                pairs = [entailment.Pair("p", "h"), entailment.Pair("q", "h"), entailment.Pair("z", "h")]
+                pairs = [
+                    entailment.Pair("p", "h"),
+                    entailment.Pair("q", "h"),
+                    entailment.Pair("z", "h"),
+                ]
                 told = [
                     own.model,
                     len(own.entailed),
@@ -722,7 +847,10 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
             except InputRefused as refused:
                 told = said(refused.problems)
             yield f"labels {rows}", told
-    yield "line", entailment.label_line(entailment.Pair("p", "h"), entailed=True, model="m")
+    yield (
+        "line",
+        entailment.label_line(entailment.Pair("p", "h"), entailed=True, model="m"),
+    )
     for value in ("", "none", "store:", "store:x", "labels:y"):
         yield (
             f"of {value}",

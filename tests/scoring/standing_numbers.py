@@ -29,7 +29,12 @@ from scoring.offline.scoring import Scoring, read_scored
 from scoring.stats import jackknife
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.resampling import Resampler
-from scoring.stats.significance import Paired, difference_error, difference_interval, randomisation_tests
+from scoring.stats.significance import (
+    Paired,
+    difference_error,
+    difference_interval,
+    randomisation_tests,
+)
 from tasks.types import InputRefused, Problem, TaskType, task_type, task_types
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import InputFile, open_input, open_inputs
@@ -53,7 +58,20 @@ TOML_VALUES = (
     "7", "-1", "0.5", "true", '""', '"x"', '"a.b"', '"../x"', "[]", "[1]", '["x"]', '["x", "x"]', "{}", "{ a = 1 }",
     '{ name = "x" }', "2026-05-01",
 )  # fmt: skip
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "cats", "sitting", "there", "again"]
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "and",
+    "saw",
+    "cats",
+    "sitting",
+    "there",
+    "again",
+]
 LABELS = ("a", "b", "c")
 
 
@@ -91,8 +109,20 @@ def digest(content: object) -> str:
 
 def signed(metric: Metric) -> str:
     """A digest of what signatures say of a metric, whatever the versions of packages."""
-    words = (metric.statistic, metric.citation, metric.packages, dict(metric.parameters), type(metric).engine)
-    return digest(re.sub(r"\d+(\.\d+)+", "…", json.dumps(rounded(words), ensure_ascii=False, default=str)))
+    words = (
+        metric.statistic,
+        metric.citation,
+        metric.packages,
+        dict(metric.parameters),
+        type(metric).engine,
+    )
+    return digest(
+        re.sub(
+            r"\d+(\.\d+)+",
+            "…",
+            json.dumps(rounded(words), ensure_ascii=False, default=str),
+        )
+    )
 
 
 # Samples of task types.
@@ -106,44 +136,74 @@ def samples() -> dict[str, tuple[TaskType, Path, dict[str, str]]]:
     for folder in sorted((ROOT / "examples" / "tasks").iterdir()):
         found[folder.name] = (task_type(str(folder)), folder / "sample")
     return {
-        name: (kind, folder, options_of(folder)) for name, (kind, folder) in found.items() if folder.is_dir()
+        name: (kind, folder, options_of(folder))
+        for name, (kind, folder) in found.items()
+        if folder.is_dir()
     }
 
 
 def options_of(folder: Path) -> dict[str, str]:
     path = folder / "options.json"
     given = json.loads(path.read_text()) if path.exists() else {}
-    return {name: value.replace("{sample}", str(folder)) for name, value in given.items()}
+    return {
+        name: value.replace("{sample}", str(folder)) for name, value in given.items()
+    }
 
 
 def of_sample(name: str) -> dict[str, Any]:
     kind, folder, given = samples()[name]
-    gold = [folder / "gold"] if (folder / "gold").exists() else sorted(folder.glob("gold*"))
+    gold = (
+        [folder / "gold"]
+        if (folder / "gold").exists()
+        else sorted(folder.glob("gold*"))
+    )
     run = next(path for path in sorted(folder.iterdir()) if path.name.startswith("run"))
     options = kind.checked_options(given)
     found: dict[str, Any] = {}
     for rules in kind.rules:
-        asked = Scoring(task_type=kind, gold=gold, run=run, rules=rules, options=options)
+        asked = Scoring(
+            task_type=kind, gold=gold, run=run, rules=rules, options=options
+        )
         read = read_scored(asked)
         pairs = read.pairs(asked)
         metrics = metrics_of(kind, rules, options)
         found[rules] = {}
         for method in METHODS[:2]:
             resampling = Resampling(resamples=50, seed=1, method=method)
-            scores = evaluate(kind, pairs, rules=rules, options=options, gold="g", resampling=resampling)
+            scores = evaluate(
+                kind,
+                pairs,
+                rules=rules,
+                options=options,
+                gold="g",
+                resampling=resampling,
+            )
             found[rules][method] = {
                 metric: [value.value, value.low, value.high, value.n]
                 for metric, value in scores.metrics.items()
             }
-        found[rules]["classes"] = {dimension: digest(own) for dimension, own in scores.breakdowns.items()}
+        found[rules]["classes"] = {
+            dimension: digest(own) for dimension, own in scores.breakdowns.items()
+        }
         found[rules]["notes"] = scores.notes
         if kind.show_instances:
-            shown = list(kind.show_instances(open_inputs(gold), read.split, pairs, options))
-            found[rules]["shown"] = [len(shown), digest([dataclasses.astuple(one) for one in shown])]
+            shown = list(
+                kind.show_instances(open_inputs(gold), read.split, pairs, options)
+            )
+            found[rules]["shown"] = [
+                len(shown),
+                digest([dataclasses.astuple(one) for one in shown]),
+            ]
         # Of facets a pair without an answer says so itself.
         if isinstance(pairs.answers, list) and name != "clsumm-1b":
-            fewer = [None if place % 3 == 1 else own for place, own in enumerate(pairs.answers)]
-            both = [measured(metrics, one) for one in (pairs, dataclasses.replace(pairs, answers=fewer))]
+            fewer = [
+                None if place % 3 == 1 else own
+                for place, own in enumerate(pairs.answers)
+            ]
+            both = [
+                measured(metrics, one)
+                for one in (pairs, dataclasses.replace(pairs, answers=fewer))
+            ]
             found[rules]["against fewer answers"] = {
                 metric: [
                     own["b"],
@@ -154,10 +214,18 @@ def of_sample(name: str) -> dict[str, Any]:
                     own["p_holm"],
                     own["units"],
                 ]
-                for metric, own in compare_runs(metrics, *both, trials=99, seed=1).items()
+                for metric, own in compare_runs(
+                    metrics, *both, trials=99, seed=1
+                ).items()
             }
-    public = sorted(kind.public_files(open_inputs(gold), options)) if kind.public_files else []
-    found["public"] = {file: hashlib.sha256(content).hexdigest()[:10] for file, content in public}
+    public = (
+        sorted(kind.public_files(open_inputs(gold), options))
+        if kind.public_files
+        else []
+    )
+    found["public"] = {
+        file: hashlib.sha256(content).hexdigest()[:10] for file, content in public
+    }
     return found
 
 
@@ -167,21 +235,38 @@ def of_sample(name: str) -> dict[str, Any]:
 def of_broken(name: str) -> list[Any]:
     """Per change the problems that refuse it, or else the numbers that it has and the first that is doubted."""
     kind, folder, given = samples()[name]
-    places = [folder / "gold"] if (folder / "gold").exists() else sorted(folder.glob("gold*"))
+    places = (
+        [folder / "gold"]
+        if (folder / "gold").exists()
+        else sorted(folder.glob("gold*"))
+    )
     gold, options = open_inputs(places), kind.checked_options(given)
-    [run] = open_input(next(path for path in sorted(folder.iterdir()) if path.name.startswith("run")))
+    [run] = open_input(
+        next(path for path in sorted(folder.iterdir()) if path.name.startswith("run"))
+    )
     split = kind.read_gold(gold, options)
-    return [_changed(kind, options, split, gold, run, f"{name} {number}") for number in range(CHANGES)]
+    return [
+        _changed(kind, options, split, gold, run, f"{name} {number}")
+        for number in range(CHANGES)
+    ]
 
 
 def _changed(
-    kind: TaskType, options: Any, split: Any, gold: Sequence[InputFile], run: InputFile, seed: str
+    kind: TaskType,
+    options: Any,
+    split: Any,
+    gold: Sequence[InputFile],
+    run: InputFile,
+    seed: str,
 ) -> Any:
     chance = random.Random(seed)
     try:
         if chance.random() < 0.4:
             place = chance.randrange(len(gold))
-            split = kind.read_gold([*gold[:place], damaged(gold[place], chance), *gold[place + 1 :]], options)
+            split = kind.read_gold(
+                [*gold[:place], damaged(gold[place], chance), *gold[place + 1 :]],
+                options,
+            )
         else:
             run = damaged(run, chance)
         answers, problems = read_run(kind, [run], split.index, options, name="run")
@@ -191,9 +276,17 @@ def _changed(
         pairs = kind.pairs_of(split, answers, kind.default_rules, options)
         resampling = Resampling(resamples=0, seed=1)
         scores = evaluate(
-            kind, pairs, rules=kind.default_rules, options=options, gold="g", resampling=resampling
+            kind,
+            pairs,
+            rules=kind.default_rules,
+            options=options,
+            gold="g",
+            resampling=resampling,
         )
-        return {"doubts": told[:1], "numbers": digest([own.value for own in scores.metrics.values()])}
+        return {
+            "doubts": told[:1],
+            "numbers": digest([own.value for own in scores.metrics.values()]),
+        }
     except InputRefused as refused:
         told = said(refused.problems)
         return [len(told), *told[:2], digest(told)]
@@ -204,7 +297,9 @@ def _changed(
 def damaged(file: InputFile, chance: random.Random) -> InputFile:
     content = file.read()
     if file.suffix == ".jsonl":
-        rows = restructured(chance, [json.loads(line) for line in content.splitlines() if line.strip()])
+        rows = restructured(
+            chance, [json.loads(line) for line in content.splitlines() if line.strip()]
+        )
         rows = rows if isinstance(rows, list) else [rows]
         content = "\n".join(map(json.dumps, rows)).encode()
     else:
@@ -215,13 +310,17 @@ def damaged(file: InputFile, chance: random.Random) -> InputFile:
 def of_declaration(name: str) -> list[Any]:
     """Per change of its TOML what refuses it, or else the names of all measures by their rules."""
     text = (ROOT / "examples" / "tasks" / name / "task.toml").read_text()
-    return [_declared(text, random.Random(f"{name} {number}")) for number in range(CHANGES)]
+    return [
+        _declared(text, random.Random(f"{name} {number}")) for number in range(CHANGES)
+    ]
 
 
 def _declared(text: str, chance: random.Random) -> Any:
     rows = text.split("\n")
     for _ in range(chance.choice((1, 1, 2))):
-        place = chance.choice([number for number, row in enumerate(rows) if " = " in row])
+        place = chance.choice(
+            [number for number, row in enumerate(rows) if " = " in row]
+        )
         key, _, value = rows[place].partition(" = ")
         how = chance.random()
         if how < 0.2:
@@ -230,14 +329,22 @@ def _declared(text: str, chance: random.Random) -> Any:
             rows[place] = f"{key}s = {value}"
         elif how < 0.6:
             rows.insert(
-                place, rows[chance.choice([number for number, row in enumerate(rows) if " = " in row])]
+                place,
+                rows[
+                    chance.choice(
+                        [number for number, row in enumerate(rows) if " = " in row]
+                    )
+                ],
             )
         else:
             rows[place] = f"{key} = {chance.choice(TOML_VALUES)}"
     try:
         kind = read_declaration({"task.toml": "\n".join(rows)})
         return {
-            rules: [metric.name for metric in metrics_of(kind, rules, kind.checked_options({}))]
+            rules: [
+                metric.name
+                for metric in metrics_of(kind, rules, kind.checked_options({}))
+            ]
             for rules in kind.rules
         }
     except InputRefused as refused:
@@ -322,12 +429,19 @@ def drawn(form: str, size: int) -> tuple[Any, list[Any]]:
     draw = random.Random(f"{form} {size}")
     gold = [_gold(form, draw) for _ in range(size)]
     runs = [
-        [None if draw.random() < 0.1 and form != "numbers" else _answer(form, own, far, draw) for own in gold]
+        [
+            None
+            if draw.random() < 0.1 and form != "numbers"
+            else _answer(form, own, far, draw)
+            for own in gold
+        ]
         for far in (0.2, 0.5)
     ]
     if form != "ranking":
         return gold, runs
-    relevant = Lists.of([[name for name, grade in own.items() if grade] for own in gold])
+    relevant = Lists.of(
+        [[name for name, grade in own.items() if grade] for own in gold]
+    )
     grades = np.array([grade for own in gold for grade in own.values()], dtype=np.int32)
     lists = [Lists.of([own or [] for own in run]) for run in runs]
     return GradedLists(relevant, Lists.of([list(own) for own in gold]), grades), lists
@@ -347,14 +461,20 @@ def _gold(form: str, draw: random.Random) -> Any:
         }
     if form == "text":
         return References(
-            " ".join(draw.choices(WORDS, k=draw.randint(1, 9))) for _ in range(draw.randint(1, 3))
+            " ".join(draw.choices(WORDS, k=draw.randint(1, 9)))
+            for _ in range(draw.randint(1, 3))
         )
     if form == "spans":
         starts = sorted(draw.sample(range(0, 40, 5), draw.randint(0, 4)))
-        found = Spans((start, start + draw.randint(1, 5), draw.choice("AB")) for start in starts)
+        found = Spans(
+            (start, start + draw.randint(1, 5), draw.choice("AB")) for start in starts
+        )
         found.text = "one two three four five six seven eight nine"
         return found
-    sets = [frozenset(draw.sample(range(6), draw.randint(1, 2))) for _ in range(draw.randint(1, 2))]
+    sets = [
+        frozenset(draw.sample(range(6), draw.randint(1, 2)))
+        for _ in range(draw.randint(1, 2))
+    ]
     if form == "evidence":
         own = [*sets[:1], *(other - sets[0] for other in sets[1:] if other - sets[0])]
         return {
@@ -362,7 +482,10 @@ def _gold(form: str, draw: random.Random) -> Any:
             for name in draw.sample(["d1", "d2", "d3"], draw.randint(0, 2))
         }
     label = draw.choice("SRN")
-    return Verdict(label, () if label == "N" else tuple(frozenset(f"d:{n}" for n in own) for own in sets))
+    return Verdict(
+        label,
+        () if label == "N" else tuple(frozenset(f"d:{n}" for n in own) for own in sets),
+    )
 
 
 def _answer(form: str, gold: Any, far: float, draw: random.Random) -> Any:
@@ -373,17 +496,32 @@ def _answer(form: str, gold: Any, far: float, draw: random.Random) -> Any:
         shares = {own: value / sum(raw.values()) for own, value in raw.items()}
         return LabelWithProbabilities(label, shares, confidence=round(draw.random(), 1))
     if form == "evidence":
-        found = {name: (label, tuple(sorted(sets[0]))) for name, (label, sets) in gold.items()}
+        found = {
+            name: (label, tuple(sorted(sets[0])))
+            for name, (label, sets) in gold.items()
+        }
         if is_far:
-            found["d3"] = (draw.choice("SR"), tuple(draw.sample(range(6), draw.randint(0, 4))))
+            found["d3"] = (
+                draw.choice("SR"),
+                tuple(draw.sample(range(6), draw.randint(0, 4))),
+            )
         return found
     if form == "evidence-one":
         flat = [one for own in gold.sentences for one in sorted(own)]
-        more = [f"d:{draw.randint(0, 6)}" for _ in range(draw.randint(0, 6))] if is_far else []
-        return Verdict(draw.choice("SRN") if is_far else gold.label, tuple(dict.fromkeys([*more, *flat])))
+        more = (
+            [f"d:{draw.randint(0, 6)}" for _ in range(draw.randint(0, 6))]
+            if is_far
+            else []
+        )
+        return Verdict(
+            draw.choice("SRN") if is_far else gold.label,
+            tuple(dict.fromkeys([*more, *flat])),
+        )
     if form == "ranking":
         others = draw.sample(range(9), draw.randint(1, 6))
-        own = others if is_far else [*sorted(gold, key=lambda name: -gold[name]), *others]
+        own = (
+            others if is_far else [*sorted(gold, key=lambda name: -gold[name]), *others]
+        )
         return list(dict.fromkeys(own))
     if form == "text" and not is_far:
         return gold[-1] + draw.choice(["", ".", " again"])
@@ -392,10 +530,15 @@ def _answer(form: str, gold: Any, far: float, draw: random.Random) -> Any:
 
 
 def of_form(form: str) -> dict[str, Any]:
-    return {str(size): dict(_of_drawn(metrics_of_form(form), *drawn(form, size))) for size in SIZES}
+    return {
+        str(size): dict(_of_drawn(metrics_of_form(form), *drawn(form, size)))
+        for size in SIZES
+    }
 
 
-def _of_drawn(metrics: Sequence[Metric], gold: Any, runs: list[Any]) -> Iterator[tuple[str, Any]]:
+def _of_drawn(
+    metrics: Sequence[Metric], gold: Any, runs: list[Any]
+) -> Iterator[tuple[str, Any]]:
     # Two instances a unit at the end.
     size = len(gold)
     units = np.minimum(np.arange(size), size - 3)
@@ -413,12 +556,18 @@ def _of_drawn(metrics: Sequence[Metric], gold: Any, runs: list[Any]) -> Iterator
             own["weights"] = digest(metric.denominators(a).tolist())
             resampler = Resampler(len(a), resamples=60, seed=1)
             own["resampled"] = [
-                resampler.intervals([(metric, a)], method=method)[0] for method in ("bca", "percentile")
+                resampler.intervals([(metric, a)], method=method)[0]
+                for method in ("bca", "percentile")
             ]
         if metric.is_exchangeable:
             pair = Paired(metric, a, b)
             [test] = randomisation_tests([pair], trials=99, seed=1)
-            own["difference"] = [difference_error(pair), difference_interval(pair), test.p, test.kind]
+            own["difference"] = [
+                difference_error(pair),
+                difference_interval(pair),
+                test.p,
+                test.kind,
+            ]
         yield metric.name, own
 
 
@@ -438,15 +587,22 @@ def everything() -> dict[str, Any]:
 
 def written(value: Any, indent: str = "") -> str:
     """JSON with the lists on one line each."""
-    if isinstance(value, list) and any(isinstance(own, str | dict) and len(str(own)) > 40 for own in value):
+    if isinstance(value, list) and any(
+        isinstance(own, str | dict) and len(str(own)) > 40 for own in value
+    ):
         return (
             "[\n"
-            + ",\n".join(f"{indent} {json.dumps(own, ensure_ascii=True)}" for own in value)
+            + ",\n".join(
+                f"{indent} {json.dumps(own, ensure_ascii=True)}" for own in value
+            )
             + f"\n{indent}]"
         )
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    parts = (f"{indent} {json.dumps(key)}: {written(own, f'{indent} ')}" for key, own in value.items())
+    parts = (
+        f"{indent} {json.dumps(key)}: {written(own, f'{indent} ')}"
+        for key, own in value.items()
+    )
     return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if value else "{}"
 
 

@@ -57,13 +57,26 @@ def of_bounds() -> Iterator[tuple[str, Any]]:
     for low, high in RANGES:
         top = high if math.isfinite(high) else 9.0
         bottom = low if math.isfinite(low) else -9.0
-        values = bottom + (top - bottom) * np.array([0.0, 0.0, 0.04, 0.3, 0.3, 0.5, 0.97, 1.0, 1.0])
-        errors = (top - bottom) * np.array([0.0, 0.1, 0.02, 1e-13, 0.05, 0.6, 0.02, 0.0, 1e-11])
-        for units, level in ((3, 0.95), (10.5, 0.95), (40, 0.8), (np.linspace(1.0, 33.0, 9), 0.95)):
+        values = bottom + (top - bottom) * np.array(
+            [0.0, 0.0, 0.04, 0.3, 0.3, 0.5, 0.97, 1.0, 1.0]
+        )
+        errors = (top - bottom) * np.array(
+            [0.0, 0.1, 0.02, 1e-13, 0.05, 0.6, 0.02, 0.0, 1e-11]
+        )
+        for units, level in (
+            (3, 0.95),
+            (10.5, 0.95),
+            (40, 0.8),
+            (np.linspace(1.0, 33.0, 9), 0.95),
+        ):
             case = f"{low} to {high}, {'many' if isinstance(units, np.ndarray) else units}, {level}"
             yield (
                 f"score {case}",
-                ends(jackknife.score_bounds(values, errors, units, (low, high), level=level)),
+                ends(
+                    jackknife.score_bounds(
+                        values, errors, units, (low, high), level=level
+                    )
+                ),
             )
             for same in (0.0, 0.4, 1.0):
                 # As far as two values can be apart, and no farther than two ordinary ones are.
@@ -74,22 +87,46 @@ def of_bounds() -> Iterator[tuple[str, Any]]:
                 yield f"difference {case}, {same} the same", ends(found)
     rows = np.array([[1.0, 2], [0, 0], [3, 3], [2, 5], [0, 1]])
     for count in range(2, 6):
-        yield f"ratio of {count}", told(jackknife.ratio_interval, rows[:count], (0.0, 1.0))
+        yield (
+            f"ratio of {count}",
+            told(jackknife.ratio_interval, rows[:count], (0.0, 1.0)),
+        )
         left_out = [0.2, 0.3, 0.25, 0.4][: count - 1]
-        yield f"value of {count - 1}", told(jackknife.value_interval, 0.3, left_out, (0.0, 1.0))
-    yield "ratio of rows that are alike", told(jackknife.ratio_interval, np.ones((4, 2)), (0.0, 1.0))
+        yield (
+            f"value of {count - 1}",
+            told(jackknife.value_interval, 0.3, left_out, (0.0, 1.0)),
+        )
+    yield (
+        "ratio of rows that are alike",
+        told(jackknife.ratio_interval, np.ones((4, 2)), (0.0, 1.0)),
+    )
     yield "value undefined", told(jackknife.value_interval, math.nan, [0.2, 0.3, 0.1])
-    yield "value undefined without one", told(jackknife.value_interval, 0.2, [0.2, math.nan, 0.1])
+    yield (
+        "value undefined without one",
+        told(jackknife.value_interval, 0.2, [0.2, math.nan, 0.1]),
+    )
     yield "kish", jackknife.kish_number(np.array([1.0, 2, 2, 0, 5]))
-    for share, df in ((0.5, 1), (0.975, 1), (0.975, 1.5), (0.9, 30), (0, 5), (1, 5), (0.5, 0.9)):
+    for share, df in (
+        (0.5, 1),
+        (0.975, 1),
+        (0.975, 1.5),
+        (0.9, 30),
+        (0, 5),
+        (1, 5),
+        (0.5, 0.9),
+    ):
         yield f"quantile {share} of {df}", told(jackknife.t_quantile, share, df)
 
 
 def of_power() -> Iterator[tuple[str, Any]]:
-    grid = itertools.product((0.0, 0.02, -0.1, 0.5), (0.0, 0.01, 0.05), (1, 3, 30), (1, 6))
+    grid = itertools.product(
+        (0.0, 0.02, -0.1, 0.5), (0.0, 0.01, 0.05), (1, 3, 30), (1, 6)
+    )
     for difference, error, units, comparisons in grid:
         case = f"{difference} ± {error} of {units}, {comparisons}"
-        needed = significance.units_needed(difference, error, units, comparisons=comparisons)
+        needed = significance.units_needed(
+            difference, error, units, comparisons=comparisons
+        )
         detectable = [
             significance.detectable_difference(
                 error, units, at_units=at, largest=largest, comparisons=comparisons
@@ -97,17 +134,26 @@ def of_power() -> Iterator[tuple[str, Any]]:
             for at, largest in ((None, math.inf), (5, 0.2), (60, 0.05))
         ]
         powers = [
-            significance.power(difference, error, units, at_units=at, comparisons=comparisons)
+            significance.power(
+                difference, error, units, at_units=at, comparisons=comparisons
+            )
             for at in (2, 6, 7, 8, 40, 5000)
             if error
         ]
-        chance = significance.order_chance(difference, error, units, rows=4, squares=0.01, errors=0.002)
+        chance = significance.order_chance(
+            difference, error, units, rows=4, squares=0.01, errors=0.002
+        )
         yield case, [needed, *detectable, *powers, chance]
     yield (
         "no difference is too large or none",
         [
             significance.units_needed(*values)
-            for values in ((math.inf, 0.1, 9), (0.1, math.nan, 9), (1e-9, 0.1, 9), (9.0, 0.1, 9))
+            for values in (
+                (math.inf, 0.1, 9),
+                (0.1, math.nan, 9),
+                (1e-9, 0.1, 9),
+                (9.0, 0.1, 9),
+            )
         ],
     )
     yield (
@@ -121,8 +167,18 @@ def of_power() -> Iterator[tuple[str, Any]]:
             leakage.ranks_a_year(256),
         ],
     )
-    yield "order without errors", significance.order_chance(0.1, 0.1, 9, rows=3, squares=0.01, errors=0.0)
-    yield "fewest", [significance.min_units(count, level) for count in (1, 2, 3, 10) for level in (0.05, 0.2)]
+    yield (
+        "order without errors",
+        significance.order_chance(0.1, 0.1, 9, rows=3, squares=0.01, errors=0.0),
+    )
+    yield (
+        "fewest",
+        [
+            significance.min_units(count, level)
+            for count in (1, 2, 3, 10)
+            for level in (0.05, 0.2)
+        ],
+    )
     yield "smallest", [significance.smallest_p(units, 99) for units in (1, 5, 16, 17)]
     yield (
         "trials",
@@ -153,15 +209,22 @@ def of_families() -> Iterator[tuple[str, Any]]:
         values = np.round(draw.random(count), 1)
         for family in (significance.ROW, significance.BOARD):
             for alpha in (0.05, 0.2):
-                found = significance.standings_of(values.tolist(), p, family=family, alpha=alpha)
+                found = significance.standings_of(
+                    values.tolist(), p, family=family, alpha=alpha
+                )
                 apart = significance.differing(p, family=family, alpha=alpha)
                 case = f"{family} of {count} at {alpha}"
                 yield case, [found, apart.tolist()]
-    tied = significance.standings_of([0.5, math.nan, 0.5, 0.1], np.full((4, 4), math.nan))
+    tied = significance.standings_of(
+        [0.5, math.nan, 0.5, 0.1], np.full((4, 4), math.nan)
+    )
     yield "tied and undefined", tied
     yield "holm", significance.holm([0.04, 0.01, math.nan, 0.03, 0.9, 0.01])
     yield "another shape", told(significance.standings_of, [0.5, 0.1], np.zeros((3, 3)))
-    yield "another family", told(significance.differing, np.zeros((2, 2)), family="clan")
+    yield (
+        "another family",
+        told(significance.differing, np.zeros((2, 2)), family="clan"),
+    )
 
 
 def of_correlations() -> Iterator[tuple[str, Any]]:
@@ -172,21 +235,38 @@ def of_correlations() -> Iterator[tuple[str, Any]]:
         for name in correlation.COEFFICIENTS:
             yield f"{name} of {count}", told(correlation.of_points, name, x, y)
             groups = [place % 6 for place in range(count)]
-            yield f"{name} of {count} in groups", told(correlation.of_grouped, name, x, y, groups)
+            yield (
+                f"{name} of {count} in groups",
+                told(correlation.of_grouped, name, x, y, groups),
+            )
     line, flat = np.arange(6.0), np.full(6, 0.1)
     beyond = [
         values
         for values in (np.arange(7.0) * step for step in np.arange(1, 60) / 37)
         if _unclipped(values) > 1
     ]
-    yield "rounding beyond 1", [len(beyond) > 0, {correlation.pearson(own, own) for own in beyond} == {1.0}]
-    yield "rounding beyond -1", {correlation.pearson(own, -own) for own in beyond} == {-1.0}
+    yield (
+        "rounding beyond 1",
+        [len(beyond) > 0, {correlation.pearson(own, own) for own in beyond} == {1.0}],
+    )
+    yield (
+        "rounding beyond -1",
+        {correlation.pearson(own, -own) for own in beyond} == {-1.0},
+    )
     for name in correlation.COEFFICIENTS:
-        of = {"line": (line, line * 2), "fall": (line, -line), "flat": (line, flat), "flat too": (flat, line)}
+        of = {
+            "line": (line, line * 2),
+            "fall": (line, -line),
+            "flat": (line, flat),
+            "flat too": (flat, line),
+        }
         of["flat but for one"] = (line, np.array([0.0, 0, 0, 0, 0, 1]))
         for case, (x, y) in of.items():
             yield f"{name} {case}", told(correlation.of_points, name, x, y)
-            yield f"{name} {case} in groups", told(correlation.of_grouped, name, x, y, list("abcdef"))
+            yield (
+                f"{name} {case} in groups",
+                told(correlation.of_grouped, name, x, y, list("abcdef")),
+            )
     for values in (
         [],
         [0.1],
@@ -209,7 +289,9 @@ def of_leakage() -> Iterator[tuple[str, Any]]:
     metric = Mean()
     for count in (2, 3, 4, 9, 100):
         for scale in (1.0, 0.0, 0.03):
-            rows = np.array([[0.5 + scale * (place % 2) / 2, 1] for place in range(count)])
+            rows = np.array(
+                [[0.5 + scale * (place % 2) / 2, 1] for place in range(count)]
+            )
             yield f"step of {count}, {scale}", leakage.ladder_step(metric, rows)
     for step in (0.001, 0.05, 0.2, 20.0, math.nan):
         yield (
@@ -217,15 +299,39 @@ def of_leakage() -> Iterator[tuple[str, Any]]:
             [
                 leakage.laddered(value, step, best, sign)
                 for value in (None, 0.123456, 0.5, 0.55, 71.0)
-                for best, sign in ((None, 1), (0.5, 1), (0.5, -1), (-0.6, -1), (0.45, 1))
+                for best, sign in (
+                    (None, 1),
+                    (0.5, 1),
+                    (0.5, -1),
+                    (-0.6, -1),
+                    (0.45, 1),
+                )
             ],
         )
-    yield "bits", [leakage.bits_told(tries, sizes) for tries in (0, 1, 7) for sizes in ((), (1,), (0, 63, 9))]
+    yield (
+        "bits",
+        [
+            leakage.bits_told(tries, sizes)
+            for tries in (0, 1, 7)
+            for sizes in ((), (1,), (0, 63, 9))
+        ],
+    )
     yield (
         "by ladder",
-        [leakage.bits_by_ladder(tries, size) for tries in (0, 1, 3, 500) for size in (0, 1, 100)],
+        [
+            leakage.bits_by_ladder(tries, size)
+            for tries in (0, 1, 3, 500)
+            for size in (0, 1, 100)
+        ],
     )
-    yield "by ranks", [leakage.bits_by_ranks(times, teams) for times in (0, 2, 12) for teams in (1, 2, 3, 9)]
+    yield (
+        "by ranks",
+        [
+            leakage.bits_by_ranks(times, teams)
+            for times in (0, 2, 12)
+            for teams in (1, 2, 3, 9)
+        ],
+    )
     yield (
         "a year",
         [
@@ -246,7 +352,9 @@ def of_people() -> Iterator[tuple[str, Any]]:  # noqa: C901  (stored digests dep
                     judgements.answers[kind][f"q{number}",][name] = draw.choice(levels)
             for claim in "xyz"[: 1 + number % 3]:
                 for kind in (people_and_labels.RECALL, people_and_labels.PRECISION):
-                    item = (f"q{number}", claim, 1)[: 3 if kind == people_and_labels.PRECISION else 2]
+                    item = (f"q{number}", claim, 1)[
+                        : 3 if kind == people_and_labels.PRECISION else 2
+                    ]
                     for name in "AB":
                         judgements.answers[kind][item][name] = int(draw.random() < 0.6)
                     if draw.random() < 0.8:
@@ -254,13 +362,32 @@ def of_people() -> Iterator[tuple[str, Any]]:  # noqa: C901  (stored digests dep
         found = people_and_labels.agreement(judgements, automatic)
         for kind, numbers in found.items():
             yield f"{kind} of {responses}", numbers
-    for items in ([], [[1]], [[1, 1]], [[1, 2]], [[1, 1], [2, 2]], [[1, 2, 2], [3, 3], [1, 1, 1], [2]]):
-        alphas = [people_and_labels.alpha(items, level) for level in ("nominal", "ordinal", "interval")]
+    for items in (
+        [],
+        [[1]],
+        [[1, 1]],
+        [[1, 2]],
+        [[1, 1], [2, 2]],
+        [[1, 2, 2], [3, 3], [1, 1, 1], [2]],
+    ):
+        alphas = [
+            people_and_labels.alpha(items, level)
+            for level in ("nominal", "ordinal", "interval")
+        ]
         yield f"ratings {items}", [people_and_labels.fleiss(items), *alphas]
-    for first, second in (([], []), ([1], [1]), ([1, 2], [1, 1]), ([1, 2, 3, 3], [1, 3, 3, 2]), ([1], [])):
+    for first, second in (
+        ([], []),
+        ([1], [1]),
+        ([1, 2], [1, 1]),
+        ([1, 2, 3, 3], [1, 3, 3, 2]),
+        ([1], []),
+    ):
         yield (
             f"ratings {first} {second}",
-            [told(call, first, second) for call in (people_and_labels.cohen, people_and_labels.quadratic)],
+            [
+                told(call, first, second)
+                for call in (people_and_labels.cohen, people_and_labels.quadratic)
+            ],
         )
 
 
@@ -268,12 +395,21 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
     labels = metrics_of_form("labels")
     gold, runs = drawn("labels", 12)
     units = np.arange(12) // 2
-    chosen = [own for own in labels if own.name in ("accuracy", "macro_f1", "brier_score", "auroc", "mcc")]
+    chosen = [
+        own
+        for own in labels
+        if own.name in ("accuracy", "macro_f1", "brier_score", "auroc", "mcc")
+    ]
     for metric in chosen:
-        rows = [unit_rows(metric, metric.instance_stats(gold, run), units) for run in runs]
+        rows = [
+            unit_rows(metric, metric.instance_stats(gold, run), units) for run in runs
+        ]
         for count, resamples in ((6, 40), (6, 1), (6, 0), (1, 9)):
             sampler = resampling.Resampler(count, resamples=resamples, seed=2)
-            own = [row[row[:, 0] < count] if metric.name == "auroc" else row[:count] for row in rows]
+            own = [
+                row[row[:, 0] < count] if metric.name == "auroc" else row[:count]
+                for row in rows
+            ]
             yield (
                 f"{metric.name} {count} {resamples}",
                 [
@@ -282,7 +418,9 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
                     for method, level in itertools.product(RESAMPLED, (0.95, 0.5))
                 ],
             )
-        [found] = significance.differences([significance.Paired(metric, *rows)], trials=30, seed=4, level=0.9)
+        [found] = significance.differences(
+            [significance.Paired(metric, *rows)], trials=30, seed=4, level=0.9
+        )
         yield f"difference by {metric.name}", dataclasses.astuple(found)
         same = significance.Paired(metric, rows[0], rows[0])
         yield (
@@ -291,7 +429,9 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
         )
     features = [("A",) if place % 3 else ("B", "A") for place in range(11)] + [()]
     clusters = np.arange(12) // 4
-    tables = {metric.statistic: metric.instance_stats(gold, runs[1]) for metric in chosen}
+    tables = {
+        metric.statistic: metric.instance_stats(gold, runs[1]) for metric in chosen
+    }
     has_gold = np.arange(12) != 4
     yield "classes", breakdown.breakdown(chosen, tables, features, has_gold)
     for by in (None, clusters):
@@ -300,16 +440,33 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
             breakdown.class_intervals(chosen, tables, np.arange(12), features, by),
         )
     crossed = breakdown.crossed([("a", "b"), (), ("c",)], [("x",), ("y",), ()])
-    yield "crossed", [crossed, {name: rows.tolist() for name, rows in breakdown.classes(crossed).items()}]
+    yield (
+        "crossed",
+        [
+            crossed,
+            {name: rows.tolist() for name, rows in breakdown.classes(crossed).items()},
+        ],
+    )
     yield "support", [breakdown.has_support(count) for count in (9, 10, 11)]
-    yield "numbers", [breakdown.number(value) for value in (0.5, math.nan, math.inf, -math.inf)]
+    yield (
+        "numbers",
+        [breakdown.number(value) for value in (0.5, math.nan, math.inf, -math.inf)],
+    )
     grid = resampling.on_grid(np.array([[0.1, 2.0**51, 0.0], [1 / 3, 1.5, 0.0]]), 3)
     yield "grid", [repr(value) for value in grid.ravel().tolist()]
-    yield "not finite", told(resampling.on_grid, np.array([[0.0, 1], [1, math.nan], [math.inf, 0]]), 3)
+    yield (
+        "not finite",
+        told(resampling.on_grid, np.array([[0.0, 1], [1, math.nan], [math.inf, 0]]), 3),
+    )
     yield "many units", told(resampling.Resampler, 2**32, resamples=1, seed=1)
     yield "less than none", told(resampling.Resampler, -1, resamples=1, seed=1)
     one = [(chosen[0], np.ones((2, 2)))]
-    yield "a method", told(resampling.Resampler(2, resamples=1, seed=1).intervals, one, method="guess")
+    yield (
+        "a method",
+        told(
+            resampling.Resampler(2, resamples=1, seed=1).intervals, one, method="guess"
+        ),
+    )
     for units_ in (17, 30):
         own_gold, own_runs = drawn("labels", 2 * units_)
         metric = Accuracy("accuracy", "corrected")
@@ -318,19 +475,33 @@ def of_resampling() -> Iterator[tuple[str, Any]]:
         tests = significance.randomisation_tests(
             [significance.Paired(metric, *rows), far], trials=40, seed=3, max_trials=90
         )
-        yield f"further trials of {units_}", [dataclasses.astuple(test) for test in tests]
+        yield (
+            f"further trials of {units_}",
+            [dataclasses.astuple(test) for test in tests],
+        )
     numbers = [float(place % 7) for place in range(20)]
     other = [value + (place % 3) for place, value in enumerate(numbers)]
-    for weighted in (RankCorrelation("spearman", "corrected"), Kendall("kendall", "corrected")):
+    for weighted in (
+        RankCorrelation("spearman", "corrected"),
+        Kendall("kendall", "corrected"),
+    ):
         rows = [
-            unit_rows(weighted, weighted.instance_stats(numbers, run), np.arange(20) // size)
+            unit_rows(
+                weighted, weighted.instance_stats(numbers, run), np.arange(20) // size
+            )
             for size in (1, 2)
             for run in (other, other[::-1])
         ]
-        pairs = [significance.Paired(weighted, *rows[:2]), significance.Paired(weighted, *rows[2:])]
+        pairs = [
+            significance.Paired(weighted, *rows[:2]),
+            significance.Paired(weighted, *rows[2:]),
+        ]
         yield (
             f"by {weighted.name}",
-            [dataclasses.astuple(found) for found in significance.differences(pairs, trials=30, seed=1)],
+            [
+                dataclasses.astuple(found)
+                for found in significance.differences(pairs, trials=30, seed=1)
+            ],
         )
 
 

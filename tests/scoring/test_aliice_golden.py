@@ -67,16 +67,22 @@ def score_responses(capsys, folder: Path, responses: list[dict], *options: str) 
 
 
 def same(expected: float | None) -> object:
-    return pytest.approx(expected, rel=1e-12, abs=1e-12) if expected is not None else None
+    return (
+        pytest.approx(expected, rel=1e-12, abs=1e-12) if expected is not None else None
+    )
 
 
 def values(scores: dict) -> dict[str, float | None]:
     return {name: metric["value"] for name, metric in scores["metrics"].items()}
 
 
-def test_every_number_is_that_of_the_released_programs(capsys, system, options, tmp_path):
+def test_every_number_is_that_of_the_released_programs(
+    capsys, system, options, tmp_path
+):
     overlap = ("--option", "entailment=word-overlap")
-    found = values(score_responses(capsys, tmp_path, system["responses"], *options, *overlap))
+    found = values(
+        score_responses(capsys, tmp_path, system["responses"], *options, *overlap)
+    )
     for name, (part, number) in EXPECTED.items():
         assert found[name] == same(system["expected"][part][number]), name
     for name, (part, number) in SHARES.items():
@@ -85,19 +91,34 @@ def test_every_number_is_that_of_the_released_programs(capsys, system, options, 
     assert found["rouge_lsum_f1"] == same(system["expected"]["eli5_rougeLsum_mean"])
 
 
-def test_every_response_has_the_numbers_of_the_released_programs(capsys, system, options, tmp_path):
+def test_every_response_has_the_numbers_of_the_released_programs(
+    capsys, system, options, tmp_path
+):
     overlap = ("--option", "entailment=word-overlap")
-    rouge = {each["id"]: 100 * each["f"] for each in system["expected"]["eli5_rougeLsum_each"]}
+    rouge = {
+        each["id"]: 100 * each["f"]
+        for each in system["expected"]["eli5_rougeLsum_each"]
+    }
     for response in system["responses"]:
-        found = values(score_responses(capsys, tmp_path, [response], *options, *overlap))
+        found = values(
+            score_responses(capsys, tmp_path, [response], *options, *overlap)
+        )
         for name, (part, number) in EXPECTED.items():
-            own = {each["id"]: each for each in system["expected"][part].get("per_response", [])}
+            own = {
+                each["id"]: each
+                for each in system["expected"][part].get("per_response", [])
+            }
             if own:
-                assert found[name] == same(own[response["id"]][number]), (response["id"], name)
+                assert found[name] == same(own[response["id"]][number]), (
+                    response["id"],
+                    name,
+                )
         assert found["rouge_lsum_f1"] == same(rouge.get(response["id"]))
 
 
-def test_exactly_the_pairs_are_asked_that_the_released_program_asked(capsys, system, options, tmp_path):
+def test_exactly_the_pairs_are_asked_that_the_released_program_asked(
+    capsys, system, options, tmp_path
+):
     """With the labels of the golden file's own log nothing is open, and the numbers are the same."""
     entailment_labels = tmp_path / "labels.jsonl"
     parts = ("aliice_repo_aliice", "aliice_repo_alce")
@@ -117,13 +138,19 @@ def test_exactly_the_pairs_are_asked_that_the_released_program_asked(capsys, sys
         "aliice_precision_by_sentence",
     ):
         part, number = EXPECTED[name]
-        assert scores["metrics"][name]["value"] == same(system["expected"][part][number])
+        assert scores["metrics"][name]["value"] == same(
+            system["expected"][part][number]
+        )
     assert scores["notes"]["pending_pairs_aliice"] == 0
     assert scores["notes"]["pending_pairs_aliice_by_sentence"] == 0
 
 
-def test_position_variation_is_the_golden_one_by_either_formula(capsys, shared, options, tmp_path):
-    golden = json.loads((shared / "aliice" / "golden" / "position_variation.json").read_text())
+def test_position_variation_is_the_golden_one_by_either_formula(
+    capsys, shared, options, tmp_path
+):
+    golden = json.loads(
+        (shared / "aliice" / "golden" / "position_variation.json").read_text()
+    )
     responses = [
         {"id": str(number), "question": "?", "docs": [], "output": case["response"]}
         for number, case in enumerate(golden["cases"])
@@ -133,16 +160,26 @@ def test_position_variation_is_the_golden_one_by_either_formula(capsys, shared, 
         published = values(score_responses(capsys, tmp_path, [response], *options))
         assert published["cvcp"] == pytest.approx(case["published_code"], abs=1e-8)
         ours = values(score_responses(capsys, tmp_path, [response], *paper))
-        assert ours["cvcp"] == pytest.approx(case["formula_of_the_paper_mean"], abs=1e-8)
+        assert ours["cvcp"] == pytest.approx(
+            case["formula_of_the_paper_mean"], abs=1e-8
+        )
         assert ours["cvcp_pooled"] == pytest.approx(case["published_code"], abs=1e-8)
     together = values(score_responses(capsys, tmp_path, responses, *options))
-    assert together["cvcp"] == pytest.approx(golden["pooled_published_code_over_these_responses"], abs=1e-8)
+    assert together["cvcp"] == pytest.approx(
+        golden["pooled_published_code_over_these_responses"], abs=1e-8
+    )
 
 
-def test_lengths_of_the_answers_that_people_rated_are_those_of_the_data_pack(capsys, shared, tmp_path):
+def test_lengths_of_the_answers_that_people_rated_are_those_of_the_data_pack(
+    capsys, shared, tmp_path
+):
     folder = shared / "alce_human_utility"
-    rows = [json.loads(line) for line in (folder / "outputs.jsonl").read_text().splitlines()]
-    aggregates = json.loads((folder / "golden" / "aggregates.json").read_text())["aggregates"]
+    rows = [
+        json.loads(line) for line in (folder / "outputs.jsonl").read_text().splitlines()
+    ]
+    aggregates = json.loads((folder / "golden" / "aggregates.json").read_text())[
+        "aggregates"
+    ]
     parses = tmp_path / "parses.jsonl"
     parses.write_text("")
     assert len(aggregates) == 8
@@ -150,13 +187,16 @@ def test_lengths_of_the_answers_that_people_rated_are_those_of_the_data_pack(cap
         own = [
             row
             for row in rows
-            if (row["dataset"], row["system"]) == (expected["dataset"], expected["system"])
+            if (row["dataset"], row["system"])
+            == (expected["dataset"], expected["system"])
         ]
         assert len(own) == expected["n"]
         responses = [{**row, "docs": []} for row in own]
         options = ("--intervals", "0", "--option", f"parser={parses}")
         scores = score_responses(capsys, tmp_path, responses, *options)
-        assert scores["metrics"]["length"]["value"] == pytest.approx(expected["mean_length"], abs=1e-6)
+        assert scores["metrics"]["length"]["value"] == pytest.approx(
+            expected["mean_length"], abs=1e-6
+        )
         assert scores["notes"]["uncited_sentences"] == scores["notes"]["sentences"]
         assert scores["metrics"]["aliice_recall"]["value"] is None
         assert scores["metrics"]["alce_recall"]["value"] == 0

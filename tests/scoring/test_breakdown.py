@@ -5,7 +5,13 @@ import pytest
 
 from scoring.metrics.base import value_of
 from scoring.stats import jackknife
-from scoring.stats.breakdown import breakdown, class_intervals, classes, crossed, has_support
+from scoring.stats.breakdown import (
+    breakdown,
+    class_intervals,
+    classes,
+    crossed,
+    has_support,
+)
 from tasks.types.columns import Classes
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
@@ -13,7 +19,12 @@ from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 def test_classes_stand_in_the_order_of_their_first_instance_and_those_without_one_last():
     labels = [(), ("b",), ("a",), ("b", "c"), ()]
     found = {label: rows.tolist() for label, rows in classes(labels).items()}
-    assert list(found.items()) == [("b", [1, 3]), ("a", [2]), ("c", [3]), ("None", [0, 4])]
+    assert list(found.items()) == [
+        ("b", [1, 3]),
+        ("a", [2]),
+        ("c", [3]),
+        ("None", [0, 4]),
+    ]
 
 
 def test_a_column_of_classes_names_them_in_its_own_order():
@@ -33,23 +44,39 @@ def test_two_dimensions_cross_into_pairs_of_classes():
 
 def test_a_class_has_the_value_of_its_instances_alone():
     rows = np.array([[3.0, 1, 0], [0, 2, 2], [5, 0, 1], [1, 1, 1]])
-    metrics = [Counts("f1", "micro"), Counts("precision", "micro"), Counts("f1", "macro")]
+    metrics = [
+        Counts("f1", "micro"),
+        Counts("precision", "micro"),
+        Counts("f1", "macro"),
+    ]
     has_gold = np.array([True, True, False, True])
-    found = breakdown(metrics, {"counts": rows}, [("x",), ("y",), ("x",), ("y",)], has_gold)
+    found = breakdown(
+        metrics, {"counts": rows}, [("x",), ("y",), ("x",), ("y",)], has_gold
+    )
     assert found["x"]["precision_micro"] == {"value": 8 / 9, "n": 1}
-    assert found["y"]["f1_micro"] == {"value": pytest.approx(2 * 1 / (2 * 1 + 3 + 3)), "n": 2}
+    assert found["y"]["f1_micro"] == {
+        "value": pytest.approx(2 * 1 / (2 * 1 + 3 + 3)),
+        "n": 2,
+    }
     # A macro average within a class would be one over the units that happen to occur in it.
     assert "f1_macro" not in found["x"]
 
 
 def test_a_class_without_a_value_says_so():
     nothing = np.zeros((2, 2))
-    found = breakdown([Mean()], {"numbers": nothing}, [("x",), ("x",)], np.array([False, False]))
+    found = breakdown(
+        [Mean()], {"numbers": nothing}, [("x",), ("x",)], np.array([False, False])
+    )
     assert found == {"x": {"mean": {"value": None, "n": 0}}}
 
 
 def test_a_class_whose_value_is_infinite_says_so():
-    found = breakdown([Divergence()], {"shares": np.eye(3)[:2]}, [("x",), ("x",)], np.array([True, True]))
+    found = breakdown(
+        [Divergence()],
+        {"shares": np.eye(3)[:2]},
+        [("x",), ("x",)],
+        np.array([True, True]),
+    )
     assert found == {"x": {"kl": {"value": None, "infinite": True, "n": 2}}}
 
 

@@ -37,7 +37,11 @@ def test_a_damaged_file_and_one_that_would_run_code_count_as_none(place):
     place.mkdir()
     (place / "empty.npz").write_bytes(b"")
     (place / "text.npz").write_bytes(b"PK\x03\x04 no archive")
-    np.savez(place / "objects.npz", rows=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    np.savez(
+        place / "objects.npz",
+        rows=np.array([{"a": 1}], dtype=object),
+        allow_pickle=True,
+    )
     assert [load("words", name) for name in ("empty", "text", "objects")] == [None] * 3
 
 
@@ -57,7 +61,9 @@ def test_where_there_is_no_more_room_what_was_used_longest_ago_goes(place, monke
     assert load("words", "all")
 
 
-def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, monkeypatch):
+def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(
+    tmp_path, monkeypatch
+):
     assert folder() == tmp_path
     monkeypatch.delenv("CITEBOARD_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
@@ -70,5 +76,8 @@ def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, mon
 def test_a_digest_of_texts_knows_where_one_ends():
     assert digest_of(["ab", "c"]) != digest_of(["a", "bc"])
     assert digest_of(["ä\ud800"]) == digest_of(["ä\ud800"])
-    assert digest_of([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert (
+        digest_of([])
+        == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    )
     assert digest_of(["a"]) == hashlib.sha256(bytes(7) + b"\x01a").hexdigest()

@@ -41,7 +41,9 @@ def person():
 @pytest.fixture
 def phase():
     return factories.make_phase(
-        task=factories.make_task(rules=["corrected", "official-2017"]), runs_per_day=1, runs_in_total=1
+        task=factories.make_task(rules=["corrected", "official-2017"]),
+        runs_per_day=1,
+        runs_in_total=1,
     )
 
 
@@ -52,7 +54,9 @@ def team(phase, person):
 
 @pytest.fixture
 def send(phase, team):
-    return lambda content=None: factories.make_submission(phase=phase, team=team, content=content)
+    return lambda content=None: factories.make_submission(
+        phase=phase, team=team, content=content
+    )
 
 
 def read(row):
@@ -68,7 +72,9 @@ def worked(submission: Submission) -> Submission:
 
 def page(client, submission, person, name="submission") -> str:
     client.force_login(person)
-    return re.sub(r"\s+", " ", client.get(reverse(name, args=[submission.pk])).content.decode())
+    return re.sub(
+        r"\s+", " ", client.get(reverse(name, args=[submission.pk])).content.decode()
+    )
 
 
 def api(client, submission, person) -> dict:
@@ -76,12 +82,19 @@ def api(client, submission, person) -> dict:
     return client.get(f"/api/v1/submissions/{submission.pk}/").json()
 
 
-def test_it_is_taken_counts_and_says_that_it_is_checked(client, send, phase, team, person):
+def test_it_is_taken_counts_and_says_that_it_is_checked(
+    client, send, phase, team, person
+):
     run = send()
     assert run.status == "checking"
     assert quota(phase, team).left == 0
     told = api(client, run, person)
-    assert (told["status"], told["place"], told["reason"], told["problems"]) == ("checking", 1, "", [])
+    assert (told["status"], told["place"], told["reason"], told["problems"]) == (
+        "checking",
+        1,
+        "",
+        [],
+    )
     assert told["since"] is not None
     shown = page(client, run, person)
     assert "Waiting to be checked. It is next." in shown
@@ -106,12 +119,17 @@ def test_one_that_is_sound_is_scored_under_every_rule_set(client, send, person):
         assert f'<span class="step">{step}</span>' in shown
 
 
-def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(client, send, phase, team, person):
+def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(
+    client, send, phase, team, person
+):
     run = worked(send(BAD))
     assert (run.status, run.evaluations.exists()) == ("failed", False)
     assert quota(phase, team).left == 1
     told = api(client, run, person)
-    assert [(problem["file"], problem["line"], problem["fatal"]) for problem in told["problems"]] == [
+    assert [
+        (problem["file"], problem["line"], problem["fatal"])
+        for problem in told["problems"]
+    ] == [
         ("run.jsonl", 5, True),
         ("run.jsonl", 5, True),
         ("run.jsonl", 6, True),
@@ -128,7 +146,9 @@ def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(clien
 
 def test_the_table_comes_with_the_news_without_a_reload(client, send, person):
     run = worked(send(BAD))
-    assert '<code class="quote">no JSON</code>' in page(client, run, person, "submission-status")
+    assert '<code class="quote">no JSON</code>' in page(
+        client, run, person, "submission-status"
+    )
 
 
 def test_the_file_of_a_refused_run_stays_for_its_team(client, send, person):
@@ -139,7 +159,9 @@ def test_the_file_of_a_refused_run_stays_for_its_team(client, send, person):
     assert b"".join(response.streaming_content) == BAD
 
 
-def test_the_same_problems_are_found_as_in_the_request(client, send, phase, team, person, settings):
+def test_the_same_problems_are_found_as_in_the_request(
+    client, send, phase, team, person, settings
+):
     later = worked(send(BAD)).problems
     settings.CHECK_MAX_MB = 8
     client.force_login(person)
@@ -161,7 +183,9 @@ def test_what_is_quoted_back_can_be_kept_whatever_its_author_wrote(send):
     assert (run.status, run.reason[:26]) == ("failed", "The run cannot be scored: ")
     assert [problem["quote"] for problem in run.problems][:1] == ["no\ufffdJSON"]
     told = "".join(
-        str(problem[name]) for problem in run.problems for name in ("message", "expected", "quote")
+        str(problem[name])
+        for problem in run.problems
+        for name in ("message", "expected", "quote")
     )
     assert "\0" not in told
     assert len(told) < 20_000
@@ -172,7 +196,9 @@ def test_what_it_is_scored_by_is_what_its_task_says_when_the_check_ends(send, ph
     job = engine.claim(run.jobs.get().pk, "a worker")
     Task.objects.filter(pk=phase.task_id).update(rules=["official-2017"])
     assert leases.accept(job, [])
-    assert list(run.jobs.filter(kind="score").values_list("rules", flat=True)) == ["official-2017"]
+    assert list(run.jobs.filter(kind="score").values_list("rules", flat=True)) == [
+        "official-2017"
+    ]
 
 
 def test_warnings_of_the_check_stand_on_the_page(client, send, person):
@@ -205,7 +231,9 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
     assert read(run).problems == []
 
 
-def test_a_check_without_end_is_ended_and_says_so(send, settings, monkeypatch, tmp_path):
+def test_a_check_without_end_is_ended_and_says_so(
+    send, settings, monkeypatch, tmp_path
+):
     settings.SCORING_TIMEOUT = 3
     put_in_place(monkeypatch, tmp_path, "while True: time.sleep(1)")
     assert worked(send()).reason == "Checking took more than 6 s."
@@ -214,14 +242,18 @@ def test_a_check_without_end_is_ended_and_says_so(send, settings, monkeypatch, t
 def test_gold_that_is_new_meanwhile_waits_for_the_check_and_then_counts(send, phase):
     run = send()
     new = factories.make_gold(
-        phase=phase, citances=(("D01-0001", "1", ["1"], "Aim_Citation"),), reason="A fix."
+        phase=phase,
+        citances=(("D01-0001", "1", ["1"], "Aim_Citation"),),
+        reason="A fix.",
     )
     assert rescore(phase) == []
     score(run.jobs.get().pk)
     assert {job.gold for job in run.jobs.filter(kind=Job.Kind.SCORE)} == {new}
 
 
-def test_a_check_that_failed_by_a_fault_of_ours_is_made_again(send, person, monkeypatch, tmp_path):
+def test_a_check_that_failed_by_a_fault_of_ours_is_made_again(
+    send, person, monkeypatch, tmp_path
+):
     run = send()
     with monkeypatch.context() as patched:
         put_in_place(patched, tmp_path, "raise KeyError")
@@ -231,13 +263,17 @@ def test_a_check_that_failed_by_a_fault_of_ours_is_made_again(send, person, monk
     assert worked(run).status == "scored"
 
 
-def test_under_new_gold_it_is_checked_again_by_that(send, phase, person, monkeypatch, tmp_path):
+def test_under_new_gold_it_is_checked_again_by_that(
+    send, phase, person, monkeypatch, tmp_path
+):
     run = send()
     with monkeypatch.context() as patched:
         put_in_place(patched, tmp_path, "raise KeyError")
         worked(run)
     new = factories.make_gold(
-        phase=phase, citances=(("D05-0001", "3", ["2"], "Aim_Citation"),), reason="A fix."
+        phase=phase,
+        citances=(("D05-0001", "3", ["2"], "Aim_Citation"),),
+        reason="A fix.",
     )
     assert score_again(submission=read(run), by=person) == 1
     assert read(run).status == "checking"
@@ -261,18 +297,31 @@ def test_check_site_api_and_command_line_say_the_same_in_the_same_order(
     settings.CHECK_MAX_MB = 8
     client.force_login(person)
     form = {"system": "A system", "run": SimpleUploadedFile("run.jsonl", content)}
-    told = client.post(f"/api/v1/phases/{phase.pk}/submissions/", form).json()["problems"]
+    told = client.post(f"/api/v1/phases/{phase.pk}/submissions/", form).json()[
+        "problems"
+    ]
     assert told == later
     assert [each["line"] for each in told] == sorted(each["line"] for each in told)
     assert {each["fatal"] for each in told} == {True, False}
-    checked = check_run(phase=phase, upload=factories.make_upload(content, "run.jsonl")).problems
+    checked = check_run(
+        phase=phase, upload=factories.make_upload(content, "run.jsonl")
+    ).problems
     assert [problem.as_dict() for problem in checked] == told
     run = tmp_path / "given.jsonl"
     run.write_bytes(content)
     gold = tmp_path / "gold.zip"
     with storage.gold.open(Gold.objects.current(phase).file) as kept:
         gold.write_bytes(kept.read())
-    words = ["check", phase.task.type, "--gold", str(gold), "--run", str(run), "--run-name", "run.jsonl"]
+    words = [
+        "check",
+        phase.task.type,
+        "--gold",
+        str(gold),
+        "--run",
+        str(run),
+        "--run-name",
+        "run.jsonl",
+    ]
     assert offline_scorer(words) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"{'' if problem.fatal else 'warning: '}{problem}" for problem in checked

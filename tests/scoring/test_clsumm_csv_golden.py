@@ -54,19 +54,28 @@ def test_every_gold_file_has_the_official_counts_and_scores(
         name: (own["tp"], own["fp"], own["fn"]) for name, own in expected.items()
     }
     for name, own in expected.items():
-        assert scores_of_counts(counts[name]) == {part: same(own[part]) for part in PARTS}
+        assert scores_of_counts(counts[name]) == {
+            part: same(own[part]) for part in PARTS
+        }
 
 
 @pytest.mark.parametrize(("task", "family", "number"), TASKS)
 @pytest.mark.parametrize("run", RUNS)
-def test_micro_and_macro_are_those_of_the_official_program(capsys, corpus, run, task, family, number):
+def test_micro_and_macro_are_those_of_the_official_program(
+    capsys, corpus, run, task, family, number
+):
     """Macro is over gold files, of which each topic has three, whatever is resampled."""
-    metrics = score(capsys, task, gold_2018(corpus), submission(corpus, "csv", run), *OFFICIAL)["metrics"]
+    metrics = score(
+        capsys, task, gold_2018(corpus), submission(corpus, "csv", run), *OFFICIAL
+    )["metrics"]
     expected = golden(corpus, "csv", run)["averages_as_printed"]
     for part in PARTS:
         for average in ("micro", "macro"):
             value = metrics[f"{family}_{part}_{average}"]["value"]
-            assert value == printed(expected[f"task{number}_{part}_{average}_avg"]), (part, average)
+            assert value == printed(expected[f"task{number}_{part}_{average}_avg"]), (
+                part,
+                average,
+            )
 
 
 def test_intervals_resample_topics_whatever_the_number_of_annotators(capsys, corpus):
@@ -79,7 +88,9 @@ def test_intervals_resample_topics_whatever_the_number_of_annotators(capsys, cor
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_the_official_rouge_of_task_1a_is_that_of_the_program(capsys, corpus, run, tmp_path):
+def test_the_official_rouge_of_task_1a_is_that_of_the_program(
+    capsys, corpus, run, tmp_path
+):
     kept = tmp_path / "statistics.npz"
     options = (*OFFICIAL, *stop_words(corpus), "--statistics", str(kept))
     folder = submission(corpus, "csv", run)
@@ -87,7 +98,9 @@ def test_the_official_rouge_of_task_1a_is_that_of_the_program(capsys, corpus, ru
     expected = golden(corpus, "csv", run)
     for part in PARTS:
         value = metrics[f"rouge_s_star_{part}"]["value"]
-        assert value == printed(expected["averages_as_printed"][f"task1a_rouge_{part}_avg"])
+        assert value == printed(
+            expected["averages_as_printed"][f"task1a_rouge_{part}_avg"]
+        )
     for name, values in rouge_by_gold_file(kept).items():
         own = expected["per_gold_file"][f"{name}.csv"]["1a_rouge_as_printed"]
         assert values == {part: printed(own[part]) for part in PARTS}, name
@@ -112,32 +125,50 @@ def test_published_overlap_scores_are_met_for_every_gold_file(
     assert len(found) == 6
     for name, counts in found.items():
         for part, value in scores_of_counts(counts).items():
-            assert value == printed(expected[f"{name}.csv_task{number}_{part}"]), (name, part)
+            assert value == printed(expected[f"{name}.csv_task{number}_{part}"]), (
+                name,
+                part,
+            )
 
 
-@pytest.mark.parametrize(("team", "program"), [("team49", "python2"), ("team15", "python3")])
+@pytest.mark.parametrize(
+    ("team", "program"), [("team49", "python2"), ("team15", "python3")]
+)
 def test_published_rouge_of_task_1a_is_met_by_the_program_that_the_run_was_scored_with(
     capsys, corpus, team, program, tmp_path
 ):
     """Team 15's scores are printed as Python 3 prints them, whose dicts keep the order of insertion."""
     kept = tmp_path / "statistics.npz"
     folder, expected = published(corpus, team)
-    options = (*stop_words(corpus), "--option", f"program={program}", "--statistics", str(kept))
+    options = (
+        *stop_words(corpus),
+        "--option",
+        f"program={program}",
+        "--statistics",
+        str(kept),
+    )
     score(capsys, "clsumm-1a", gold_2018(corpus), folder, *OFFICIAL, *options)
     found = rouge_by_gold_file(kept)
     assert len(found) == 6
     for name, values in found.items():
         for part, value in values.items():
-            assert value == printed(expected[f"{name}.csv_task1a_{part}_rouge"]), (name, part)
+            assert value == printed(expected[f"{name}.csv_task1a_{part}_rouge"]), (
+                name,
+                part,
+            )
 
 
-def test_without_stop_words_the_official_rouge_is_empty_and_a_note_says_why(capsys, corpus):
+def test_without_stop_words_the_official_rouge_is_empty_and_a_note_says_why(
+    capsys, corpus
+):
     run = submission(corpus, "csv", "top1_majority")
     scores = score(capsys, "clsumm-1a", gold_2018(corpus), run, *OFFICIAL)
     assert scores["metrics"]["rouge_s_star_f1"]["value"] is None
     assert scores["metrics"]["overlap_f1_micro"]["value"] is not None
     assert scores["notes"]["stopwords_not_given"] == 1
-    given = score(capsys, "clsumm-1a", gold_2018(corpus), run, *OFFICIAL, *stop_words(corpus))
+    given = score(
+        capsys, "clsumm-1a", gold_2018(corpus), run, *OFFICIAL, *stop_words(corpus)
+    )
     assert "stopwords_not_given" not in given["notes"]
 
 
@@ -156,7 +187,16 @@ def test_fair_rules_score_each_annotator_and_all_together(capsys, corpus):
 def test_fair_rules_tell_the_citances_of_one_citing_paper_apart(capsys, corpus):
     run = submission(corpus, "csv", "oracle_first_annotator")
     corrected, official = (
-        score(capsys, "clsumm-1a", gold_2018(corpus), run, "--rules", rules, "--intervals", "0")
+        score(
+            capsys,
+            "clsumm-1a",
+            gold_2018(corpus),
+            run,
+            "--rules",
+            rules,
+            "--intervals",
+            "0",
+        )
         for rules in ("corrected", "official-2018")
     )
     instances = [

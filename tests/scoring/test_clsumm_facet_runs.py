@@ -28,7 +28,15 @@ BY_LEMMAS = [("lemmas", "bell"), ("lemmas", "rang"), ("lemmas", "bell", "rang")]
     [
         (SINGLE_LEMMAS, BY_LEMMAS[:2]),
         (LEMMAS, BY_LEMMAS),
-        (WORDS_AND_LEMMAS, [*BY_LEMMAS, ("words", "bells"), ("words", "rang"), ("words", "bells", "rang")]),
+        (
+            WORDS_AND_LEMMAS,
+            [
+                *BY_LEMMAS,
+                ("words", "bells"),
+                ("words", "rang"),
+                ("words", "bells", "rang"),
+            ],
+        ),
     ],
 )
 def test_a_classifier_sees_the_grams_that_its_reading_names(of, expected):
@@ -55,7 +63,9 @@ def facets_of(name: str, gold: list[Path], folder: Path) -> dict[str, list[str]]
 
 
 @pytest.mark.shared
-def test_a_topic_s_own_facets_change_nothing_and_those_of_the_others_do(shared, tmp_path):
+def test_a_topic_s_own_facets_change_nothing_and_those_of_the_others_do(
+    shared, tmp_path
+):
     topics = sorted((shared / "scisumm" / "pilot").glob("*_TRAIN"))[:3]
     copies = [Path(shutil.copytree(topic, tmp_path / topic.name)) for topic in topics]
     first = copies[0].name.removesuffix("_TRAIN")
@@ -71,7 +81,11 @@ def test_a_topic_s_own_facets_change_nothing_and_those_of_the_others_do(shared, 
 def _all_results(topic: Path) -> None:
     file = next((topic / "annotation").glob("*.annv2.txt"))
     text = file.read_bytes().decode()
-    file.write_bytes(re.sub(r"Discourse Facet:[^|]*", "Discourse Facet: Results_Citation ", text).encode())
+    file.write_bytes(
+        re.sub(
+            r"Discourse Facet:[^|]*", "Discourse Facet: Results_Citation ", text
+        ).encode()
+    )
 
 
 @pytest.mark.shared
@@ -82,6 +96,17 @@ def test_balanced_runs_do_not_all_answer_method(capsys, shared, tmp_path):
     facets = Counter(facet for own in by_topic.values() for facet in own)
     assert set(facets) == {"Aim", "Implication", "Method", "Results"}
     capsys.readouterr()
-    options = ["--rules", "official-2014", "--option", "annotation=annv2", "--intervals", "0"]
-    metrics = score(capsys, "clsumm-1b", [gold], tmp_path / "run.jsonl", *options)["metrics"]
-    assert metrics["facet_f1_weighted_unconditional"]["value"] == pytest.approx(0.379, abs=0.02)
+    options = [
+        "--rules",
+        "official-2014",
+        "--option",
+        "annotation=annv2",
+        "--intervals",
+        "0",
+    ]
+    metrics = score(capsys, "clsumm-1b", [gold], tmp_path / "run.jsonl", *options)[
+        "metrics"
+    ]
+    assert metrics["facet_f1_weighted_unconditional"]["value"] == pytest.approx(
+        0.379, abs=0.02
+    )

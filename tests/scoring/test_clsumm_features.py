@@ -6,7 +6,11 @@ import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.tools.baselines import clsumm_supervised
-from scoring.tools.baselines.clsumm_supervised import dependencies, features, features_used
+from scoring.tools.baselines.clsumm_supervised import (
+    dependencies,
+    features,
+    features_used,
+)
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.positional_citations.claims import Parse
@@ -16,7 +20,14 @@ from tests.tasks.types.corpus import write_csv_topic, write_topic
 SUPERVISED = "clsumm-umich-supervised"
 PLAIN = {"annotation": "auto", "wordnet": "no", "parser": "none"}
 #: Nouns, each with the one above it.
-ABOVE = {"thing": "", "animal": "thing", "dog": "animal", "cat": "animal", "tool": "thing", "hammer": "tool"}
+ABOVE = {
+    "thing": "",
+    "animal": "thing",
+    "dog": "animal",
+    "cat": "animal",
+    "tool": "thing",
+    "hammer": "tool",
+}
 LEXNAMES = "00\tadj.all\t3\n01\tadj.pert\t3\n02\tadv.all\t4\n03\tnoun.Tops\t1\n"
 EMPTY = ("adj.exc", "adv.exc", "verb.exc", "noun.exc", "cntlist.rev", "index.sense",
          "index.adj", "index.adv", "index.verb", "data.adj", "data.adv", "data.verb")  # fmt: skip
@@ -35,7 +46,10 @@ def write_wordnet(folder: Path) -> Path:
     data, index = [], []
     for word, above in ABOVE.items():
         pointers = f"001 @ {places[above]} n 0000" if above else "000"
-        data.append(f"{places[word]} 03 n 01 {word} 0 {pointers} | made up".ljust(long - 1) + "\n")
+        data.append(
+            f"{places[word]} 03 n 01 {word} 0 {pointers} | made up".ljust(long - 1)
+            + "\n"
+        )
         index.append(f"{word} n 1 1 @ 1 0 {places[word]}  \n")
     (folder / "data.noun").write_text("".join(data))
     (folder / "index.noun").write_text("".join(index))
@@ -48,7 +62,9 @@ def wordnet(tmp_path, monkeypatch):
     reader = pytest.importorskip("nltk.corpus.reader.wordnet")
     monkeypatch.setattr("nltk.data.path", [str(tmp_path)])
     with pytest.warns(UserWarning, match="multilingual"):
-        found = reader.WordNetCorpusReader(str(write_wordnet(tmp_path / "corpora" / "wordnet")), None)
+        found = reader.WordNetCorpusReader(
+            str(write_wordnet(tmp_path / "corpora" / "wordnet")), None
+        )
     yield found
     # NLTK keeps the files open for as long as the process lives.
     for file in found._data_file_map.values():
@@ -58,7 +74,9 @@ def wordnet(tmp_path, monkeypatch):
 @pytest.fixture
 def topic(tmp_path):
     write_topic(tmp_path / "corpus", "D01-0001")
-    return read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})[0]
+    return read_input_topics(
+        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+    )[0]
 
 
 def test_citing_papers_are_the_xml_files_beside_the_annotation(tmp_path, topic):
@@ -66,7 +84,9 @@ def test_citing_papers_are_the_xml_files_beside_the_annotation(tmp_path, topic):
     papers.mkdir(exist_ok=True)
     for name in ("D05-0009.xml", "notes.txt"):
         (papers / name).write_text('<PAPER><S sid="0">We count.</S></PAPER>')
-    [read] = read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})
+    [read] = read_input_topics(
+        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+    )
     assert read.papers.keys() - topic.papers.keys() == {"D05-0009"}
 
 
@@ -77,19 +97,28 @@ def test_of_a_row_the_clean_text_is_asked_and_the_other_where_there_is_none(tmp_
         f"2,D01-0001,D05-0002,0, Us ,0,They count [2].,,{quoted}",
     ]
     write_csv_topic(tmp_path / "corpus", "D01-0001", {"a": rows})
-    [read] = read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})
+    [read] = read_input_topics(
+        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+    )
     told = [(citance.text, citance.marker) for citance in read.citances]
     assert told == [("They & we count.", "(Us & them)"), ("They count [2].", "Us")]
 
 
 class TestWordNet:
-    def test_where_it_is_not_installed_the_system_does_without_and_says_so(self, topic, monkeypatch):
+    def test_where_it_is_not_installed_the_system_does_without_and_says_so(
+        self, topic, monkeypatch
+    ):
         monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
         options = {**PLAIN, "wordnet": "auto"}
         assert (features(topic, options) == features(topic, PLAIN)).all()
-        assert features_used(options) == "Its features: TF-IDF, common subsequences, common words, place."
+        assert (
+            features_used(options)
+            == "Its features: TF-IDF, common subsequences, common words, place."
+        )
 
-    def test_where_it_is_installed_it_counts_and_is_named(self, topic, monkeypatch, wordnet):
+    def test_where_it_is_installed_it_counts_and_is_named(
+        self, topic, monkeypatch, wordnet
+    ):
         monkeypatch.setattr(clsumm_supervised, "installed", lambda: wordnet)
         options = {**PLAIN, "wordnet": "auto"}
         plain = features(topic, PLAIN)
@@ -98,7 +127,9 @@ class TestWordNet:
         assert (both[..., : plain.shape[2]] == plain).all()
         assert features_used(options).endswith("place, six measures over WordNet 3.0.")
 
-    def test_wanted_and_missing_the_run_is_not_written(self, capsys, root, monkeypatch, tmp_path):
+    def test_wanted_and_missing_the_run_is_not_written(
+        self, capsys, root, monkeypatch, tmp_path
+    ):
         monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
         out = tmp_path / "run.jsonl"
         command = [
@@ -119,9 +150,18 @@ class TestWordNet:
 
 
 class TestDependencies:
-    def test_head_relation_and_dependent_count_without_case_and_without_punctuation(self):
-        parse = Parse(("We", "Count", "words", "."), (1, 1, 1, 1), ("nsubj", "ROOT", "dobj", "punct"))
-        assert dependencies(parse) == {("count", "nsubj", "we"), ("count", "dobj", "words")}
+    def test_head_relation_and_dependent_count_without_case_and_without_punctuation(
+        self,
+    ):
+        parse = Parse(
+            ("We", "Count", "words", "."),
+            (1, 1, 1, 1),
+            ("nsubj", "ROOT", "dobj", "punct"),
+        )
+        assert dependencies(parse) == {
+            ("count", "nsubj", "we"),
+            ("count", "dobj", "words"),
+        }
 
     def test_a_pipeline_that_is_missing_is_named(self, capsys, root, tmp_path):
         out = tmp_path / "run.jsonl"
@@ -134,11 +174,16 @@ class TestDependencies:
             str(out),
         ]
         assert main([*command, "--option", "parser=en_core_web_none"]) == UNAVAILABLE
-        assert "the spaCy pipeline en_core_web_none is not installed" in capsys.readouterr().err
+        assert (
+            "the spaCy pipeline en_core_web_none is not installed"
+            in capsys.readouterr().err
+        )
         assert not out.exists()
 
     @pytest.mark.shared
-    def test_a_named_pipeline_counts_and_is_named_with_its_version(self, capsys, shared, topic, tmp_path):
+    def test_a_named_pipeline_counts_and_is_named_with_its_version(
+        self, capsys, shared, topic, tmp_path
+    ):
         pytest.importorskip("spacy")
         options = {**PLAIN, "parser": str(shared / "spacy" / "en_test_sm")}
         plain = features(topic, PLAIN)
@@ -146,7 +191,14 @@ class TestDependencies:
         assert found.shape == (*plain.shape[:2], plain.shape[2] + 1)
         # “They count words” of the citance and “We count words” of the paper share the object.
         assert found[0, 1, -1] > 0 == found[0, 0, -1]
-        command = ["baseline", SUPERVISED, "--gold", str(tmp_path / "corpus"), "--out", str(tmp_path / "run")]
+        command = [
+            "baseline",
+            SUPERVISED,
+            "--gold",
+            str(tmp_path / "corpus"),
+            "--out",
+            str(tmp_path / "run"),
+        ]
         given = [f"--option={name}={value}" for name, value in options.items()]
         assert main([*command, *given]) == 0
         told = capsys.readouterr().out

@@ -26,7 +26,11 @@ def corpus(shared: Path) -> Path:
 @pytest.fixture
 def gold(corpus: Path) -> list[Path]:
     """The ten pilot topics, and the two that were released later."""
-    return [corpus / "pilot", corpus / "cleaned" / "P06-2124", corpus / "cleaned" / "N06-2049"]
+    return [
+        corpus / "pilot",
+        corpus / "cleaned" / "P06-2124",
+        corpus / "cleaned" / "N06-2049",
+    ]
 
 
 def golden(corpus: Path, run: str) -> dict:
@@ -62,7 +66,9 @@ def test_every_topic_has_the_official_counts_and_scores(
     assert sorted(breakdown) == sorted(expected)
     for topic, own in expected.items():
         for part in PARTS:
-            assert breakdown[topic][f"{family}_{part}_micro"]["value"] == same(own[part]), (topic, part)
+            assert breakdown[topic][f"{family}_{part}_micro"]["value"] == same(
+                own[part]
+            ), (topic, part)
 
 
 def counts_by_topic(kept: Path, statistic: str) -> dict[str, tuple[int, int, int]]:
@@ -71,7 +77,10 @@ def counts_by_topic(kept: Path, statistic: str) -> dict[str, tuple[int, int, int
     statistics = load_statistics(kept)
     return {
         name: tuple(
-            int(count) for count in statistics.matrices[statistic][statistics.units == unit].sum(axis=0)
+            int(count)
+            for count in statistics.matrices[statistic][statistics.units == unit].sum(
+                axis=0
+            )
         )
         for unit, name in enumerate(statistics.unit_names)
     }
@@ -87,16 +96,25 @@ def test_micro_and_macro_are_those_of_the_official_program(capsys, corpus, gold,
     right = {
         "precision": pooled["tp1a"] / (pooled["tp1a"] + pooled["fp1a"]),
         "recall": pooled["tp1a"] / (pooled["tp1a"] + pooled["fn1a"]),
-        "f1": 2 * pooled["tp1a"] / (2 * pooled["tp1a"] + pooled["fp1a"] + pooled["fn1a"]),
+        "f1": 2
+        * pooled["tp1a"]
+        / (2 * pooled["tp1a"] + pooled["fp1a"] + pooled["fn1a"]),
     }
     for part in PARTS:
         assert overlap[f"overlap_{part}_micro"]["value"] == same(right[part])
-        assert facet[f"facet_{part}_micro"]["value"] == same(expected["1b_micro_from_counts"][part])
-        for number, metrics, family in (("1a", overlap, "overlap"), ("1b", facet, "facet")):
+        assert facet[f"facet_{part}_micro"]["value"] == same(
+            expected["1b_micro_from_counts"][part]
+        )
+        for number, metrics, family in (
+            ("1a", overlap, "overlap"),
+            ("1b", facet, "facet"),
+        ):
             macro = metrics[f"{family}_{part}_macro"]["value"]
             assert macro == pytest.approx(macro_of(expected, number)[part], rel=1e-12)
             # The program prints twelve digits.
-            assert macro == pytest.approx(printed[f"task{number}_{part}_macro_avg"], abs=1e-11)
+            assert macro == pytest.approx(
+                printed[f"task{number}_{part}_macro_avg"], abs=1e-11
+            )
 
 
 def macro_of(expected: dict, number: str) -> dict[str, float]:
@@ -105,28 +123,43 @@ def macro_of(expected: dict, number: str) -> dict[str, float]:
     precision = sum(own["precision"] for own in files) / len(files)
     recall = sum(own["recall"] for own in files) / len(files)
     both = precision + recall
-    return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / both if both else 0.0,
+    }
 
 
 def test_under_fair_rules_a_missing_topic_counts_as_missed(capsys, corpus, gold):
     folder = corpus / "golden" / "annv3" / "awkward" / "submission"
     official = score(capsys, "clsumm-1a", gold, folder, *OFFICIAL)
-    corrected = score(capsys, "clsumm-1a", gold, folder, "--rules", "corrected", "--intervals", "0")
+    corrected = score(
+        capsys, "clsumm-1a", gold, folder, "--rules", "corrected", "--intervals", "0"
+    )
     assert corrected["notes"]["missing_topics"] == 1
     assert "P06-2124" not in official["breakdowns"]["topic"]
-    assert corrected["breakdowns"]["topic"]["P06-2124"]["overlap_recall_micro"]["value"] == 0
+    assert (
+        corrected["breakdowns"]["topic"]["P06-2124"]["overlap_recall_micro"]["value"]
+        == 0
+    )
     assert (
         corrected["metrics"]["overlap_recall_micro"]["value"]
         < official["metrics"]["overlap_recall_micro"]["value"]
     )
 
 
-def test_under_fair_rules_two_citances_with_one_marker_are_told_apart_by_their_number(capsys, corpus, gold):
+def test_under_fair_rules_two_citances_with_one_marker_are_told_apart_by_their_number(
+    capsys, corpus, gold
+):
     """N01-1011 has two citances with one citing paper and marker; the official key merges them."""
     folder = corpus / "golden" / "annv3" / "oracle" / "submission"
     corrected = score(capsys, "clsumm-1a", gold, folder, "--intervals", "0")
     assert corrected["metrics"]["overlap_f1_micro"]["value"] == 1
-    assert corrected["notes"]["unknown_citances"] == corrected["notes"]["missing_citances"] == 0
+    assert (
+        corrected["notes"]["unknown_citances"]
+        == corrected["notes"]["missing_citances"]
+        == 0
+    )
     official = score(capsys, "clsumm-1a", gold, folder, *OFFICIAL)
     topics = [
         scores["breakdowns"]["topic"]["N01-1011"]["overlap_recall_micro"]["n"]
@@ -144,23 +177,42 @@ def test_under_fair_rules_facet_spellings_are_merged(capsys, corpus, gold, tmp_p
             .replace("Results_Citation", "Result_Facet")
             .replace("Method_Citation", "METHOD citation")
         )
-    corrected = score(capsys, "clsumm-1b", gold, submission, "--intervals", "0")["metrics"]
+    corrected = score(capsys, "clsumm-1b", gold, submission, "--intervals", "0")[
+        "metrics"
+    ]
     official = score(capsys, "clsumm-1b", gold, submission, *OFFICIAL)["metrics"]
     assert corrected["facet_f1_micro"]["value"] == 1
     assert official["facet_f1_micro"]["value"] < 1
 
 
 @pytest.mark.parametrize("run", ["top1_majority", "top3_lexical", "oracle"])
-def test_json_lines_score_as_the_annotation_lines_do(capsys, corpus, gold, run, tmp_path):
+def test_json_lines_score_as_the_annotation_lines_do(
+    capsys, corpus, gold, run, tmp_path
+):
     folder = corpus / "golden" / "annv3" / run
     lines = tmp_path / "run.jsonl"
     lines.write_text(
-        "".join(json_line(topic, each) for topic, own in predictions(folder).items() for each in own)
+        "".join(
+            json_line(topic, each)
+            for topic, own in predictions(folder).items()
+            for each in own
+        )
     )
     for task in ("clsumm-1a", "clsumm-1b"):
         for rules in ("corrected", "official-2017"):
-            texts = score(capsys, task, gold, folder / "submission", "--rules", rules, "--intervals", "0")
-            ours = score(capsys, task, gold, lines, "--rules", rules, "--intervals", "0")
+            texts = score(
+                capsys,
+                task,
+                gold,
+                folder / "submission",
+                "--rules",
+                rules,
+                "--intervals",
+                "0",
+            )
+            ours = score(
+                capsys, task, gold, lines, "--rules", rules, "--intervals", "0"
+            )
             assert values(ours) == values(texts)
 
 
@@ -199,7 +251,9 @@ def test_a_zip_scores_as_the_folder_does(capsys, corpus, gold, tmp_path, inside)
 
 def test_gold_has_one_digest_however_it_is_packed(capsys, corpus, gold, tmp_path):
     run = corpus / "golden" / "annv3" / "top1_majority" / "submission"
-    archive = shutil.make_archive(str(tmp_path / "topic"), "zip", corpus / "pilot", "C90-2039_TRAIN")
+    archive = shutil.make_archive(
+        str(tmp_path / "topic"), "zip", corpus / "pilot", "C90-2039_TRAIN"
+    )
     folder = score(capsys, "clsumm-1a", [corpus / "pilot" / "C90-2039_TRAIN"], run)
     packed = score(capsys, "clsumm-1a", [Path(archive)], run)
     assert folder["gold"]["sha256"] == packed["gold"]["sha256"]

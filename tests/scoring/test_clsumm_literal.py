@@ -11,7 +11,13 @@ from scoring.papers.clsumm_literal import (
     weighted_by,
 )
 from scoring.tools.baselines import baselines
-from scoring.tools.baselines.clsumm import above, likest, paper_alone, with_citances, with_citing_papers
+from scoring.tools.baselines.clsumm import (
+    above,
+    likest,
+    paper_alone,
+    with_citances,
+    with_citing_papers,
+)
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence
 
@@ -24,7 +30,9 @@ def topic(*sentences: str, citance: str = BELLS) -> InputTopic:
     name = CitanceName(reference="P01-0001", citing="P02-0002", marker="1", number="1")
     return InputTopic(
         name="P01-0001",
-        sentences=tuple(Sentence(str(sid), text, "Main") for sid, text in enumerate(sentences)),
+        sentences=tuple(
+            Sentence(str(sid), text, "Main") for sid, text in enumerate(sentences)
+        ),
         citances=(InputCitance(name, citance, ("1",)),),
     )
 
@@ -33,7 +41,9 @@ def test_short_sentences_are_passed_over_however_alike_they_are():
     own = topic(BELLS, LONG, OTHER)
     assert likest(with_citances, count=1)(own) == [[0]]
     assert of_long_sentences(with_citances)(own) == [[1, 2]]
-    assert of_long_sentences(with_citing_papers, context=2)(topic(BELLS, "short")) == [[]]
+    assert of_long_sentences(with_citing_papers, context=2)(topic(BELLS, "short")) == [
+        []
+    ]
 
 
 def test_frequencies_are_those_of_the_paper_alone():
@@ -44,13 +54,17 @@ def test_frequencies_are_those_of_the_paper_alone():
     found = {}
     for counted in (paper_alone, with_citances):
         found[counted] = [
-            place for place in (0.1, 0.5, 0.6, 0.7, 0.75) if above(place, counted)(own) == [[0]]
+            place
+            for place in (0.1, 0.5, 0.6, 0.7, 0.75)
+            if above(place, counted)(own) == [[0]]
         ]
     two, most = np.log(1.5), np.log(3)
     with_citance = 2 * two * two / (np.hypot(2 * two, most) * np.hypot(two, most))
     assert found[paper_alone] == [0.1, 0.5, 0.6, 0.7]
     assert (
-        found[with_citances] == [place for place in (0.1, 0.5, 0.6, 0.7, 0.75) if place < with_citance] != []
+        found[with_citances]
+        == [place for place in (0.1, 0.5, 0.6, 0.7, 0.75) if place < with_citance]
+        != []
     )
 
 
@@ -61,7 +75,10 @@ def test_a_summary_takes_the_sentences_that_weigh_most():
     own = topic(fewer, words, fewer)
     assert summary_by_weights(own) == [fewer, words, fewer]
     long = " ".join([words] * 12)
-    assert summary_by_weights(topic(fewer, long, f"{long} more")) == [fewer, f"{long} more"]
+    assert summary_by_weights(topic(fewer, long, f"{long} more")) == [
+        fewer,
+        f"{long} more",
+    ]
 
 
 def test_each_system_stands_beside_its_other_reading():
@@ -74,7 +91,9 @@ def test_a_section_weighs_its_share_of_the_gold():
     """Two of three gold sentences stand in the introduction, which then outweighs a better likeness."""
     own = topic("bells alloy", "bells ships alloy", "ships", citance="bells alloy")
     first, second, third = own.sentences
-    own = replace(own, sentences=(first, replace(second, section="Introduction"), third))
+    own = replace(
+        own, sentences=(first, replace(second, section="Introduction"), third)
+    )
     name = own.citances[0].name
     cited = {own.name: {name: {"0", "1"}, name._replace(number="2"): {"1", "none"}}}
     shares = section_shares([own], cited)
@@ -89,14 +108,23 @@ def test_of_equal_sentences_the_one_that_stands_first_is_taken():
 
 
 def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_first():
-    own = topic("bells alloy bells", "ships bells alloy", "ships bells alloy", citance="bells alloy")
+    own = topic(
+        "bells alloy bells",
+        "ships bells alloy",
+        "ships bells alloy",
+        citance="bells alloy",
+    )
     first, second, third = own.sentences
     own = replace(own, sentences=(first, replace(second, section="Conclusion"), third))
     assert weighted_by({}, 2)(own) == [[0, 2]]
 
 
 def test_the_numbers_of_sentences_are_one_sweep():
-    own = [baseline for baseline in baselines().values() if baseline.sweep == "TALN.UPF to the letter"]
+    own = [
+        baseline
+        for baseline in baselines().values()
+        if baseline.sweep == "TALN.UPF to the letter"
+    ]
     assert sorted(baseline.at for baseline in own) == [1, 2, 3, 4, 5]
     assert {baseline.swept for baseline in own} == {"sentences"}
     assert all(baseline.learns_from_gold for baseline in own)

@@ -8,7 +8,12 @@ import pytest
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics.meteor import reader
 from scoring.papers.clsumm_literal import features, literal_features_used
-from scoring.tools.baselines.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
+from scoring.tools.baselines.clsumm_senses import (
+    MEASURES,
+    Senses,
+    greatest_depth,
+    sentence_likeness,
+)
 from scoring.tools.baselines.clsumm_supervised import dependency_overlap, subsequences
 from scoring.tools.baselines.tfidf import words
 from tasks.types.clsumm.topics import read_input_topics
@@ -31,7 +36,9 @@ def wordnet(tmp_path):
 @pytest.fixture
 def topic(tmp_path):
     write_topic(tmp_path / "corpus", "D01-0001")
-    return read_input_topics(open_inputs([tmp_path / "corpus"]), {"annotation": "auto"})[0]
+    return read_input_topics(
+        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+    )[0]
 
 
 class TestWords:
@@ -44,27 +51,41 @@ class TestWords:
         assert found["wup"] == pytest.approx([4 / 6, 2 / 6])
         assert found["lch"] == pytest.approx([-log(3 / 4), max(0, -log(5 / 4))])
         assert found["resnik"] == pytest.approx([animal, 0])
-        assert found["jcn"] == pytest.approx([1 / (2 * word - 2 * animal), 1 / (2 * word)])
+        assert found["jcn"] == pytest.approx(
+            [1 / (2 * word - 2 * animal), 1 / (2 * word)]
+        )
         assert found["lin"] == pytest.approx([animal / word, 0])
 
     def test_nltk_gives_the_same_where_it_needs_no_counts(self, wordnet):
         dog, cat = (wordnet.synsets(word)[0] for word in ("dog", "cat"))
         own = Senses([TEXT], wordnet).likeness(["dog"], ["cat"])[:3, 0, 0]
-        theirs = [dog.path_similarity(cat), dog.wup_similarity(cat), dog.lch_similarity(cat)]
+        theirs = [
+            dog.path_similarity(cat),
+            dog.wup_similarity(cat),
+            dog.lch_similarity(cat),
+        ]
         assert own.tolist() == pytest.approx(theirs)
         assert greatest_depth(wordnet, "n") == 2
 
-    def test_a_word_that_wordnet_does_not_have_is_like_nothing_and_no_likeness_is_infinite(self, wordnet):
-        table = Senses([[*TEXT, "unheard"]], wordnet).likeness(["dog", "unheard"], ["dog", "unheard"])
+    def test_a_word_that_wordnet_does_not_have_is_like_nothing_and_no_likeness_is_infinite(
+        self, wordnet
+    ):
+        table = Senses([[*TEXT, "unheard"]], wordnet).likeness(
+            ["dog", "unheard"], ["dog", "unheard"]
+        )
         assert np.isfinite(table).all()
         assert not table[:, 1].any()
         assert not table[:, :, 1].any()
 
 
 class TestSentences:
-    def test_shared_senses_and_the_likest_of_the_others_count_by_the_printed_formula(self, wordnet):
+    def test_shared_senses_and_the_likest_of_the_others_count_by_the_printed_formula(
+        self, wordnet
+    ):
         first, second = ["dog", "hammer"], ["dog", "cat", "cat"]
-        found = sentence_likeness([first], [second], wordnet)[0, 0, MEASURES.index("path")]
+        found = sentence_likeness([first], [second], wordnet)[
+            0, 0, MEASURES.index("path")
+        ]
         # One sense is shared; of the shorter text `hammer` is left, likest to `dog` or `cat`.
         assert found == pytest.approx((1 + 1 / 5) * (2 * 2 * 3) / (2 + 3))
 
@@ -79,30 +100,46 @@ class TestSentences:
 
     def test_a_subsequence_counts_by_the_shorter_text(self, topic):
         sentences = [["we", "words"], ["nothing"], []]
-        assert subsequences([["we", "count", "words"]], sentences).tolist() == [[2, 0, 0]]
-        citance, others = words(topic.citances[0].text), [words(one.text) for one in topic.sentences]
+        assert subsequences([["we", "count", "words"]], sentences).tolist() == [
+            [2, 0, 0]
+        ]
+        citance, others = (
+            words(topic.citances[0].text),
+            [words(one.text) for one in topic.sentences],
+        )
         common = subsequences([citance], others)[0]
         wanted = common / [min(len(citance), len(other)) for other in others]
         assert features(topic, TestSystem.PLAIN)[0, :, 1] == pytest.approx(wanted)
 
-    def test_dependencies_count_by_the_printed_formula_and_by_their_lemmas(self, wordnet):
+    def test_dependencies_count_by_the_printed_formula_and_by_their_lemmas(
+        self, wordnet
+    ):
         one = Parse(("dogs", "count", "cats"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
         other = Parse(("dog", "count", "hammers"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
-        assert dependency_overlap([one], [other], wordnet).tolist() == [[[2 * 1 * (2 * 2) / (2 + 2)]]]
+        assert dependency_overlap([one], [other], wordnet).tolist() == [
+            [[2 * 1 * (2 * 2) / (2 + 2)]]
+        ]
         assert dependency_overlap([one], [other], None).tolist() == [[[0]]]
 
 
 class TestSystem:
     PLAIN = {"annotation": "auto", "wordnet": "no", "parser": "none"}
 
-    def test_without_wordnet_and_parser_two_features_are_left_and_it_says_so(self, topic):
+    def test_without_wordnet_and_parser_two_features_are_left_and_it_says_so(
+        self, topic
+    ):
         assert features(topic, self.PLAIN).shape == (2, 5, 2)
-        assert literal_features_used(self.PLAIN) == "Its features: TF-IDF, longest common subsequence."
+        assert (
+            literal_features_used(self.PLAIN)
+            == "Its features: TF-IDF, longest common subsequence."
+        )
 
     def test_a_folder_of_wordnet_adds_six(self, topic, wordnet, tmp_path):
         options = {**self.PLAIN, "wordnet": str(tmp_path / "wordnet")}
         assert features(topic, options).shape == (2, 5, 8)
-        assert literal_features_used(options).endswith("subsequence, six measures over WordNet 3.0.")
+        assert literal_features_used(options).endswith(
+            "subsequence, six measures over WordNet 3.0."
+        )
 
     def test_a_run_of_every_citance_is_written(self, capsys, tmp_path, wordnet):
         for name in ("D01-0001", "D01-0002"):
@@ -120,7 +157,14 @@ class TestSystem:
 
     def test_a_folder_that_is_none_of_wordnets_is_named(self, capsys, root, tmp_path):
         out = tmp_path / "run.jsonl"
-        command = ["baseline", LITERAL, "--gold", str(root / "examples" / "demo-season"), "--out", str(out)]
+        command = [
+            "baseline",
+            LITERAL,
+            "--gold",
+            str(root / "examples" / "demo-season"),
+            "--out",
+            str(out),
+        ]
         assert main([*command, "--option", f"wordnet={tmp_path}"]) == UNAVAILABLE
         assert f"{tmp_path} has no data.noun" in capsys.readouterr().err
         assert not out.exists()

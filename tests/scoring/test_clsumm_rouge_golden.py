@@ -35,22 +35,36 @@ def corpus(shared: Path) -> Path:
 @pytest.mark.parametrize("run", ["top1_majority", "top3_lexical", "oracle", "awkward"])
 def test_rouge_s_of_2017_is_that_of_the_program(capsys, corpus, run, tmp_path):
     kept = tmp_path / "statistics.npz"
-    options = ("--rules", "official-2017", "--intervals", "0", *stop_words(corpus), "--statistics", str(kept))
+    options = (
+        "--rules",
+        "official-2017",
+        "--intervals",
+        "0",
+        *stop_words(corpus),
+        "--statistics",
+        str(kept),
+    )
     folder = submission(corpus, "annv3", run)
     metrics = score(capsys, "clsumm-1a", gold_2017(corpus), folder, *options)["metrics"]
     expected = golden(corpus, "annv3", run)
     for part in PARTS:
         value = metrics[f"rouge_s_star_{part}"]["value"]
-        assert value == printed(expected["averages_as_printed"][f"task1a_rouge_{part}_avg"])
+        assert value == printed(
+            expected["averages_as_printed"][f"task1a_rouge_{part}_avg"]
+        )
     for topic, own in sums_by_gold_file(kept, "rouge_s_star").items():
         values = dict(zip(PARTS, own[:3] / own[3], strict=True))
-        official = expected["per_gold_file"][f"{topic}.annv3.txt"]["1a_rouge_as_printed"]
+        official = expected["per_gold_file"][f"{topic}.annv3.txt"][
+            "1a_rouge_as_printed"
+        ]
         assert values == {part: printed(official[part]) for part in PARTS}, topic
 
 
 @pytest.mark.parametrize("rules", ["official-2014", "corrected"])
 @pytest.mark.parametrize("run", ["top1_majority", "top3_lexical", "oracle"])
-def test_rouge_l_is_that_of_rouge_155_for_every_citance_and_their_mean(capsys, corpus, run, rules, tmp_path):
+def test_rouge_l_is_that_of_rouge_155_for_every_citance_and_their_mean(
+    capsys, corpus, run, rules, tmp_path
+):
     """Fair rules read sentences in the document's order, to which ROUGE-L of whole sentences is blind."""
     kept = tmp_path / "statistics.npz"
     options = ("--rules", rules, "--intervals", "0", "--statistics", str(kept))
@@ -63,9 +77,13 @@ def test_rouge_l_is_that_of_rouge_155_for_every_citance_and_their_mean(capsys, c
     assert metrics["rouge_l_f1"]["value"] == same(f1)
     numbers: dict[str, int] = {}
     statistics = load_statistics(kept)
-    for row, (topic,) in zip(statistics.matrices["rouge_l"], statistics.features["topic"], strict=True):
+    for row, (topic,) in zip(
+        statistics.matrices["rouge_l"], statistics.features["topic"], strict=True
+    ):
         numbers[topic] = numbers.get(topic, 0) + 1
-        official = expected["per_citance"][f"{topic}#{numbers[topic]}"]["stem"]["ROUGE-L"]
+        official = expected["per_citance"][f"{topic}#{numbers[topic]}"]["stem"][
+            "ROUGE-L"
+        ]
         assert [row[1], row[0], row[2]] == official, (topic, numbers[topic])
 
 
@@ -76,7 +94,9 @@ def test_the_pilots_mean_is_over_citances_and_per_topic_and_over_topics(capsys, 
     topics = [own["rouge_l_f1"] for own in scores["breakdowns"]["topic"].values()]
     assert len(topics) == 12
     metrics = scores["metrics"]
-    assert metrics["rouge_l_f1_macro"]["value"] == same(sum(own["value"] for own in topics) / 12)
+    assert metrics["rouge_l_f1_macro"]["value"] == same(
+        sum(own["value"] for own in topics) / 12
+    )
     assert metrics["rouge_l_f1"]["value"] == same(
         sum(own["value"] * own["n"] for own in topics) / sum(own["n"] for own in topics)
     )
@@ -84,17 +104,30 @@ def test_the_pilots_mean_is_over_citances_and_per_topic_and_over_topics(capsys, 
 
 def test_under_the_pilots_rules_a_citance_without_an_answer_has_0(capsys, corpus):
     run = submission(corpus, "annv3", "awkward")
-    scores = score(capsys, "clsumm-1a", gold_2017(corpus), run, "--rules", "official-2014")
+    scores = score(
+        capsys, "clsumm-1a", gold_2017(corpus), run, "--rules", "official-2014"
+    )
     assert scores["metrics"]["rouge_l_f1"]["n"] == 170
     assert scores["breakdowns"]["topic"]["P06-2124"]["rouge_l_f1"]["value"] == 0
 
 
-def test_the_oldest_annotation_quotes_without_elements_and_is_gold_all_the_same(capsys, corpus, tmp_path):
+def test_the_oldest_annotation_quotes_without_elements_and_is_gold_all_the_same(
+    capsys, corpus, tmp_path
+):
     """The pilot's paper gives .198, .316 and .211 for MQ's “TF.IDF” on annotation that is nearest to this."""
     topics = read_input_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
     run = tmp_path / "run.jsonl"
-    run.write_text("".join(json.dumps(answer) + "\n" for answer in answered(topics, mq_tfidf)))
-    options = ("--option", "annotation=annv2", "--rules", "official-2014", "--intervals", "0")
+    run.write_text(
+        "".join(json.dumps(answer) + "\n" for answer in answered(topics, mq_tfidf))
+    )
+    options = (
+        "--option",
+        "annotation=annv2",
+        "--rules",
+        "official-2014",
+        "--intervals",
+        "0",
+    )
     scores = score(capsys, "clsumm-1a", [corpus / "pilot"], run, *options)
     assert scores["gold"]["instances"] == 141
     assert scores["notes"]["unknown_citances"] == 0

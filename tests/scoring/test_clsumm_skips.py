@@ -14,9 +14,16 @@ from scoring.metrics.rouge155 import UNLIMITED, Measure, Reading, rouge155
 def test_the_counts_are_those_of_all_pairs(seed, with_words):
     rng = random.Random(seed)
     words = ["red", "blue", "old", "new", "small", "tall", "wet"][: rng.randint(1, 7)]
-    model, peer = ([rng.choice(words) for _ in range(rng.randint(0, 12))] for _ in range(2))
+    model, peer = (
+        [rng.choice(words) for _ in range(rng.randint(0, 12))] for _ in range(2)
+    )
     measure = Measure("s", UNLIMITED, with_words=with_words)
-    listed = rouge155([[" ".join(model)]], [" ".join(peer)], [measure], reading=Reading(is_stemmed=False))
+    listed = rouge155(
+        [[" ".join(model)]],
+        [" ".join(peer)],
+        [measure],
+        reading=Reading(is_stemmed=False),
+    )
     assert skip_counts(model, peer, with_words=with_words) == listed[measure]
 
 

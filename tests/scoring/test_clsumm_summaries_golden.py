@@ -38,7 +38,9 @@ def corpus(shared: Path) -> Path:
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_every_topic_and_every_average_is_that_of_the_official_scripts(capsys, corpus, run):
+def test_every_topic_and_every_average_is_that_of_the_official_scripts(
+    capsys, corpus, run
+):
     folder = submission(corpus, "task2", run)
     options = (*OFFICIAL, *stop_words(corpus))
     scores = score(capsys, "clsumm-2", gold_summaries(corpus), folder, *options)
@@ -53,7 +55,9 @@ def test_every_topic_and_every_average_is_that_of_the_official_scripts(capsys, c
                 for topic, own in scores["breakdowns"]["topic"].items():
                     # A topic without a summary of this kind is not printed.
                     if f"{topic}_{kind}_task2_{name}_{part}" in official:
-                        expected = printed(official[f"{topic}_{kind}_task2_{name}_{part}"])
+                        expected = printed(
+                            official[f"{topic}_{kind}_task2_{name}_{part}"]
+                        )
                         assert own[metric]["value"] == expected, (topic, metric)
                         checked += 1
                     else:
@@ -67,7 +71,16 @@ def test_fair_scores_are_those_of_rouge_155_on_cleaned_gold_with_all_annotators(
 ):
     kept = tmp_path / "statistics.npz"
     folder = submission(corpus, "task2", run)
-    score(capsys, "clsumm-2", gold_summaries(corpus), folder, "--intervals", "0", "--statistics", str(kept))
+    score(
+        capsys,
+        "clsumm-2",
+        gold_summaries(corpus),
+        folder,
+        "--intervals",
+        "0",
+        "--statistics",
+        str(kept),
+    )
     expected = golden(corpus, "task2", run)["rouge155_clean_gold"]["stem"]
     statistics = load_statistics(kept)
     checked = 0
@@ -82,9 +95,13 @@ def test_fair_scores_are_those_of_rouge_155_on_cleaned_gold_with_all_annotators(
     assert checked == 4 * len(expected)
 
 
-def test_fair_values_are_means_over_topics_and_a_topic_without_the_kind_is_left_out(capsys, corpus):
+def test_fair_values_are_means_over_topics_and_a_topic_without_the_kind_is_left_out(
+    capsys, corpus
+):
     folder = submission(corpus, "task2", "lead250")
-    scores = score(capsys, "clsumm-2", gold_summaries(corpus), folder, "--intervals", "0")
+    scores = score(
+        capsys, "clsumm-2", gold_summaries(corpus), folder, "--intervals", "0"
+    )
     by_topic = scores["breakdowns"]["topic"]
     assert by_topic["N01-1011"]["rouge_2_f1.community"]["value"] is None
     for kind, topics in (("abstract", 14), ("community", 13), ("human", 14)):
@@ -101,7 +118,12 @@ def test_the_published_scores_of_task_2_are_met_by_the_program_that_the_run_was_
 ):
     """Tags removed, the last annotator by name: with both, all 36 published numbers of the run are equal."""
     folder, expected = published(corpus, "team15")
-    options = (*OFFICIAL, *stop_words(corpus), f"--option=engine={engine}", "--option=program=python3")
+    options = (
+        *OFFICIAL,
+        *stop_words(corpus),
+        f"--option=engine={engine}",
+        "--option=program=python3",
+    )
     scores = score(capsys, "clsumm-2", gold_2018(corpus), folder, *options)
     checked = 0
     for topic, own in scores["breakdowns"]["topic"].items():
@@ -114,14 +136,19 @@ def test_the_published_scores_of_task_2_are_met_by_the_program_that_the_run_was_
     assert checked == 36
 
 
-def test_where_the_annotator_that_decided_is_unknown_the_range_of_the_value_is_told(capsys, corpus):
+def test_where_the_annotator_that_decided_is_unknown_the_range_of_the_value_is_told(
+    capsys, corpus
+):
     folder, _ = published(corpus, "team15")
     options = (*OFFICIAL, *stop_words(corpus), "--option", "annotator_range=yes")
     metrics = score(capsys, "clsumm-2", gold_2018(corpus), folder, *options)["metrics"]
     for measure in PRINTED:
         for kind in ("community", "human"):
             name = f"{measure}_f1.{kind}"
-            least, own, most = (metrics[each]["value"] for each in (f"{name}.least", name, f"{name}.most"))
+            least, own, most = (
+                metrics[each]["value"]
+                for each in (f"{name}.least", name, f"{name}.most")
+            )
             assert least <= own <= most
             assert least < most
             assert metrics[name]["column"] != metrics[f"{name}.most"]["column"]

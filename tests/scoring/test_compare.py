@@ -36,9 +36,14 @@ def compare(capsys, a: str, b: str, *more: str, task_type: str = "clsumm-1a") ->
     return json.loads(capsys.readouterr().out)
 
 
-def test_values_are_those_of_the_single_runs_and_the_difference_is_the_first_minus_the_second(capsys):
+def test_values_are_those_of_the_single_runs_and_the_difference_is_the_first_minus_the_second(
+    capsys,
+):
     found = compare(capsys, "lexical-top2.jsonl", "lead.jsonl")
-    single = [score(capsys, "clsumm-1a", [GOLD], RUNS / run) for run in ("lexical-top2.jsonl", "lead.jsonl")]
+    single = [
+        score(capsys, "clsumm-1a", [GOLD], RUNS / run)
+        for run in ("lexical-top2.jsonl", "lead.jsonl")
+    ]
     assert list(found["metrics"]) == list(single[0]["metrics"])
     for name, metric in found["metrics"].items():
         a, b = (scores["metrics"][name]["value"] for scores in single)
@@ -50,15 +55,28 @@ def test_values_are_those_of_the_single_runs_and_the_difference_is_the_first_min
 
 def test_four_topics_are_tested_exactly(capsys):
     """Even where one run is better in every topic, one in eight exchanges is as extreme."""
-    f1 = compare(capsys, "lexical-top2.jsonl", "lead.jsonl")["metrics"]["overlap_f1_micro"]
-    assert (f1["test"], f1["trials"], f1["units"], f1["p"]) == ("exact randomisation", 16, 4, 0.125)
+    f1 = compare(capsys, "lexical-top2.jsonl", "lead.jsonl")["metrics"][
+        "overlap_f1_micro"
+    ]
+    assert (f1["test"], f1["trials"], f1["units"], f1["p"]) == (
+        "exact randomisation",
+        16,
+        4,
+        0.125,
+    )
 
 
 def test_the_other_way_round_only_the_sign_changes(capsys):
-    there = compare(capsys, "lead.jsonl", "lexical-top2.jsonl", "--tests", "200")["metrics"]
-    back = compare(capsys, "lexical-top2.jsonl", "lead.jsonl", "--tests", "200")["metrics"]
+    there = compare(capsys, "lead.jsonl", "lexical-top2.jsonl", "--tests", "200")[
+        "metrics"
+    ]
+    back = compare(capsys, "lexical-top2.jsonl", "lead.jsonl", "--tests", "200")[
+        "metrics"
+    ]
     for name in there:
-        assert there[name]["difference"] == pytest.approx(-back[name]["difference"], rel=1e-12)
+        assert there[name]["difference"] == pytest.approx(
+            -back[name]["difference"], rel=1e-12
+        )
         assert there[name]["low"] == pytest.approx(-back[name]["high"], rel=1e-12)
         assert there[name]["p"] == back[name]["p"]
 
@@ -69,7 +87,14 @@ def test_the_same_seed_gives_the_same_numbers(capsys):
 
 
 def test_without_json_every_metric_is_told_in_words(capsys):
-    arguments = ["--gold", str(GOLD), "--run", str(RUNS / "lead.jsonl"), "--run", str(RUNS / "lead.jsonl")]
+    arguments = [
+        "--gold",
+        str(GOLD),
+        "--run",
+        str(RUNS / "lead.jsonl"),
+        "--run",
+        str(RUNS / "lead.jsonl"),
+    ]
     assert main(["compare", "clsumm-1b", *arguments, "--rules", "official-2017"]) == 0
     printed = capsys.readouterr().out
     assert "facet_f1_micro" in printed
@@ -85,7 +110,12 @@ def test_two_runs_are_asked_for(capsys, runs):
 
 
 def test_what_is_wrong_with_either_run_is_told_by_its_line(capsys):
-    runs = ["--run", str(RUNS / "lead.jsonl"), "--run", str(RUNS / "with-mistakes.jsonl")]
+    runs = [
+        "--run",
+        str(RUNS / "lead.jsonl"),
+        "--run",
+        str(RUNS / "with-mistakes.jsonl"),
+    ]
     assert main(["compare", "clsumm-1a", "--gold", str(GOLD), *runs]) == 2
     told = capsys.readouterr().err.splitlines()
     assert told
@@ -93,7 +123,9 @@ def test_what_is_wrong_with_either_run_is_told_by_its_line(capsys):
 
 
 def measured(names: list[str], rows, statistic: str) -> Measurements:
-    return Measurements(matrices={statistic: rows}, units=np.arange(len(names)), unit_names=names)
+    return Measurements(
+        matrices={statistic: rows}, units=np.arange(len(names)), unit_names=names
+    )
 
 
 def test_a_unit_that_one_run_lacks_counts_for_nothing_there():

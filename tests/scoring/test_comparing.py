@@ -48,7 +48,10 @@ def asked(phase) -> BoardOrder:
 
 
 def ranges(phase, **choice) -> list[tuple]:
-    return [(row.rank, row.rank_low, row.rank_high) for row in standings(phase, VISITOR, **choice).rows]
+    return [
+        (row.rank, row.rank_low, row.rank_high)
+        for row in standings(phase, VISITOR, **choice).rows
+    ]
 
 
 def test_ranks_are_the_intervals_that_the_tests_leave_open(phase):
@@ -88,7 +91,9 @@ def test_a_new_run_costs_one_comparison_with_each_row(phase):
     assert before < set(Comparison.objects.values_list("pk", flat=True))
 
 
-def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(phase, monkeypatch):
+def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(
+    phase, monkeypatch
+):
     asked = []
     known_pairs = comparisons.known_pairs
 
@@ -114,7 +119,10 @@ def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(phase, mon
 
 
 def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
-    runs = [scored(phase, right).evaluations.get(rules="corrected") for right in (9, 5, 4, 1)]
+    runs = [
+        scored(phase, right).evaluations.get(rules="corrected")
+        for right in (9, 5, 4, 1)
+    ]
     metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     pairs = list(itertools.combinations(runs, 2))
     random.Random(1).shuffle(pairs)
@@ -125,7 +133,9 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
         boards_shown = [(standings(phase, VISITOR).is_compared, ranges(phase))]
         for first, second in pairs:
             with transaction.atomic():
-                comparisons.save_comparisons(comparisons.compared(metric, first, [second]))
+                comparisons.save_comparisons(
+                    comparisons.compared(metric, first, [second])
+                )
             if not keeps:
                 caches["boards"].clear()
             boards_shown.append((standings(phase, VISITOR).is_compared, ranges(phase)))
@@ -137,11 +147,27 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
 def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
     def board_now() -> tuple:
         board = standings(phase, VISITOR)
-        ranks = [(row.system, row.rank, row.rank_low, row.rank_high) for row in board.rows]
+        ranks = [
+            (row.system, row.rank, row.rank_low, row.rank_high) for row in board.rows
+        ]
         return board.is_compared, ranks, board.separation
 
     runs, restart, told = [], leases.restart, []
-    for step in (9, 5, compare, 1, 7, compare, withdraw, 4, compare, restart, compare, 8, compare):
+    for step in (
+        9,
+        5,
+        compare,
+        1,
+        7,
+        compare,
+        withdraw,
+        4,
+        compare,
+        restart,
+        compare,
+        8,
+        compare,
+    ):
         if step is compare:
             compare(phase)
         elif step is withdraw:
@@ -157,7 +183,21 @@ def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
         caches["boards"].clear()
         assert found == board_now()
         told.append(found[0])
-    assert told == [True, False, True, False, False, True, True, False, True, False, True, False, True]
+    assert told == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_a_run_that_does_not_count_is_not_compared(phase):
@@ -179,7 +219,9 @@ def test_a_comparison_is_what_the_offline_command_prints(phase, tmp_path):
         (folder := tmp_path / str(run.pk)).mkdir()
         paths.append(storage.local_copy(storage.runs, run.file, folder))
     kind = phase.task.task_type
-    read = read_runs(kind, [gold], paths, rules="corrected", options=kind.checked_options({}))
+    read = read_runs(
+        kind, [gold], paths, rules="corrected", options=kind.checked_options({})
+    )
     told = compare_offline(read, trials=10_000, seed=0)["metrics"]["overlap_f1_micro"]
     kept = Comparison.objects.get()
     for name in ("difference", "error", "low", "high", "p", "test", "trials", "units"):
@@ -282,7 +324,9 @@ def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_
     for right in (9, 8, 5, 4, 2):
         scored(phase, right)
     looked, left = [], compare_board.Left
-    monkeypatch.setattr(compare_board, "Left", lambda *asked: looked.append(asked) or left(*asked))
+    monkeypatch.setattr(
+        compare_board, "Left", lambda *asked: looked.append(asked) or left(*asked)
+    )
     order = asked(phase)
     take_job(order.job_id)
     assert Comparison.objects.count() == 10
@@ -305,7 +349,9 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
     assert Comparison.objects.count() == 6
 
 
-def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(phase, monkeypatch):
+def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
+    phase, monkeypatch
+):
     monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
     runs = [scored(phase, right) for right in (9, 5, 2)]
     real = compare_board.comparisons.compared
@@ -319,7 +365,9 @@ def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(phase, m
     order = asked(phase)
     take_job(order.job_id)
     assert Comparison.objects.count() == 1
-    assert Evaluation.objects.filter(submission__in=runs, rules="corrected").count() == 2
+    assert (
+        Evaluation.objects.filter(submission__in=runs, rules="corrected").count() == 2
+    )
     assert not Job.all_kinds.get(pk=order.job_id).reason
 
 
@@ -348,7 +396,9 @@ def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phas
     assert BoardOrder.objects.get().version == phase.version
 
 
-def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, monkeypatch, settings):
+def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(
+    phase, monkeypatch, settings
+):
     for right in (10, 0):
         scored(phase, right)
 
@@ -361,14 +411,23 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, 
     assert not Comparison.objects.exists()
     assert not Evaluation.objects.filter(has_class_intervals=True).exists()
     order = BoardOrder.objects.get()
-    assert (order.version, order.job.state, board_orders.ask_again()) == (0, "waiting", 0)
-    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).resumed == 1
+    assert (order.version, order.job.state, board_orders.ask_again()) == (
+        0,
+        "waiting",
+        0,
+    )
+    assert (
+        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).resumed
+        == 1
+    )
     compare(phase)
     assert Comparison.objects.count() == 1
 
 
 @pytest.mark.parametrize("is_comparing", [False, True])
-def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_comparing):
+def test_a_worker_that_compares_is_not_stuck(
+    phase, settings, monkeypatch, is_comparing
+):
     factories.make_submission(phase=phase)
     if is_comparing:
         engine.claim(asked(phase).job_id, "host:1:2")
@@ -387,34 +446,48 @@ def test_while_new_gold_is_scored_both_boards_are_compared(phase):
     new = boards.make_gold(phase, 2, "a fix")
     for run, value in zip(runs, (0.5, 0.4), strict=True):
         boards.score(run, value, gold=new)
-    Evaluation.objects.filter(gold=new).update(statistics=runs[0].evaluations.get(gold=old).statistics)
+    Evaluation.objects.filter(gold=new).update(
+        statistics=runs[0].evaluations.get(gold=old).statistics
+    )
     Phase.objects.filter(pk=phase.pk).update(version=99)
     compare(phase)
     assert Comparison.objects.filter(first__gold=new).count() == 1
     assert Comparison.objects.filter(first__gold=old).count() == 1
 
 
-def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(phase, monkeypatch):
+def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(
+    phase, monkeypatch
+):
     for right in (9, 5, 2):
         scored(phase, right)
     compare(phase)
     pairs = Comparison.objects.order_by("first", "second")
-    at_once = list(pairs.values_list("first", "second", "p", "low", "high", "difference"))
+    at_once = list(
+        pairs.values_list("first", "second", "p", "low", "high", "difference")
+    )
     pairs.delete()
     Phase.objects.filter(pk=phase.pk).update(version=99)
     monkeypatch.setattr("scoring.results.board.comparisons.MAX_ROWS", 1)
     compare(phase)
-    assert list(pairs.all().values_list("first", "second", "p", "low", "high", "difference")) == at_once
+    assert (
+        list(
+            pairs.all().values_list("first", "second", "p", "low", "high", "difference")
+        )
+        == at_once
+    )
 
 
 @pytest.mark.parametrize(
-    ("units", "trials"), [(4, 10_000), (20_000, 10_000), (50_000, 4_000), (10**6, 1_000)]
+    ("units", "trials"),
+    [(4, 10_000), (20_000, 10_000), (50_000, 4_000), (10**6, 1_000)],
 )
 def test_the_more_units_the_fewer_trials_and_never_too_few(units, trials):
     assert trials_for(units) == trials
 
 
-def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(monkeypatch):
+def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(
+    monkeypatch,
+):
     """More rows are a stricter correction, for which the first number of trials may be too few."""
     for name in ("TRIALS", "MIN_TRIALS"):
         monkeypatch.setattr(f"scoring.stats.significance.{name}", 40)

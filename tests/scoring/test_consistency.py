@@ -12,19 +12,39 @@ from tests.tasks.types.instances import write_gold, write_run
 
 TYPE = "citation-text"
 #: Of the first text one sentence is what the abstract says; the second has only one sentence.
-TEXTS = {"rivers-00": "Rivers carry sand [0]. Owls eat mice.", "dunes-00": "Wind moves dunes [1]."}
+TEXTS = {
+    "rivers-00": "Rivers carry sand [0]. Owls eat mice.",
+    "dunes-00": "Wind moves dunes [1].",
+}
 
 
 def scored(capsys, tmp_path, *options: str, texts=TEXTS) -> dict:
     words = [word for option in options for word in ("--option", option)]
-    return score(capsys, TYPE, [write_gold(tmp_path)], write_run(tmp_path, texts), "--intervals", "0", *words)
+    return score(
+        capsys,
+        TYPE,
+        [write_gold(tmp_path)],
+        write_run(tmp_path, texts),
+        "--intervals",
+        "0",
+        *words,
+    )
 
 
 def label(premise: str, hypothesis: str, entailed: int) -> str:
-    return json.dumps({"premise": premise, "hypothesis": hypothesis, "entailed": entailed, "model": "tiny"})
+    return json.dumps(
+        {
+            "premise": premise,
+            "hypothesis": hypothesis,
+            "entailed": entailed,
+            "model": "tiny",
+        }
+    )
 
 
-def test_the_share_of_entailed_sentences_is_taken_by_text_and_then_over_instances(capsys, tmp_path):
+def test_the_share_of_entailed_sentences_is_taken_by_text_and_then_over_instances(
+    capsys, tmp_path
+):
     scores = scored(capsys, tmp_path, "entailment=word-overlap")
     consistency = scores["metrics"]["consistency"]
     assert consistency["value"] == pytest.approx(100 * (1 / 2 + 1) / 2)
@@ -45,9 +65,17 @@ def test_pairs_go_out_and_labels_come_back_in_the_form_of_citations(capsys, tmp_
     decisions = tmp_path / "decisions.jsonl"
     decisions.write_text(label("Rivers carry sand.", "Rivers carry sand.", 1) + "\n")
     option = f"entailment=labels:{decisions}"
-    assert main(["pairs", TYPE, "--gold", str(gold), "--run", str(run), "--option", option]) == 0
+    assert (
+        main(
+            ["pairs", TYPE, "--gold", str(gold), "--run", str(run), "--option", option]
+        )
+        == 0
+    )
     pairs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {pair["hypothesis"] for pair in pairs} == {"Owls eat mice.", "Wind moves dunes."}
+    assert {pair["hypothesis"] for pair in pairs} == {
+        "Owls eat mice.",
+        "Wind moves dunes.",
+    }
     pending = scored(capsys, tmp_path, option)
     assert pending["metrics"]["consistency"]["value"] is None
     assert pending["notes"]["pending_pairs_consistency"] == 2
@@ -61,6 +89,11 @@ def test_without_a_judge_it_is_not_computed(capsys, tmp_path):
 
 
 def test_answers_without_gold_count_nothing():
-    metric = Consistency("consistency", "corrected", part="recall", options={"entailment": "word-overlap"})
+    metric = Consistency(
+        "consistency",
+        "corrected",
+        part="recall",
+        options={"entailment": "word-overlap"},
+    )
     stats = metric.instance_stats([None], [None])
     assert str(value_of(metric, stats, [0])) == "nan"

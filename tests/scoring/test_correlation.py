@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from scoring.stats.correlation import COEFFICIENTS, kendall, of_grouped, of_points, pearson, ranks, spearman
+from scoring.stats.correlation import (
+    COEFFICIENTS,
+    kendall,
+    of_grouped,
+    of_points,
+    pearson,
+    ranks,
+    spearman,
+)
 from tests.lazily import Lazily
 
 stats = Lazily("scipy.stats")
@@ -32,7 +40,9 @@ def test_each_coefficient_is_that_of_scipy(name, size, ties):
     for seed in range(5):
         x, y = points(seed, size, ties)
         if np.ptp(x) and np.ptp(y):
-            assert COEFFICIENTS[name](x, y) == pytest.approx(SCIPY[name](x, y), rel=1e-12, abs=1e-12)
+            assert COEFFICIENTS[name](x, y) == pytest.approx(
+                SCIPY[name](x, y), rel=1e-12, abs=1e-12
+            )
 
 
 def test_ranks_are_those_of_scipy():
@@ -57,7 +67,10 @@ def test_a_side_that_does_not_vary_leaves_it_undefined(coefficient):
 def test_fewer_than_five_points_or_groups_have_no_interval(name):
     x, y = points(1, 4, ties=False)
     assert of_points(name, x, y).low is None
-    assert of_grouped(name, *points(1, 40, ties=False), ["a", "b", "c", "d"] * 10).low is None
+    assert (
+        of_grouped(name, *points(1, 40, ties=False), ["a", "b", "c", "d"] * 10).low
+        is None
+    )
 
 
 @EVERY
@@ -89,8 +102,15 @@ def test_intervals_over_groups_hold_the_value_of_a_large_population(name):
 
 
 def test_two_points_of_groups_have_a_coefficient_and_one_has_none():
-    assert of_grouped("Pearson", np.array([1.0, 2.0]), np.array([3.0, 5.0]), ["a", "b"]).value == 1
-    assert math.isnan(of_grouped("Pearson", np.array([1.0]), np.array([3.0]), ["a"]).value)
+    assert (
+        of_grouped(
+            "Pearson", np.array([1.0, 2.0]), np.array([3.0, 5.0]), ["a", "b"]
+        ).value
+        == 1
+    )
+    assert math.isnan(
+        of_grouped("Pearson", np.array([1.0]), np.array([3.0]), ["a"]).value
+    )
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)

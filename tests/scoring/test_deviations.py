@@ -26,12 +26,16 @@ def test_the_deviation_of_lengths_is_that_of_all_responses(words):
 
 
 def test_the_deviation_of_responses_is_carried_by_those_that_count(options):
-    metric = AliiceDeviation("aliice_deviation", "corrected", options=options, part="recall")
+    metric = AliiceDeviation(
+        "aliice_deviation", "corrected", options=options, part="recall"
+    )
     values = np.array([0.0, 0.5, 1.0, 1.0, 0.25])
     carrying = np.column_stack([values, values**2, np.ones(5), np.zeros(5)])
     rows = np.vstack([carrying, np.zeros((30, 4))])
     assert metric.denominators(rows).tolist() == [1] * 5 + [0] * 30
-    assert metric.aggregate(rows.sum(axis=0)) == pytest.approx(metric.scale * np.std(values))
+    assert metric.aggregate(rows.sum(axis=0)) == pytest.approx(
+        metric.scale * np.std(values)
+    )
     with_others, alone = intervals_or_reasons([(metric, rows), (metric, carrying)])
     assert with_others == pytest.approx(alone)
     assert intervals_or_reasons([(metric, rows[3:])]) == [NoInterval.FEW_UNITS]

@@ -3,7 +3,13 @@
 import pytest
 
 from scoring.metrics.entailment import _loaded
-from scoring.metrics.local_models import BATCH_TOKENS, GPU_BATCH_TOKENS, VARIABLE, Encoder, chosen_device
+from scoring.metrics.local_models import (
+    BATCH_TOKENS,
+    GPU_BATCH_TOKENS,
+    VARIABLE,
+    Encoder,
+    chosen_device,
+)
 from tasks.types.problems import Unavailable
 from tests.scoring.tinymodel import make_model
 
@@ -46,7 +52,9 @@ def model(tmp_path):
         ("cpu", "cuda:1", True, "cuda:1"),
     ],
 )
-def test_what_is_asked_for_counts_and_else_what_there_is(monkeypatch, variable, asked, has_gpu, device):
+def test_what_is_asked_for_counts_and_else_what_there_is(
+    monkeypatch, variable, asked, has_gpu, device
+):
     monkeypatch.setenv(VARIABLE, variable)
     monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
     assert chosen_device(asked) == device
@@ -55,7 +63,9 @@ def test_what_is_asked_for_counts_and_else_what_there_is(monkeypatch, variable, 
 def test_a_gpu_that_is_not_there_is_missed_by_name(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setenv(VARIABLE, "cuda")
-    with pytest.raises(Unavailable, match="the device cuda was asked for, and torch finds no GPU"):
+    with pytest.raises(
+        Unavailable, match="the device cuda was asked for, and torch finds no GPU"
+    ):
         chosen_device()
 
 
@@ -65,7 +75,11 @@ def test_bertscore_sends_model_and_texts_there_in_larger_batches(gpu, tmp_path):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nword")
     BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     config = BertConfig(
-        vocab_size=6, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+        vocab_size=6,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
     )
     BertModel(config).save_pretrained(tmp_path)
     encoder = Encoder(str(tmp_path), 1)

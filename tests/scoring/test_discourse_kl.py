@@ -25,7 +25,13 @@ def scored(tmp_path, capsys):
     def score(run, gold, *more):
         files = write_gold(tmp_path / "gold", gold)
         return offline.score(
-            capsys, "citation-text", files, write_run(tmp_path / "run.jsonl", run), "--intervals", "0", *more
+            capsys,
+            "citation-text",
+            files,
+            write_run(tmp_path / "run.jsonl", run),
+            "--intervals",
+            "0",
+            *more,
         )
 
     return score
@@ -54,46 +60,76 @@ def test_the_macro_average_counts_an_empty_data_set_as_zeros():
 
 
 def test_the_published_form_sets_the_macro_average_against_each_gold():
-    system, gold = np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 1.0], [1.0, 3.0]])
+    system, gold = (
+        np.array([[3.0, 1.0], [1.0, 3.0]]),
+        np.array([[1.0, 1.0], [1.0, 3.0]]),
+    )
     found = published_divergence(system, gold)
-    assert found.tolist() == pytest.approx([0.0, kl((0.5, 0.5), (0.25, 0.75))], rel=1e-12)
+    assert found.tolist() == pytest.approx(
+        [0.0, kl((0.5, 0.5), (0.25, 0.75))], rel=1e-12
+    )
 
 
 def smoothed(run, gold, labels=7):
     """Half a sentence more for each of six labels, and for those that are none of them."""
     p, q = (
-        [(count + 0.5) / (sum(counts) + labels / 2) for count in (*counts, *[0] * (labels - len(counts)))]
+        [
+            (count + 0.5) / (sum(counts) + labels / 2)
+            for count in (*counts, *[0] * (labels - len(counts)))
+        ]
         for counts in (run, gold)
     )
     return kl(p, q)
 
 
-def test_the_smoothed_form_is_finite_where_the_run_has_a_label_that_the_gold_lacks(scored):
-    told = scored({"lu": [intents("Uses", "Praise")]}, {"lu": [intents("Background", "Background")]})
+def test_the_smoothed_form_is_finite_where_the_run_has_a_label_that_the_gold_lacks(
+    scored,
+):
+    told = scored(
+        {"lu": [intents("Uses", "Praise")]},
+        {"lu": [intents("Background", "Background")]},
+    )
     assert told["metrics"]["kl_intent"]["infinite"]
     expected = smoothed((1, 1, 0), (0, 0, 2))
-    assert told["metrics"]["kl_intent_smoothed"]["value"] == pytest.approx(expected, rel=1e-12)
-    assert told["breakdowns"]["dataset"]["lu"]["kl_intent_smoothed"]["value"] == pytest.approx(expected)
-    official = scored({"lu": [intents("Uses")]}, {"lu": [intents("Background")]}, *OFFICIAL)["metrics"]
-    assert official["kl_intent_smoothed"]["value"] == pytest.approx(smoothed((1, 0), (0, 1)), rel=1e-12)
+    assert told["metrics"]["kl_intent_smoothed"]["value"] == pytest.approx(
+        expected, rel=1e-12
+    )
+    assert told["breakdowns"]["dataset"]["lu"]["kl_intent_smoothed"][
+        "value"
+    ] == pytest.approx(expected)
+    official = scored(
+        {"lu": [intents("Uses")]}, {"lu": [intents("Background")]}, *OFFICIAL
+    )["metrics"]
+    assert official["kl_intent_smoothed"]["value"] == pytest.approx(
+        smoothed((1, 0), (0, 1)), rel=1e-12
+    )
 
 
 def test_the_smoothed_form_is_undefined_where_a_side_has_no_labelled_sentence(scored):
-    told = scored({"lu": [intents("Uses")]}, {"lu": [None]})["metrics"]["kl_intent_smoothed"]
+    told = scored({"lu": [intents("Uses")]}, {"lu": [None]})["metrics"][
+        "kl_intent_smoothed"
+    ]
     assert told["value"] is None
     assert "infinite" not in told
 
 
 def test_labels_of_run_and_gold_are_compared_over_all_and_by_data_set(scored):
     run = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
-    gold = {"lu": [intents("Uses", "Uses", "Uses", "Background")], "xing": [intents("Background", "Uses")]}
+    gold = {
+        "lu": [intents("Uses", "Uses", "Uses", "Background")],
+        "xing": [intents("Background", "Uses")],
+    }
     told = scored(run, gold)
     assert told["metrics"]["kl_intent"]["value"] == pytest.approx(
         kl((1 / 3, 2 / 3), (4 / 6, 2 / 6)), rel=1e-12
     )
     classes = told["breakdowns"]["dataset"]
-    assert classes["lu"]["kl_intent"]["value"] == pytest.approx(kl((0.5, 0.5), (0.75, 0.25)), rel=1e-12)
-    assert classes["xing"]["kl_intent"]["value"] == pytest.approx(math.log(2), rel=1e-12)
+    assert classes["lu"]["kl_intent"]["value"] == pytest.approx(
+        kl((0.5, 0.5), (0.75, 0.25)), rel=1e-12
+    )
+    assert classes["xing"]["kl_intent"]["value"] == pytest.approx(
+        math.log(2), rel=1e-12
+    )
     assert told["metrics"]["kl_intent"]["higher_is_better"] is False
     assert told["notes"]["texts_of_the_run_with_intent_labels_of_their_own"] == 2
     assert told["notes"]["texts_of_the_gold_with_intent_labels_of_their_own"] == 2
@@ -101,23 +137,34 @@ def test_labels_of_run_and_gold_are_compared_over_all_and_by_data_set(scored):
 
 def test_the_published_form_by_data_set_keeps_the_system_of_all_data_sets(scored):
     run = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
-    gold = {"lu": [intents("Uses", "Uses", "Uses", "Background")], "xing": [intents("Background", "Uses")]}
+    gold = {
+        "lu": [intents("Uses", "Uses", "Uses", "Background")],
+        "xing": [intents("Background", "Uses")],
+    }
     told = scored(run, gold, *OFFICIAL)
     macro = (0.25, 0.75)
     lu, xing = kl(macro, (0.75, 0.25)), kl(macro, (0.5, 0.5))
     classes = told["breakdowns"]["dataset"]
     assert classes["lu"]["kl_intent_published"]["value"] == pytest.approx(lu, rel=1e-12)
-    assert classes["xing"]["kl_intent_published"]["value"] == pytest.approx(xing, rel=1e-12)
-    assert told["metrics"]["kl_intent_published"]["value"] == pytest.approx((lu + xing) / 2, rel=1e-12)
+    assert classes["xing"]["kl_intent_published"]["value"] == pytest.approx(
+        xing, rel=1e-12
+    )
+    assert told["metrics"]["kl_intent_published"]["value"] == pytest.approx(
+        (lu + xing) / 2, rel=1e-12
+    )
 
 
 def test_a_label_that_the_gold_lacks_makes_it_infinite(scored):
-    told = scored({"lu": [intents("Uses")]}, {"lu": [intents("Background")]})["metrics"]["kl_intent"]
+    told = scored({"lu": [intents("Uses")]}, {"lu": [intents("Background")]})[
+        "metrics"
+    ]["kl_intent"]
     assert (told["value"], told["infinite"], told["low"]) == (None, True, None)
 
 
 def test_a_label_outside_of_the_set_is_never_expected(scored):
-    told = scored({"lu": [intents("Uses", "Praise")]}, {"lu": [intents("Uses")]})["metrics"]["kl_intent"]
+    told = scored({"lu": [intents("Uses", "Praise")]}, {"lu": [intents("Uses")]})[
+        "metrics"
+    ]["kl_intent"]
     assert told["infinite"] is True
 
 
@@ -138,7 +185,9 @@ def test_another_set_of_labels_can_be_named(scored):
         "--option",
         "intent_labels=background,method,result",
     )
-    assert found["metrics"]["kl_intent"]["value"] == pytest.approx(kl((0.5, 0.5), (0.75, 0.25)), rel=1e-12)
+    assert found["metrics"]["kl_intent"]["value"] == pytest.approx(
+        kl((0.5, 0.5), (0.75, 0.25)), rel=1e-12
+    )
 
 
 def test_a_set_of_labels_that_is_none_is_refused_by_name(tmp_path, capsys):
@@ -159,17 +208,27 @@ def test_a_set_of_labels_that_is_none_is_refused_by_name(tmp_path, capsys):
         )
         == 2
     )
-    assert "corwa_labels=A,,A: expected two or more different labels" in capsys.readouterr().err
+    assert (
+        "corwa_labels=A,,A: expected two or more different labels"
+        in capsys.readouterr().err
+    )
 
 
-def test_intervals_follow_from_label_counts_without_one_text_after_the_other(tmp_path, capsys):
-    own = [intents("Uses", "Background", "Background"), intents("Uses", "Uses", "Background")] * 10
+def test_intervals_follow_from_label_counts_without_one_text_after_the_other(
+    tmp_path, capsys
+):
+    own = [
+        intents("Uses", "Background", "Background"),
+        intents("Uses", "Uses", "Background"),
+    ] * 10
     gold = write_gold(tmp_path / "gold", {"lu": own[::-1]})
     given = [intents("Uses", "Background")] * 19 + [intents("Uses", "Uses")]
     run = write_run(tmp_path / "run.jsonl", {"lu": given})
     told = offline.score(capsys, "citation-text", gold, run)["metrics"]["kl_intent"]
     assert -0.2 < told["low"] < told["value"] < told["high"] < 0.2
-    assert told["value"] == pytest.approx(0.525 * math.log(1.05) + 0.475 * math.log(0.95), rel=1e-9)
+    assert told["value"] == pytest.approx(
+        0.525 * math.log(1.05) + 0.475 * math.log(0.95), rel=1e-9
+    )
 
 
 def test_two_runs_are_compared_even_where_one_is_infinitely_far(tmp_path, capsys):
@@ -178,7 +237,15 @@ def test_two_runs_are_compared_even_where_one_is_infinitely_far(tmp_path, capsys
         write_run(tmp_path / "a.jsonl", {"lu": [intents("Uses")] * 4}),
         write_run(tmp_path / "b.jsonl", {"lu": [intents("Extends")] * 4}),
     ]
-    arguments = ["compare", "citation-text", "--gold", str(gold[0]), "--json", "--tests", "50"]
+    arguments = [
+        "compare",
+        "citation-text",
+        "--gold",
+        str(gold[0]),
+        "--json",
+        "--tests",
+        "50",
+    ]
     assert main([*arguments, "--run", str(runs[0]), "--run", str(runs[1])]) == 0
     told = json.loads(capsys.readouterr().out)["metrics"]["kl_intent"]
     assert told["a"] == pytest.approx(math.log(2), rel=1e-12)

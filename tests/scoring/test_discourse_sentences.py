@@ -17,7 +17,9 @@ from scoring.metrics.discourse import (
 
 @pytest.fixture(scope="module")
 def golden(shared) -> dict:
-    return json.loads((shared / "citebench_lu" / "golden" / "sentences.json").read_text())
+    return json.loads(
+        (shared / "citebench_lu" / "golden" / "sentences.json").read_text()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +36,37 @@ def test_the_sentencizer_gives_the_lists_of_the_step_for_intents(golden, targets
         text = targets[entries["id"]]
         assert by_sentencizer(text) == entries["all"]
         assert counted_sentences(text, "sentencizer") == entries["kept"]
-        assert counted_sentences(text, "sentencizer", marked_only=True) == entries["kept_with_citation"]
+        assert (
+            counted_sentences(text, "sentencizer", marked_only=True)
+            == entries["kept_with_citation"]
+        )
 
 
-def test_every_golden_sentence_is_dropped_or_kept_by_its_tokens_as_in_the_original(golden):
+def test_every_golden_sentence_is_dropped_or_kept_by_its_tokens_as_in_the_original(
+    golden,
+):
     for each in golden["intent"]:
-        assert [sentence for sentence in each["all"] if tokens(sentence) > 5] == each["kept"]
+        assert [sentence for sentence in each["all"] if tokens(sentence) > 5] == each[
+            "kept"
+        ]
 
 
-def test_our_rules_agree_with_punkt_on_nearly_every_sentence_of_the_step_for_corwa(golden, targets):
+def test_our_rules_agree_with_punkt_on_nearly_every_sentence_of_the_step_for_corwa(
+    golden, targets
+):
     """Punkt breaks at `etc. to` and `(cf. [1]`, within a sentence; our rules do not."""
     differing = {
-        each["id"] for each in golden["corwa"] if _ascii(by_rules(targets[each["id"]])) != each["sentences"]
+        each["id"]
+        for each in golden["corwa"]
+        if _ascii(by_rules(targets[each["id"]])) != each["sentences"]
     }
     assert differing == {"lu-08", "lu-38"}
     wanted = [sentence for each in golden["corwa"] for sentence in each["sentences"]]
-    found = {sentence for each in golden["corwa"] for sentence in _ascii(by_rules(targets[each["id"]]))}
+    found = {
+        sentence
+        for each in golden["corwa"]
+        for sentence in _ascii(by_rules(targets[each["id"]]))
+    }
     assert (len(wanted), sum(sentence in found for sentence in wanted)) == (114, 109)
 
 
@@ -64,7 +81,9 @@ def test_punkt_gives_every_list_of_the_step_for_corwa(golden, targets):
     ("is_official", "scheme", "splitter"),
     [(True, "corwa", "punkt"), (True, "intent", "rules"), (False, "corwa", "rules")],
 )
-def test_corwa_is_split_by_punkt_under_the_official_rules_alone(is_official, scheme, splitter):
+def test_corwa_is_split_by_punkt_under_the_official_rules_alone(
+    is_official, scheme, splitter
+):
     assert Labelling(scheme, {}, is_official).splitter == splitter
     chosen = {"discourse_sentences": "sentencizer"}
     assert Labelling(scheme, chosen, is_official).splitter == "sentencizer"
@@ -75,24 +94,36 @@ def _ascii(sentences: list[str]) -> list[str]:
 
 
 def test_pieces_that_end_in_an_abbreviation_are_glued_to_the_next():
-    assert glued(["As in Lee et al.", "[0] it works.", "Tools, e.g.", "parsers, help."]) == [
+    assert glued(
+        ["As in Lee et al.", "[0] it works.", "Tools, e.g.", "parsers, help."]
+    ) == [
         "As in Lee et al. [0] it works.",
         "Tools, e.g. parsers, help.",
     ]
 
 
 def test_sentences_of_five_tokens_or_fewer_are_dropped():
-    assert counted_sentences("We use it here. We use all of it here.", "rules") == ["We use all of it here."]
+    assert counted_sentences("We use it here. We use all of it here.", "rules") == [
+        "We use all of it here."
+    ]
 
 
 def test_only_a_mark_of_one_digit_is_one_to_the_original():
     text = "The parser of [10] is used for all. The parser of [1] is used for all."
-    assert counted_sentences(text, "rules", marked_only=True) == ["The parser of [1] is used for all."]
+    assert counted_sentences(text, "rules", marked_only=True) == [
+        "The parser of [1] is used for all."
+    ]
 
 
 def test_an_abbreviation_that_seldom_ends_a_sentence_does_so_before_a_capital_alone():
-    assert by_rules("We use trees, etc. The rest is left.") == ["We use trees, etc.", "The rest is left."]
-    for text in ("We use trees, etc. (2 more are left).", "We use trees, etc. “2 more” are left."):
+    assert by_rules("We use trees, etc. The rest is left.") == [
+        "We use trees, etc.",
+        "The rest is left.",
+    ]
+    for text in (
+        "We use trees, etc. (2 more are left).",
+        "We use trees, etc. “2 more” are left.",
+    ):
         assert by_rules(text) == [text]
 
 
@@ -100,7 +131,9 @@ def test_an_empty_text_has_no_sentences():
     assert counted_sentences(" \n", "rules") == []
 
 
-@pytest.mark.parametrize("run", ["-" * 40, ">" * 40, ")" * 17 + ".", "'" * 33 + "b", "。" * 20, "!" * 20])
+@pytest.mark.parametrize(
+    "run", ["-" * 40, ">" * 40, ")" * 17 + ".", "'" * 33 + "b", "。" * 20, "!" * 20]
+)
 def test_long_runs_of_a_sign_end_sentences_where_spacy_alone_ends_them(run):
     """They are one token here, and one a sign in spaCy, at a cost of the square."""
     import spacy
@@ -110,4 +143,6 @@ def test_long_runs_of_a_sign_end_sentences_where_spacy_alone_ends_them(run):
     text = f"One is here. {run} Two follows {run} and goes on! Three."
     pieces = [found.text for found in plain(text).sents]
     assert "".join(by_sentencizer(text)) == "".join(pieces)
-    assert len(by_sentencizer(text)) == 1 + sum(piece.endswith(".") for piece in pieces[:-1])
+    assert len(by_sentencizer(text)) == 1 + sum(
+        piece.endswith(".") for piece in pieces[:-1]
+    )

@@ -17,9 +17,17 @@ from tests.scoring.discourse import intents, write_gold, write_lines, write_run
 LABELLED = [
     (f"We use the {noun} of {name} for all of our {number} texts.", "Uses")
     if number % 2
-    else (f"In contrast to {name} our {noun} does not need {number} rules.", "CompareOrContrast")
+    else (
+        f"In contrast to {name} our {noun} does not need {number} rules.",
+        "CompareOrContrast",
+    )
     for number, (noun, name) in enumerate(
-        [(noun, name) for noun in ("parser", "tagger", "corpus", "model") for name in ("Lee", "Ng", "Wu")] * 4
+        [
+            (noun, name)
+            for noun in ("parser", "tagger", "corpus", "model")
+            for name in ("Lee", "Ng", "Wu")
+        ]
+        * 4
     )
 ]
 
@@ -27,7 +35,8 @@ LABELLED = [
 @pytest.fixture
 def labelled(tmp_path) -> Path:
     return write_lines(
-        tmp_path / "labelled.jsonl", [{"text": text, "label": label} for text, label in LABELLED]
+        tmp_path / "labelled.jsonl",
+        [{"text": text, "label": label} for text, label in LABELLED],
     )
 
 
@@ -46,32 +55,58 @@ def trained_by_scikit_learn(texts, labels):
 
     blocks = [TfidfVectorizer(min_df=2, **own) for own in BLOCKS.values()]
     model = LogisticRegression(C=5.0, class_weight="balanced", max_iter=2000)
-    model.fit(hstack([block.fit_transform(texts) for block in blocks], format="csr"), labels)
-    return lambda given: model.predict(hstack([block.transform(given) for block in blocks], format="csr"))
+    model.fit(
+        hstack([block.fit_transform(texts) for block in blocks], format="csr"), labels
+    )
+    return lambda given: model.predict(
+        hstack([block.transform(given) for block in blocks], format="csr")
+    )
 
 
 def test_a_kept_tagger_gives_the_tags_of_the_model_it_was_made_of(folder):
     texts, labels = zip(*LABELLED, strict=True)
-    asked = [*texts, "We use [0] here.", "In contrast to others.", "", "Ünïcode \t only"]
+    asked = [
+        *texts,
+        "We use [0] here.",
+        "In contrast to others.",
+        "",
+        "Ünïcode \t only",
+    ]
     expected = trained_by_scikit_learn(texts, labels)(asked)
     assert Tagger.load(folder).tag(asked) == list(expected)
 
 
 @pytest.mark.proof
-def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentence(shared, tmp_path, capsys):
+def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentence(
+    shared, tmp_path, capsys
+):
     from sklearn.metrics import f1_score
 
     own = shared / "acl_arc_intents"
     out = tmp_path / "tagger"
-    arguments = [str(own / "train.jsonl"), "--test", str(own / "dev.jsonl"), "--out", str(out), "--json"]
+    arguments = [
+        str(own / "train.jsonl"),
+        "--test",
+        str(own / "dev.jsonl"),
+        "--out",
+        str(out),
+        "--json",
+    ]
     assert main(["train-tagger", *arguments]) == 0
     manifest = json.loads(capsys.readouterr().out)
-    trained, tested = read_labelled(own / "train.jsonl"), read_labelled(own / "dev.jsonl")
+    trained, tested = (
+        read_labelled(own / "train.jsonl"),
+        read_labelled(own / "dev.jsonl"),
+    )
     texts, gold = [each.text for each in tested], [each.label for each in tested]
-    tags = trained_by_scikit_learn([each.text for each in trained], [each.label for each in trained])(texts)
+    tags = trained_by_scikit_learn(
+        [each.text for each in trained], [each.label for each in trained]
+    )(texts)
     assert Tagger.load(out).tag(texts) == list(tags)
     told = manifest["evaluation"]
-    assert told["test"]["macro_f1"] == pytest.approx(f1_score(gold, tags, average="macro"), rel=1e-12)
+    assert told["test"]["macro_f1"] == pytest.approx(
+        f1_score(gold, tags, average="macro"), rel=1e-12
+    )
     # What leaks is worth a fifth of the score.
     assert told["test"]["macro_f1"] > 0.70
     assert 0.45 < told["test_without_training_texts"]["macro_f1"] < 0.55
@@ -85,7 +120,9 @@ def test_the_manifest_says_where_a_tagger_came_from_as_people_read_json(folder):
     assert manifest["sha256"] == Tagger.load(folder).digest
     assert manifest["labels"] == ["CompareOrContrast", "Uses"]
     assert manifest["trained_on"]["sentences"] == len(LABELLED)
-    assert manifest["trained_on"]["labels"] == dict(Counter(label for _, label in LABELLED))
+    assert manifest["trained_on"]["labels"] == dict(
+        Counter(label for _, label in LABELLED)
+    )
     assert manifest["evaluation"]["on"] == "a tenth held out, seed 0"
 
 
@@ -107,7 +144,10 @@ def test_figures_over_no_sentences_are_null(folder):
 
 
 def test_lines_that_are_not_labelled_are_refused_by_number(tmp_path, capsys):
-    path = write_lines(tmp_path / "l.jsonl", [{"text": "a b", "label": "x"}, {"text": "a b"}, {"label": 3}])
+    path = write_lines(
+        tmp_path / "l.jsonl",
+        [{"text": "a b", "label": "x"}, {"text": "a b"}, {"label": 3}],
+    )
     assert main(["train-tagger", str(path), "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err.splitlines()
     assert [line.split(":")[1] for line in told] == ["2", "3"]
@@ -115,9 +155,14 @@ def test_lines_that_are_not_labelled_are_refused_by_number(tmp_path, capsys):
 
 
 def test_too_little_to_learn_from_is_said(tmp_path, capsys):
-    path = write_lines(tmp_path / "l.jsonl", [{"text": f"a b {n}", "label": "x"} for n in range(30)])
+    path = write_lines(
+        tmp_path / "l.jsonl", [{"text": f"a b {n}", "label": "x"} for n in range(30)]
+    )
     assert main(["train-tagger", str(path), "--out", str(tmp_path / "out")]) == 2
-    assert "30 sentences of 1 labels; expected at least 20, of two labels" in capsys.readouterr().err
+    assert (
+        "30 sentences of 1 labels; expected at least 20, of two labels"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_changed_model_is_not_the_one_of_its_manifest(folder):
@@ -135,7 +180,9 @@ def test_a_pickled_model_is_not_unpickled(folder):
         Tagger.load(folder)
 
 
-@pytest.mark.parametrize("name", ["weights", "intercepts", "idf:words", "terms:characters", "labels"])
+@pytest.mark.parametrize(
+    "name", ["weights", "intercepts", "idf:words", "terms:characters", "labels"]
+)
 def test_arrays_that_do_not_fit_together_are_refused(folder, name):
     with np.load(folder / "model.npz") as kept:
         arrays = {each: kept[each] for each in kept.files}
@@ -145,31 +192,52 @@ def test_arrays_that_do_not_fit_together_are_refused(folder, name):
         Tagger.load(folder)
 
 
-def test_texts_without_labels_are_tagged_and_labels_of_their_own_win(tmp_path, folder, capsys):
+def test_texts_without_labels_are_tagged_and_labels_of_their_own_win(
+    tmp_path, folder, capsys
+):
     gold = write_gold(tmp_path / "gold", {"lu": [None, intents("Uses"), None]})
     own = {"lu": [None, intents("Uses"), intents("CompareOrContrast")]}
-    run = write_run(tmp_path / "run.jsonl", own, "We use the parser of [0] for all texts.")
+    run = write_run(
+        tmp_path / "run.jsonl", own, "We use the parser of [0] for all texts."
+    )
     tagger = ("--option", f"intent_tagger={folder}")
     told = offline.score(capsys, "citation-text", gold, run, *tagger)
     notes = told["notes"]
     assert notes["texts_of_the_run_with_intent_labels_of_their_own"] == 2
     assert notes["texts_of_the_run_with_intent_labels_of_the_tagger"] == 1
     assert notes["texts_of_the_gold_with_intent_labels_of_the_tagger"] == 2
-    assert f"|tagger:{Tagger.load(folder).digest[:12]}|" in told["metrics"]["kl_intent"]["column"]
-    only = offline.score(capsys, "citation-text", gold, run, *tagger, "--option", "discourse_labels=tagger")
+    assert (
+        f"|tagger:{Tagger.load(folder).digest[:12]}|"
+        in told["metrics"]["kl_intent"]["column"]
+    )
+    only = offline.score(
+        capsys,
+        "citation-text",
+        gold,
+        run,
+        *tagger,
+        "--option",
+        "discourse_labels=tagger",
+    )
     assert only["notes"]["texts_of_the_run_with_intent_labels_of_the_tagger"] == 3
     assert only["notes"]["texts_of_the_run_with_intent_labels_of_their_own"] == 0
 
 
-def test_the_original_leaves_out_gold_sentences_without_a_mark_of_one_digit(tmp_path, folder, capsys):
+def test_the_original_leaves_out_gold_sentences_without_a_mark_of_one_digit(
+    tmp_path, folder, capsys
+):
     gold = tmp_path / "gold" / "lu.jsonl"
     target = "We use the parser of Lee for all texts. In contrast to [0] it does not need rules."
     write_lines(gold, [{"id": "lu-00", "input": ["x"], "target": target}])
-    run = write_run(tmp_path / "run.jsonl", {"lu": [None]}, "In contrast to Lee we do not need rules.")
+    run = write_run(
+        tmp_path / "run.jsonl",
+        {"lu": [None]},
+        "In contrast to Lee we do not need rules.",
+    )
     tagger = ("--option", f"intent_tagger={folder}", "--intervals", "0")
-    value = lambda *more: offline.score(capsys, "citation-text", [gold], run, *tagger, *more)["metrics"][  # noqa: E731
-        "kl_intent"
-    ]["value"]
+    value = lambda *more: offline.score(  # noqa: E731
+        capsys, "citation-text", [gold], run, *tagger, *more
+    )["metrics"]["kl_intent"]["value"]
     assert value() == pytest.approx(np.log(2), rel=1e-12)
     assert value("--option", "discourse=original") == 0
     assert value("--rules", "official") == 0
@@ -186,20 +254,49 @@ def test_a_tagger_that_is_not_there_makes_a_run_wait(tmp_path, capsys):
 def test_a_tagger_of_other_labels_than_the_task_s_is_said(tmp_path, folder, capsys):
     gold = write_gold(tmp_path / "gold", {"lu": [None]})
     run = write_run(tmp_path / "run.jsonl", {"lu": [None]})
-    options = ("--option", f"intent_tagger={folder}", "--option", "intent_labels=Uses,Praise")
-    assert main(["score", "citation-text", "--gold", str(gold[0]), "--run", str(run), *options]) == 6
-    assert "gives CompareOrContrast, which intent_labels does not list" in capsys.readouterr().err
+    options = (
+        "--option",
+        f"intent_tagger={folder}",
+        "--option",
+        "intent_labels=Uses,Praise",
+    )
+    assert (
+        main(
+            [
+                "score",
+                "citation-text",
+                "--gold",
+                str(gold[0]),
+                "--run",
+                str(run),
+                *options,
+            ]
+        )
+        == 6
+    )
+    assert (
+        "gives CompareOrContrast, which intent_labels does not list"
+        in capsys.readouterr().err
+    )
 
 
-def test_labels_of_one_s_own_rank_nothing_where_a_tagger_counts(tmp_path, folder, capsys):
+def test_labels_of_one_s_own_rank_nothing_where_a_tagger_counts(
+    tmp_path, folder, capsys
+):
     """The same text with other labels: the tagger's divergence stays, and the supplied one follows them."""
     gold = write_gold(tmp_path / "gold", {"lu": [intents("Uses", "CompareOrContrast")]})
     chosen = ("--option", "discourse_labels=tagger", "--intervals", "0")
     tagger = (*chosen, "--option", f"intent_tagger={folder}")
     found = []
     for number, labels in enumerate([("Uses",), ("Uses", "CompareOrContrast")]):
-        run = write_run(tmp_path / f"{number}.jsonl", {"lu": [intents(*labels)]}, "We use the parser of [0].")
-        found.append(offline.score(capsys, "citation-text", gold, run, *tagger)["metrics"])
+        run = write_run(
+            tmp_path / f"{number}.jsonl",
+            {"lu": [intents(*labels)]},
+            "We use the parser of [0].",
+        )
+        found.append(
+            offline.score(capsys, "citation-text", gold, run, *tagger)["metrics"]
+        )
     first, second = found
     assert first["kl_intent"] == second["kl_intent"]
     assert first["kl_intent_supplied"]["value"] == pytest.approx(np.log(2), rel=1e-12)
@@ -208,5 +305,10 @@ def test_labels_of_one_s_own_rank_nothing_where_a_tagger_counts(tmp_path, folder
     assert "kl_corwa_supplied" in second
     # Without a tagger of a scheme there is no column that says nothing.
     assert not {"kl_corwa", "kl_corwa_smoothed"} & set(second)
-    alone = offline.score(capsys, "citation-text", gold, run, *chosen, "--rules", "official")["metrics"]
-    assert [name for name in alone if name.startswith("kl_")] == ["kl_intent_supplied", "kl_corwa_supplied"]
+    alone = offline.score(
+        capsys, "citation-text", gold, run, *chosen, "--rules", "official"
+    )["metrics"]
+    assert [name for name in alone if name.startswith("kl_")] == [
+        "kl_intent_supplied",
+        "kl_corwa_supplied",
+    ]

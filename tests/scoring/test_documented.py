@@ -42,13 +42,18 @@ def test_the_page_names_every_metric_class_and_no_other(page):
     for module in pkgutil.iter_modules(scoring.metrics.__path__, "scoring.metrics."):
         importlib.import_module(module.name)
     ours = {own for own in subclasses(Metric) if own.__module__.startswith("scoring.")}
-    assert classes_named(page) == {own for own in ours if not inspect.isabstract(own)} - BASES
+    assert (
+        classes_named(page)
+        == {own for own in ours if not inspect.isabstract(own)} - BASES
+    )
 
 
 def flags() -> set[str]:
     """Of all commands of the offline scorer."""
     [commands] = [action.choices for action in parser()._actions if action.choices]
-    return {flag for command in commands.values() for flag in command._option_string_actions}
+    return {
+        flag for command in commands.values() for flag in command._option_string_actions
+    }
 
 
 def test_every_flag_that_the_page_names_is_there(page):
@@ -58,7 +63,9 @@ def test_every_flag_that_the_page_names_is_there(page):
 
 
 def test_every_option_that_the_page_names_is_there(page):
-    named = set(re.findall(r"`(bertscore_[a-z]+)`", page.partition("The options are")[2]))
+    named = set(
+        re.findall(r"`(bertscore_[a-z]+)`", page.partition("The options are")[2])
+    )
     known = {option.name for kind in task_types().values() for option in kind.options}
     assert len(named) == 4
     assert sorted(named - known) == []
@@ -66,8 +73,16 @@ def test_every_option_that_the_page_names_is_there(page):
 
 def test_every_setting_that_the_page_names_is_there(page, root):
     settings = (root / "docs" / "settings.md").read_text()
-    assert [name for name in re.findall(r"CITEBOARD_[A-Z_]+", page) if f"`{name}`" not in settings] == []
+    assert [
+        name
+        for name in re.findall(r"CITEBOARD_[A-Z_]+", page)
+        if f"`{name}`" not in settings
+    ] == []
 
 
 def test_every_page_that_the_page_links_to_is_there(page, root):
-    assert [link for link in re.findall(r"\]\(([^)#]+)", page) if not (root / "docs" / link).exists()] == []
+    assert [
+        link
+        for link in re.findall(r"\]\(([^)#]+)", page)
+        if not (root / "docs" / link).exists()
+    ] == []

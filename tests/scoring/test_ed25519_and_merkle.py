@@ -101,7 +101,10 @@ def test_what_the_site_signs_is_signed_by_its_key_and_no_other():
     for size, key in enumerate(keys):
         message = os.urandom(size * 37)
         signature = key.sign(message)
-        holding = [is_signed(other.public_key().public_bytes_raw(), message, signature) for other in keys]
+        holding = [
+            is_signed(other.public_key().public_bytes_raw(), message, signature)
+            for other in keys
+        ]
         assert holding == [other is key for other in keys]
 
 
@@ -109,15 +112,25 @@ def test_a_signature_has_one_form():
     """A scalar beyond the order and a point with another encoding are refused (section 5.1.7)."""
     _, public, message, signature = map(bytes.fromhex, VECTORS["TEST 2"])
     scalar = int.from_bytes(signature[32:], "little") + ORDER
-    assert not is_signed(public, message, signature[:32] + scalar.to_bytes(32, "little"))
-    for encoding in ((P + 1).to_bytes(32, "little"), b"\xff" * 32, (1 | 1 << 255).to_bytes(32, "little")):
+    assert not is_signed(
+        public, message, signature[:32] + scalar.to_bytes(32, "little")
+    )
+    for encoding in (
+        (P + 1).to_bytes(32, "little"),
+        b"\xff" * 32,
+        (1 | 1 << 255).to_bytes(32, "little"),
+    ):
         assert not is_signed(encoding, message, signature)
         assert not is_signed(public, message, encoding + signature[32:])
 
 
 @pytest.mark.parametrize("order", ["1", "2", "4"])
 def test_a_key_that_would_sign_everything_signs_nothing(order):
-    points = {"1": (1).to_bytes(32, "little"), "2": (P - 1).to_bytes(32, "little"), "4": bytes(32)}
+    points = {
+        "1": (1).to_bytes(32, "little"),
+        "2": (P - 1).to_bytes(32, "little"),
+        "4": bytes(32),
+    }
     assert not is_signed(points[order], b"anything", points["1"] + bytes(32))
 
 
@@ -139,7 +152,9 @@ def tree_hash(leaves: list[bytes]) -> bytes:
     if len(leaves) < 2:
         return hashlib.sha256(b"\0" + leaves[0] if leaves else b"").digest()
     k = power_below(len(leaves))
-    return hashlib.sha256(b"\1" + tree_hash(leaves[:k]) + tree_hash(leaves[k:])).digest()
+    return hashlib.sha256(
+        b"\1" + tree_hash(leaves[:k]) + tree_hash(leaves[k:])
+    ).digest()
 
 
 def path(m: int, leaves: list[bytes]) -> list[bytes]:
@@ -203,7 +218,9 @@ def test_paths_are_those_of_the_rfc_and_lead_to_the_root_from_their_leaf_alone(n
             places = [
                 other
                 for other in range(size + 2)
-                if merkle.is_included(merkle.leaf_hash(LEAVES[index]), other, size, way, root)
+                if merkle.is_included(
+                    merkle.leaf_hash(LEAVES[index]), other, size, way, root
+                )
             ]
             assert places == [index]
             leaf = merkle.leaf_hash(LEAVES[index])
@@ -215,7 +232,10 @@ def test_a_log_continues_the_one_that_it_was_and_no_other(nodes):
     for second in range(1, len(LEAVES) + 1):
         after = tree_hash(LEAVES[:second])
         for first in range(1, second + 1):
-            way, before = merkle.consistency_path(first, second, nodes), tree_hash(LEAVES[:first])
+            way, before = (
+                merkle.consistency_path(first, second, nodes),
+                tree_hash(LEAVES[:first]),
+            )
             assert way == proof(first, LEAVES[:second])
             assert merkle.is_consistent(first, second, way, before, after)
             other = tree_hash([*LEAVES[: first - 1], b"other"])

@@ -23,7 +23,11 @@ MADE = np.random.default_rng(17)
 
 
 def test_rounding_takes_no_correlation_beyond_its_ends():
-    lines = [(x, slope * x + 0.1) for x in MADE.normal(size=(200, 7)) for slope in (-3.7, 0.3)]
+    lines = [
+        (x, slope * x + 0.1)
+        for x in MADE.normal(size=(200, 7))
+        for slope in (-3.7, 0.3)
+    ]
     found = np.array([pearson(x, y) for x, y in lines])
     assert np.abs(found).max() == 1
     assert {round(value, 9) for value in found} == {-1, 1}
@@ -35,7 +39,11 @@ def test_the_unit_of_numbers_changes_no_agreement(kind, unit):
     metric = kind("m", "corrected")
     x, y = MADE.normal(size=(2, 30))
     values = [
-        value_of(metric, metric.instance_stats(list(scale * x), list(scale * y)), np.arange(30))
+        value_of(
+            metric,
+            metric.instance_stats(list(scale * x), list(scale * y)),
+            np.arange(30),
+        )
         for scale in (1, unit)
     ]
     assert values[1] == pytest.approx(values[0], rel=1e-9)
@@ -44,13 +52,18 @@ def test_the_unit_of_numbers_changes_no_agreement(kind, unit):
 def test_ranks_of_nothing_and_of_one_value_have_no_correlation():
     metric = RankCorrelation("m", "corrected")
     for values in ([], [2.0, 2.0, 2.0]):
-        rows = metric.instance_stats(values, [float(place) for place in range(len(values))])
+        rows = metric.instance_stats(
+            values, [float(place) for place in range(len(values))]
+        )
         assert math.isnan(value_of(metric, rows, np.arange(len(values))))
 
 
 def test_a_divergence_is_undefined_where_either_side_is_and_infinite_where_something_is_ruled_out():
     none, whole, part = [math.nan, math.nan], [0.5, 0.5], [1.0, 0.0]
-    found = divergence(np.array([none, whole, part, whole, part]), np.array([whole, none, none, part, whole]))
+    found = divergence(
+        np.array([none, whole, part, whole, part]),
+        np.array([whole, none, none, part, whole]),
+    )
     assert np.isnan(found[:3]).all()
     assert found[3:].tolist() == [math.inf, pytest.approx(math.log(2))]
 
@@ -72,19 +85,23 @@ def test_lists_beside_columns_are_numbered_together():
 def test_texts_have_no_length_beside_gold_without_words():
     metric = LengthRatio("m", "corrected", column="words")
     assert np.array_equal(
-        metric.aggregate(np.array([[5.0, 0, 1], [5, 2, 1]])), [math.nan, 2.5], equal_nan=True
+        metric.aggregate(np.array([[5.0, 0, 1], [5, 2, 1]])),
+        [math.nan, 2.5],
+        equal_nan=True,
     )
 
 
 def test_whole_sentences_need_no_parser_and_are_signed_by_everything_else():
-    options = task_type("positional-citations").checked_options({"entailment": "word-overlap"}, builds=False)
+    options = task_type("positional-citations").checked_options(
+        {"entailment": "word-overlap"}, builds=False
+    )
     by_claim, by_sentence = (
         dict(kind("m", "corrected", part="recall", options=options).parameters)
         for kind in (Aliice, AliiceBySentence)
     )
-    assert by_sentence == {key: by_claim[key] for key in by_claim.keys() - {"groups", "parser"}} | {
-        "claims": "sentences"
-    }
+    assert by_sentence == {
+        key: by_claim[key] for key in by_claim.keys() - {"groups", "parser"}
+    } | {"claims": "sentences"}
 
 
 @pytest.mark.parametrize(
@@ -97,10 +114,16 @@ def test_whole_sentences_need_no_parser_and_are_signed_by_everything_else():
         ("f1", True, 1),
     ],
 )
-def test_what_is_cited_rests_on_claims_for_recall_and_on_marks_for_precision(part, per_claim, expected):
-    options = task_type("positional-citations").checked_options({"entailment": "word-overlap"}, builds=False)
+def test_what_is_cited_rests_on_claims_for_recall_and_on_marks_for_precision(
+    part, per_claim, expected
+):
+    options = task_type("positional-citations").checked_options(
+        {"entailment": "word-overlap"}, builds=False
+    )
     metric = Aliice("m", "corrected", part=part, per_claim=per_claim, options=options)
-    assert metric.denominators(matrix([{"recall_weight": 1, "precision_weight": 2}])).tolist() == [expected]
+    assert metric.denominators(
+        matrix([{"recall_weight": 1, "precision_weight": 2}])
+    ).tolist() == [expected]
 
 
 @pytest.mark.parametrize(
@@ -111,8 +134,15 @@ def test_what_is_cited_rests_on_claims_for_recall_and_on_marks_for_precision(par
         ("rules", "model:/srv/judge", True),
     ],
 )
-def test_a_metric_of_claims_needs_a_model_to_parse_or_to_judge(parser, entailment, needs):
+def test_a_metric_of_claims_needs_a_model_to_parse_or_to_judge(
+    parser, entailment, needs
+):
     kind = task_type("positional-citations")
-    options = kind.checked_options({"parser": parser, "entailment": entailment}, builds=False)
-    metrics = [own.build(kind.default_rules, options) for own in kind.metrics_of(kind.default_rules, options)]
+    options = kind.checked_options(
+        {"parser": parser, "entailment": entailment}, builds=False
+    )
+    metrics = [
+        own.build(kind.default_rules, options)
+        for own in kind.metrics_of(kind.default_rules, options)
+    ]
     assert {own.needs_model for own in metrics if isinstance(own, Aliice)} == {needs}

@@ -12,7 +12,11 @@ from scoring.metrics.calibration import DebiasedCalibrationError, LogLoss
 from scoring.metrics.numbers import Pearson
 from scoring.metrics.weighted import RankCorrelation
 from scoring.stats import jackknife, significance
-from scoring.stats.jackknife import difference_bounds, intervals_or_reasons, score_bounds
+from scoring.stats.jackknife import (
+    difference_bounds,
+    intervals_or_reasons,
+    score_bounds,
+)
 from scoring.stats.resampling import on_grid
 from scoring.stats.significance import Paired, randomisation_tests
 from tasks.types.probabilities import LabelWithProbabilities
@@ -23,8 +27,15 @@ MADE = np.random.default_rng(29)
 
 def test_rounding_takes_the_measured_correlation_beyond_neither_end():
     metric = Pearson("m", "corrected")
-    lines = [(x, slope * x + 0.1) for x in MADE.normal(size=(400, 7)) for slope in (-3.7, 0.3)]
-    found = [float(metric.aggregate(metric.instance_stats(list(x), list(y)).sum(axis=0))) for x, y in lines]
+    lines = [
+        (x, slope * x + 0.1)
+        for x in MADE.normal(size=(400, 7))
+        for slope in (-3.7, 0.3)
+    ]
+    found = [
+        float(metric.aggregate(metric.instance_stats(list(x), list(y)).sum(axis=0)))
+        for x, y in lines
+    ]
     assert min(found) == -1
     assert max(found) == 1
 
@@ -33,30 +44,42 @@ def test_rounding_takes_the_measured_correlation_beyond_neither_end():
 def test_values_beyond_the_ends_have_the_bounds_of_the_ends(low, high):
     for error, units in itertools.product((0.0, 0.1, 3.0), (3, 40)):
         for value, end in ((high + 0.5, high), (low - 0.5, low)):
-            beyond, at = (score_bounds(own, error, units, (low, high)) for own in (value, end))
+            beyond, at = (
+                score_bounds(own, error, units, (low, high)) for own in (value, end)
+            )
             assert np.array_equal(beyond, at)
         whole = high - low
         for sign in (-1, 1):
             beyond, at = (
-                difference_bounds(sign * own, np.asarray(error), units, (low, high), same=0.0)
+                difference_bounds(
+                    sign * own, np.asarray(error), units, (low, high), same=0.0
+                )
                 for own in (whole + 0.5, whole)
             )
             assert np.array_equal(beyond, at)
 
 
 def test_bounds_lie_within_the_ends_to_the_last_bit():
-    values, errors = (side.ravel() for side in np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 0.7, 29)))
+    values, errors = (
+        side.ravel()
+        for side in np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 0.7, 29))
+    )
     for units in (3, 3.7, 10, 1000, 10**6):
         low, high = score_bounds(values, errors, units, (0.0, 1.0))
         assert low.min() >= 0
         assert high.max() <= 1
-        low, high = difference_bounds(2 * values - 1, errors, units, (0.0, 1.0), same=0.0)
+        low, high = difference_bounds(
+            2 * values - 1, errors, units, (0.0, 1.0), same=0.0
+        )
         assert low.min() >= -1
         assert high.max() <= 1
 
 
 def test_units_that_weigh_like_fewer_than_two_have_one_degree_of_freedom():
-    alone, several = (jackknife._t_values(0.95, units) for units in (1.5, np.array([1.2, 1.9, 2.0, 2.5])))
+    alone, several = (
+        jackknife._t_values(0.95, units)
+        for units in (1.5, np.array([1.2, 1.9, 2.0, 2.5]))
+    )
     assert alone == pytest.approx(12.7062, abs=1e-4)
     assert several[:3] == pytest.approx([12.7062] * 3, abs=1e-4)
     assert several[3] == pytest.approx(float(jackknife._t_values(0.95, 2.5)))
@@ -67,21 +90,34 @@ def test_an_error_above_rounding_has_an_interval_and_one_below_has_none():
         error = np.asarray(factor * jackknife.ROUNDING)
         bounds = jackknife.as_bounds(score_bounds(0.0, error, 9, jackknife.NO_ENDS))
         assert (bounds is not None) == has_one
-        bounds = jackknife.as_bounds(score_bounds(200.0, 200 * error, 9, jackknife.NO_ENDS))
+        bounds = jackknife.as_bounds(
+            score_bounds(200.0, 200 * error, 9, jackknife.NO_ENDS)
+        )
         assert (bounds is not None) == has_one
 
 
 def test_three_units_that_carry_a_number_are_enough_and_two_are_not():
     for carrying, others in itertools.product((2, 3), (0, 4)):
-        rows = np.array([[1.0, 1, 1], [2, 0, 1], [0, 3, 2]][:carrying] + [[0.0, 0, 0]] * others)
-        for metric, own in ((Counts("f1"), rows), (Mean(), mean_rows([0.1, 0.4, 0.9][:carrying]))):
+        rows = np.array(
+            [[1.0, 1, 1], [2, 0, 1], [0, 3, 2]][:carrying] + [[0.0, 0, 0]] * others
+        )
+        for metric, own in (
+            (Counts("f1"), rows),
+            (Mean(), mean_rows([0.1, 0.4, 0.9][:carrying])),
+        ):
             [found] = intervals_or_reasons([(metric, own)])
             assert (found == jackknife.NoInterval.FEW_UNITS) == (carrying == 2)
             other = own * 0.5
-            [difference] = significance.differences([Paired(metric, own, other)], trials=9, seed=0)
-            assert (difference.no_interval == jackknife.NoInterval.FEW_UNITS) == (carrying == 2)
+            [difference] = significance.differences(
+                [Paired(metric, own, other)], trials=9, seed=0
+            )
+            assert (difference.no_interval == jackknife.NoInterval.FEW_UNITS) == (
+                carrying == 2
+            )
     for rows in (np.zeros((0, 3)), np.zeros((2, 3))):
-        assert intervals_or_reasons([(Counts("f1"), rows)]) == [jackknife.NoInterval.FEW_UNITS]
+        assert intervals_or_reasons([(Counts("f1"), rows)]) == [
+            jackknife.NoInterval.FEW_UNITS
+        ]
 
 
 def test_the_same_rows_and_rows_of_weighted_measures_have_intervals_side_by_side():
@@ -96,9 +132,19 @@ def test_the_same_rows_and_rows_of_weighted_measures_have_intervals_side_by_side
 
 
 def test_a_difference_that_is_just_detectable_needs_just_these_units():
-    for at_units, comparisons in ((7, 1), (37, 1), (500, 3), (significance.MAX_UNITS, 1)):
-        just = significance.detectable_difference(0.05, 9, at_units=at_units, comparisons=comparisons)
-        assert significance.units_needed(just, 0.05, 9, comparisons=comparisons) == at_units
+    for at_units, comparisons in (
+        (7, 1),
+        (37, 1),
+        (500, 3),
+        (significance.MAX_UNITS, 1),
+    ):
+        just = significance.detectable_difference(
+            0.05, 9, at_units=at_units, comparisons=comparisons
+        )
+        assert (
+            significance.units_needed(just, 0.05, 9, comparisons=comparisons)
+            == at_units
+        )
         assert (
             significance.detectable_difference(
                 0.05, 9, at_units=at_units, largest=just, comparisons=comparisons
@@ -113,13 +159,21 @@ def test_a_difference_that_is_just_detectable_needs_just_these_units():
 
 
 def test_units_are_not_asked_for_without_a_difference_or_an_error():
-    for difference, error in ((0.0, 0.1), (0.1, 0.0), (0.1, math.nan), (math.nan, 0.1), (math.inf, 0.1)):
+    for difference, error in (
+        (0.0, 0.1),
+        (0.1, 0.0),
+        (0.1, math.nan),
+        (math.nan, 0.1),
+        (math.inf, 0.1),
+    ):
         assert significance.units_needed(difference, error, 9) is None
 
 
 def test_the_chance_of_an_order_is_defined_on_boards_of_every_size_and_undefined_without_errors():
     for rows, squares in itertools.product((2, 30, 3000), (0.0, 1e-4, 10.0)):
-        chance = significance.order_chance(0.02, 0.01, 40, rows=rows, squares=squares, errors=1e-4)
+        chance = significance.order_chance(
+            0.02, 0.01, 40, rows=rows, squares=squares, errors=1e-4
+        )
         assert 0.5 < chance < 1
     for error, errors, units in (
         (0.0, 1.0, 9),
@@ -128,7 +182,11 @@ def test_the_chance_of_an_order_is_defined_on_boards_of_every_size_and_undefined
         (1.0, math.nan, 9),
         (1.0, 1.0, 1),
     ):
-        assert math.isnan(significance.order_chance(0.0, error, units, rows=4, squares=1.0, errors=errors))
+        assert math.isnan(
+            significance.order_chance(
+                0.0, error, units, rows=4, squares=1.0, errors=errors
+            )
+        )
 
 
 def test_rows_of_one_value_are_not_above_each_other_however_small_their_p_value():
@@ -139,10 +197,16 @@ def test_rows_of_one_value_are_not_above_each_other_however_small_their_p_value(
 
 
 def test_what_is_not_compared_differs_from_nothing_at_any_level():
-    p = np.array([[math.nan, 0.01, math.nan], [0.01, math.nan, 0.2], [math.nan, 0.2, math.nan]])
+    p = np.array(
+        [[math.nan, 0.01, math.nan], [0.01, math.nan, 0.2], [math.nan, 0.2, math.nan]]
+    )
     for family in (significance.ROW, significance.BOARD):
         found = significance.differing(p, family=family, alpha=0.99)
-        assert found.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+        assert found.tolist() == [
+            [False, True, False],
+            [True, False, True],
+            [False, True, False],
+        ]
 
 
 def test_holms_correction_of_rows_is_that_of_each_row_alone():
@@ -161,7 +225,10 @@ def test_exchanges_in_portions_are_those_of_one(monkeypatch, is_weighted):
     gold, a, b = (MADE.permutation(units).astype(float) for _ in range(3))
     if is_weighted:
         metric = RankCorrelation("spearman", "corrected")
-        sides = (np.column_stack([np.arange(units), metric.instance_stats(gold, own)]) for own in (a, b))
+        sides = (
+            np.column_stack([np.arange(units), metric.instance_stats(gold, own)])
+            for own in (a, b)
+        )
         pair = Paired(metric, *sides)
     else:
         pair = Paired(Mean(), mean_rows(a * gold), mean_rows(b * gold))
@@ -180,22 +247,35 @@ def test_the_grid_of_sums_is_no_finer_than_numbers_can_be():
 
 def test_a_sure_forecast_costs_to_the_last_bit_what_scikit_learn_says():
     metric = LogLoss("log_loss", "corrected", labels=["a", "b"])
-    stats = metric.instance_stats(["a", "b", "z"], [LabelWithProbabilities("a", {"a": 1.0, "b": 0.0})] * 3)
+    stats = metric.instance_stats(
+        ["a", "b", "z"], [LabelWithProbabilities("a", {"a": 1.0, "b": 0.0})] * 3
+    )
     sure, wrong = (log_loss([label], [[1.0, 0.0]], labels=["a", "b"]) for label in "ab")
     assert stats.tolist() == [[sure, 1.0], [wrong, 1.0], [wrong, 1.0]]
     assert sure > 0
 
 
 def test_counts_of_no_texts_are_as_wide_as_those_of_some():
-    for metric in (sacrebleu.Bleu("b", "r"), sacrebleu.Chrf("c", "r"), sacrebleu.Chrf("w", "r", words=2)):
-        none, some = metric.instance_stats([], []), metric.instance_stats(["a b"], ["b a"])
+    for metric in (
+        sacrebleu.Bleu("b", "r"),
+        sacrebleu.Chrf("c", "r"),
+        sacrebleu.Chrf("w", "r", words=2),
+    ):
+        none, some = (
+            metric.instance_stats([], []),
+            metric.instance_stats(["a b"], ["b a"]),
+        )
         assert none.shape == (0, some.shape[1])
         assert np.isnan(metric.aggregate(np.zeros((2, some.shape[1])))).all()
 
 
 def test_a_bin_that_is_all_right_is_drawn_no_more():
-    metric = DebiasedCalibrationError("ece_debiased", "corrected", labels=["a", "b"], bins=2)
-    sums = metric.stats_of(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), np.ones(3, dtype=bool)).sum(axis=0)
+    metric = DebiasedCalibrationError(
+        "ece_debiased", "corrected", labels=["a", "b"], bins=2
+    )
+    sums = metric.stats_of(
+        np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), np.ones(3, dtype=bool)
+    ).sum(axis=0)
     assert float(metric.aggregate(sums)) == pytest.approx((0.3 + 0.3) / 3)
 
 
@@ -212,4 +292,6 @@ def test_sums_of_exchanged_units_are_exact_in_whatever_order_they_are_added_up()
     for _ in range(5):
         surplus = MADE.permutation(exchange.surplus[:, 0])
         assert float(np.cumsum(surplus)[-1]) == math.fsum(surplus)
-    assert float(exchange.totals[0][0] - exchange.totals[1][0]) == math.fsum(exchange.surplus[:, 0])
+    assert float(exchange.totals[0][0] - exchange.totals[1][0]) == math.fsum(
+        exchange.surplus[:, 0]
+    )

@@ -31,7 +31,10 @@ FOURTEEN_RATERS = (
 
 
 def test_fleiss_kappa_is_that_of_the_textbook():
-    items = [[label for label, count in enumerate(row) for _ in range(count)] for row in FOURTEEN_RATERS]
+    items = [
+        [label for label, count in enumerate(row) for _ in range(count)]
+        for row in FOURTEEN_RATERS
+    ]
     assert fleiss(items) == pytest.approx(0.20993, abs=1e-5)
 
 
@@ -42,13 +45,17 @@ def test_cohens_kappa_is_that_of_scikit_learn(seed):
     draw = random.Random(seed)
     first = [draw.choice("abc") for _ in range(50)]
     second = [draw.choice((label, label, "a", "b")) for label in first]
-    assert cohen(first, second) == pytest.approx(cohen_kappa_score(first, second), rel=1e-12)
+    assert cohen(first, second) == pytest.approx(
+        cohen_kappa_score(first, second), rel=1e-12
+    )
 
 
 def test_two_raters_who_share_their_habits_have_one_kappa():
     """Scott's pi; with equal marginals it is Cohen's kappa too."""
     first, second = [1, 1, 0, 0, 1, 0], [1, 0, 1, 0, 1, 0]
-    assert fleiss(list(zip(first, second, strict=True))) == pytest.approx(cohen(first, second))
+    assert fleiss(list(zip(first, second, strict=True))) == pytest.approx(
+        cohen(first, second)
+    )
 
 
 def test_where_chance_alone_agrees_there_is_no_kappa():
@@ -63,9 +70,20 @@ def test_where_chance_alone_agrees_there_is_no_kappa():
 def words(tmp_path) -> list[str]:
     """A run whose first claim is entailed, by its first mark alone, and whose second is not."""
     parses = write_parses(tmp_path, "It rains in Oslo", "Wind blows often")
-    run = write_run(tmp_path, {"q1": "It rains in Oslo [1][2].", "q2": "Wind blows often [1]."})
+    run = write_run(
+        tmp_path, {"q1": "It rains in Oslo [1][2].", "q2": "Wind blows often [1]."}
+    )
     options = ["--option", f"parser={parses}", "--option", "entailment=word-overlap"]
-    return ["agreement", TYPE, "--json", "--gold", str(write_gold(tmp_path)), "--run", str(run), *options]
+    return [
+        "agreement",
+        TYPE,
+        "--json",
+        "--gold",
+        str(write_gold(tmp_path)),
+        "--run",
+        str(run),
+        *options,
+    ]
 
 
 def write_judgements(folder: Path, *lines: dict) -> list[str]:
@@ -80,20 +98,37 @@ def judged(annotator: str, *answers: int) -> list[dict]:
     rain = {"annotator": annotator, "id": "q1", "claim": "It rains in Oslo"}
     return [
         {**rain, "recall": rains},
-        {"annotator": annotator, "id": "q2", "claim": "Wind blows often", "recall": blows},
+        {
+            "annotator": annotator,
+            "id": "q2",
+            "claim": "Wind blows often",
+            "recall": blows,
+        },
         {**rain, "mark": 1, "precision": mark_1},
         {**rain, "mark": 2, "precision": mark_2},
-        {"annotator": annotator, "id": "q1", "utility": utility, "citation_utility": int(utility > 3)},
+        {
+            "annotator": annotator,
+            "id": "q1",
+            "utility": utility,
+            "citation_utility": int(utility > 3),
+        },
     ]
 
 
 def test_people_are_held_against_the_automatic_labels(capsys, words, tmp_path):
-    lines = [*judged("A", 1, 0, 1, 0, 4), *judged("B", 1, 1, 1, 1, 2), *judged("C", 1, 0, 0, 1, 4)]
+    lines = [
+        *judged("A", 1, 0, 1, 0, 4),
+        *judged("B", 1, 1, 1, 1, 2),
+        *judged("C", 1, 0, 0, 1, 4),
+    ]
     assert main([*words, *write_judgements(tmp_path, *lines)]) == 0
     found = json.loads(capsys.readouterr().out)
     recall, precision = found["recall"], found["precision"]
     assert (recall["items"], recall["annotators"], recall["pending"]) == (2, 3, 0)
-    assert (recall["automatic"], recall["people"]) == (50, pytest.approx((50 + 100 + 50) / 3))
+    assert (recall["automatic"], recall["people"]) == (
+        50,
+        pytest.approx((50 + 100 + 50) / 3),
+    )
     assert recall["cohen"] == {"A": 1.0, "B": 0.0, "C": 1.0}
     assert recall["cohen_mean"] == pytest.approx(2 / 3)
     assert recall["fleiss"] == pytest.approx(fleiss([[1, 1, 1], [0, 1, 0]]))
@@ -115,7 +150,10 @@ def test_a_mean_of_ratings_has_the_interval_of_its_responses():
     assert (found["items"], found["ratings"], found["people"]) == (4, 7, 13.5 / 4)
     error = (sum((each - 13.5 / 4) ** 2 for each in means) / 3 / 4) ** 0.5
     low, high = score_bounds(13.5 / 4, np.array(error), 4, (1, 5))
-    assert (found["low"], found["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    assert (found["low"], found["high"]) == (
+        pytest.approx(float(low)),
+        pytest.approx(float(high)),
+    )
     assert 1 < found["low"] < found["people"] < found["high"] < 5
 
 
@@ -131,11 +169,16 @@ def test_a_mean_of_ratings_has_the_interval_of_its_responses():
         ({"utility": 6}, "“utility” is 6; expected one of 1, 2, 3, 4, 5"),
         ({"precision": 1}, "“mark” is no number"),
         ({"precision": 1, "mark": 3}, "the run has no mark “3” of q1"),
-        ({"recall": 0}, "A says otherwise on an earlier line; expected one judgement of each"),
+        (
+            {"recall": 0},
+            "A says otherwise on an earlier line; expected one judgement of each",
+        ),
         ({"utility": "5" * 10_000}, "“utility” is '555"),
     ],
 )
-def test_what_people_did_not_say_of_this_run_is_told_by_line(capsys, words, tmp_path, change, reason):
+def test_what_people_did_not_say_of_this_run_is_told_by_line(
+    capsys, words, tmp_path, change, reason
+):
     good = judged("A", 1, 0, 1, 0, 4)[0]
     arguments = write_judgements(tmp_path, good, {**good, **change})
     assert main([*words, *arguments]) == 2
@@ -146,7 +189,9 @@ def test_what_people_did_not_say_of_this_run_is_told_by_line(capsys, words, tmp_
 
 def test_labels_that_are_open_are_left_out_and_counted(capsys, words, tmp_path):
     pending = [*words[:-1], "entailment=none"]
-    assert main([*pending, *write_judgements(tmp_path, *judged("A", 1, 0, 1, 0, 4))]) == 0
+    assert (
+        main([*pending, *write_judgements(tmp_path, *judged("A", 1, 0, 1, 0, 4))]) == 0
+    )
     recall = json.loads(capsys.readouterr().out)["recall"]
     assert (recall["items"], recall["pending"], recall["cohen"]) == (2, 2, {"A": None})
 
@@ -154,16 +199,43 @@ def test_labels_that_are_open_are_left_out_and_counted(capsys, words, tmp_path):
 @pytest.mark.shared
 def test_the_ratings_of_the_data_pack_have_its_means(capsys, shared, tmp_path):
     folder = shared / "alce_human_utility"
-    rows = [json.loads(line) for line in (folder / "outputs.jsonl").read_text().splitlines()]
-    expected = json.loads((folder / "golden" / "aggregates.json").read_text())["aggregates"][0]
+    rows = [
+        json.loads(line) for line in (folder / "outputs.jsonl").read_text().splitlines()
+    ]
+    expected = json.loads((folder / "golden" / "aggregates.json").read_text())[
+        "aggregates"
+    ][0]
     own = [
-        row for row in rows if (row["dataset"], row["system"]) == (expected["dataset"], expected["system"])
+        row
+        for row in rows
+        if (row["dataset"], row["system"]) == (expected["dataset"], expected["system"])
     ]
     gold = write_gold(tmp_path, *[{**row, "docs": []} for row in own])
     parses = write_parses(tmp_path)
-    lines = [{"annotator": "A", "id": row["id"], "utility": row["utility_score"]} for row in own]
-    arguments = ["--gold", str(gold), "--run", str(gold), "--option", f"parser={parses}"]
-    assert main(["agreement", TYPE, "--json", *arguments, *write_judgements(tmp_path, *lines)]) == 0
+    lines = [
+        {"annotator": "A", "id": row["id"], "utility": row["utility_score"]}
+        for row in own
+    ]
+    arguments = [
+        "--gold",
+        str(gold),
+        "--run",
+        str(gold),
+        "--option",
+        f"parser={parses}",
+    ]
+    assert (
+        main(
+            [
+                "agreement",
+                TYPE,
+                "--json",
+                *arguments,
+                *write_judgements(tmp_path, *lines),
+            ]
+        )
+        == 0
+    )
     utility = json.loads(capsys.readouterr().out)["utility"]
     assert utility["items"] == expected["n"]
     assert utility["people"] == pytest.approx(expected["mean_utility"], abs=1e-9)
@@ -176,14 +248,19 @@ def test_kappas_and_alphas_have_intervals_over_responses():
         own = int(rng.random() < 0.5)
         answers = {name: own if rng.random() < 0.8 else 1 - own for name in "AB"}
         judged.answers["recall"][f"q{number}", "It rains"] = answers
-    labels = {item: answers["A"] for item, answers in list(judged.answers["recall"].items())[:11]}
+    labels = {
+        item: answers["A"]
+        for item, answers in list(judged.answers["recall"].items())[:11]
+    }
     found = agreement(judged, {"recall": labels, "precision": {}})["recall"]
     low, high = found["krippendorff_interval"]
     assert -1 < low < found["krippendorff"] < high < 1
     low, high = found["cohen_intervals"]["B"]
     assert low < found["cohen"]["B"] < high
     alphas = [list(answers.values()) for answers in judged.answers["recall"].values()]
-    left_out = [alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(12)]
+    left_out = [
+        alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(12)
+    ]
     error = np.sqrt(11 * np.var(left_out))
     expected = score_bounds(alpha(alphas, "nominal"), error, 12, (-1.0, 1.0))
     assert found["krippendorff_interval"] == pytest.approx(tuple(map(float, expected)))

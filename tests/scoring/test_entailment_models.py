@@ -12,7 +12,11 @@ from tests.scoring.offline import score
 from tests.scoring.tinymodel import make_model
 from tests.tasks.types.citations import RAIN, write_gold, write_parses, write_run
 
-PAIRS = [Pair("Title: Oslo\nIt rains, yes.", "rain"), Pair("It is dry.", "rain"), Pair("dry", "yes")]
+PAIRS = [
+    Pair("Title: Oslo\nIt rains, yes.", "rain"),
+    Pair("It is dry.", "rain"),
+    Pair("dry", "yes"),
+]
 ANSWERS = [True, False, True]
 
 
@@ -26,14 +30,26 @@ def model(tmp_path_factory) -> Path:
 @pytest.fixture
 def pairs(tmp_path) -> Path:
     path = tmp_path / "pairs.jsonl"
-    lines = [{"premise": pair.premise, "hypothesis": pair.hypothesis} for pair in [*PAIRS, PAIRS[0]]]
+    lines = [
+        {"premise": pair.premise, "hypothesis": pair.hypothesis}
+        for pair in [*PAIRS, PAIRS[0]]
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
 
 def decide(model: Path, pairs: Path, entailment_labels: Path, *more: str) -> int:
     return main(
-        ["decide", "--model", str(model), "--pairs", str(pairs), "--labels", str(entailment_labels), *more]
+        [
+            "decide",
+            "--model",
+            str(model),
+            "--pairs",
+            str(pairs),
+            "--labels",
+            str(entailment_labels),
+            *more,
+        ]
     )
 
 
@@ -42,7 +58,10 @@ def read(path: Path) -> list[dict]:
 
 
 def test_a_pair_is_asked_as_true_was_trained():
-    assert question(Pair("Title: T\nText", "claim")) == "premise: Title: T\nText hypothesis: claim"
+    assert (
+        question(Pair("Title: T\nText", "claim"))
+        == "premise: Title: T\nText hypothesis: claim"
+    )
 
 
 def test_entailed_is_what_the_model_answers_with_1(model):
@@ -60,7 +79,9 @@ def test_labels_are_added_to_a_file_once(capsys, model, pairs, tmp_path):
     printed = capsys.readouterr()
     assert "3 pairs decided by tiny@" in printed.out
     assert json.loads(printed.err.splitlines()[-1]) == {"step": "deciding", "done": 1.0}
-    assert {(each["hypothesis"], each["entailed"]) for each in read(entailment_labels)} == {
+    assert {
+        (each["hypothesis"], each["entailed"]) for each in read(entailment_labels)
+    } == {
         ("rain", 1),
         ("rain", 0),
         ("yes", 1),
@@ -71,26 +92,34 @@ def test_labels_are_added_to_a_file_once(capsys, model, pairs, tmp_path):
     assert entailment_labels.read_text() == before
 
 
-def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(capsys, model, pairs, tmp_path, monkeypatch):
+def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(
+    capsys, model, pairs, tmp_path, monkeypatch
+):
     whole, torn = tmp_path / "whole.jsonl", tmp_path / "torn.jsonl"
     decide(model, pairs, whole, "--batch", "1")
     first, second, _ = whole.read_text().splitlines(keepends=True)
     torn.write_text(first + second[:20])
     asked = []
     answers = entailment._answers
-    monkeypatch.setattr(entailment, "_answers", lambda *given: asked.extend(given[2]) or answers(*given))
+    monkeypatch.setattr(
+        entailment, "_answers", lambda *given: asked.extend(given[2]) or answers(*given)
+    )
     decide(model, pairs, torn, "--batch", "1")
     assert len(asked) == 2
     assert torn.read_text() == whole.read_text()
 
 
-def test_each_batch_is_on_disk_before_the_next_is_asked(model, pairs, tmp_path, monkeypatch):
+def test_each_batch_is_on_disk_before_the_next_is_asked(
+    model, pairs, tmp_path, monkeypatch
+):
     entailment_labels = tmp_path / "labels.jsonl"
     answers = entailment._answers
     written = []
 
     def watched(folder, device, questions):
-        written.append(len(read(entailment_labels)) if entailment_labels.exists() else 0)
+        written.append(
+            len(read(entailment_labels)) if entailment_labels.exists() else 0
+        )
         return answers(folder, device, questions)
 
     monkeypatch.setattr(entailment, "_answers", watched)
@@ -101,7 +130,8 @@ def test_each_batch_is_on_disk_before_the_next_is_asked(model, pairs, tmp_path, 
 def test_labels_of_another_model_are_not_mixed_in(capsys, model, pairs, tmp_path):
     entailment_labels = tmp_path / "labels.jsonl"
     entailment_labels.write_text(
-        json.dumps({"premise": "a", "hypothesis": "b", "entailed": 1, "model": "other"}) + "\n"
+        json.dumps({"premise": "a", "hypothesis": "b", "entailed": 1, "model": "other"})
+        + "\n"
     )
     assert decide(model, pairs, entailment_labels) == 2
     assert "holds labels of other, not of tiny@" in capsys.readouterr().err
@@ -115,8 +145,13 @@ def test_what_is_no_pair_is_told_by_line(capsys, model, tmp_path):
     assert capsys.readouterr().err.startswith(f"{pairs}:2: not a pair; expected")
 
 
-def test_a_model_that_is_not_there_is_named_with_the_way_around_it(capsys, pairs, tmp_path):
-    assert decide(Path("nobody/no-such-model"), pairs, tmp_path / "labels.jsonl") == UNAVAILABLE
+def test_a_model_that_is_not_there_is_named_with_the_way_around_it(
+    capsys, pairs, tmp_path
+):
+    assert (
+        decide(Path("nobody/no-such-model"), pairs, tmp_path / "labels.jsonl")
+        == UNAVAILABLE
+    )
     told = capsys.readouterr().err
     assert "nobody/no-such-model is not on this machine" in told
     assert "python -m scoring pairs" in told
@@ -128,21 +163,42 @@ def test_a_run_scored_by_the_model_and_by_the_labels_of_it_that_a_site_keeps_sta
     parses = write_parses(tmp_path, "It rains")
     task = [write_gold(tmp_path, RAIN)], write_run(tmp_path, {"q1": "It rains [1][2]."})
     options = ["--intervals", "0", "--option", f"parser={parses}", "--option"]
-    by_model = score(capsys, "positional-citations", *task, *options, f"entailment=model:{model}")
-    words = ["--gold", str(task[0][0]), "--run", str(task[1]), "--option", f"parser={parses}"]
+    by_model = score(
+        capsys, "positional-citations", *task, *options, f"entailment=model:{model}"
+    )
+    words = [
+        "--gold",
+        str(task[0][0]),
+        "--run",
+        str(task[1]),
+        "--option",
+        f"parser={parses}",
+    ]
     assert main(["pairs", "positional-citations", *words]) == 0
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(capsys.readouterr().out)
     entailment_labels = tmp_path / "labels.jsonl"
     decide(model, pairs, entailment_labels)
     capsys.readouterr()
-    alone = score(capsys, "positional-citations", *task, *options, f"entailment=labels:{entailment_labels}")
+    alone = score(
+        capsys,
+        "positional-citations",
+        *task,
+        *options,
+        f"entailment=labels:{entailment_labels}",
+    )
     column = by_model["metrics"]["alce_recall"]["column"]
     assert alone["metrics"]["alce_recall"]["column"] != column
     name = column.partition("|entailment:")[2].partition("|")[0]
     head = json.dumps({"model": name, "kept": True})
     entailment_labels.write_text(f"{head}\n{entailment_labels.read_text()}")
-    by_file = score(capsys, "positional-citations", *task, *options, f"entailment=labels:{entailment_labels}")
+    by_file = score(
+        capsys,
+        "positional-citations",
+        *task,
+        *options,
+        f"entailment=labels:{entailment_labels}",
+    )
     for name in ("aliice_recall", "alce_recall"):
         one, other = by_model["metrics"][name], by_file["metrics"][name]
         assert {**one, "signature": ""} == {**other, "signature": ""}

@@ -29,7 +29,9 @@ def task_type(*names: str) -> TaskType:
     return TaskType(
         slug="toy",
         title="Toy",
-        rules={"corrected": tuple(MetricRef(name, "tests.scoring.toys") for name in names)},
+        rules={
+            "corrected": tuple(MetricRef(name, "tests.scoring.toys") for name in names)
+        },
         dimensions=("half",),
         read_gold=refuse,
         read_inputs=refuse,
@@ -43,11 +45,19 @@ def task_type(*names: str) -> TaskType:
 @pytest.fixture(autouse=True)
 def toys(monkeypatch):
     monkeypatch.setattr(
-        evaluation, "metrics_of", lambda own, rules, _: [METRICS[m.name] for m in own.rules[rules]]
+        evaluation,
+        "metrics_of",
+        lambda own, rules, _: [METRICS[m.name] for m in own.rules[rules]],
     )
 
 
-def score(pairs: Pairs, *names: str, resamples: int = 50, seed: int = 3, method: str = "percentile"):
+def score(
+    pairs: Pairs,
+    *names: str,
+    resamples: int = 50,
+    seed: int = 3,
+    method: str = "percentile",
+):
     return evaluate(
         task_type(*names),
         pairs,
@@ -64,7 +74,11 @@ def counted(answers, units=None, gold=None) -> Pairs:
         gold=gold or ["gold"] * count,
         answers=answers,
         units=units or [f"i{place}" for place in range(count)],
-        features={"half": [("first" if place < count / 2 else "second",) for place in range(count)]},
+        features={
+            "half": [
+                ("first" if place < count / 2 else "second",) for place in range(count)
+            ]
+        },
         notes={"odd": np.int64(2)},
     )
 
@@ -78,7 +92,9 @@ def test_one_matrix_serves_all_metrics_that_name_it(monkeypatch):
     monkeypatch.setattr(
         Counts,
         "instance_stats",
-        lambda self, gold, answers: calls.append(self.name) or looked(self, gold, answers),
+        lambda self, gold, answers: (
+            calls.append(self.name) or looked(self, gold, answers)
+        ),
     )
     scores = score(counted(ROWS), "f1_micro", "precision_micro", "f1_macro")
     assert calls == ["f1_micro"]
@@ -87,22 +103,29 @@ def test_one_matrix_serves_all_metrics_that_name_it(monkeypatch):
 
 
 def test_units_are_what_is_resampled_in_the_order_of_their_names():
-    scores = score(counted(ROWS, units=["t2", "t1", "t2", "t1"]), "f1_micro", "f1_macro")
+    scores = score(
+        counted(ROWS, units=["t2", "t1", "t2", "t1"]), "f1_micro", "f1_macro"
+    )
     assert scores.unit_names == ["t1", "t2"]
     by_topic = np.array([[1.0, 3, 3], [8, 1, 1]])
     resampler = Resampler(2, resamples=50, seed=3)
     own = scores.metrics["f1_micro"]
-    assert (own.low, own.high) == resampler.intervals([(METRICS["f1_micro"], by_topic)])[0]
-    macro = METRICS["f1_macro"]
-    assert (scores.metrics["f1_macro"].low, scores.metrics["f1_macro"].high) == resampler.intervals(
-        [(macro, macro.unit_stats(by_topic))]
+    assert (own.low, own.high) == resampler.intervals(
+        [(METRICS["f1_micro"], by_topic)]
     )[0]
+    macro = METRICS["f1_macro"]
+    assert (
+        scores.metrics["f1_macro"].low,
+        scores.metrics["f1_macro"].high,
+    ) == resampler.intervals([(macro, macro.unit_stats(by_topic))])[0]
     assert "|units:2|" in own.signature
 
 
 def test_answers_without_gold_are_scored_but_not_counted():
     gold = ["gold", None, "gold", "gold"]
-    value = score(counted(ROWS, gold=gold), "precision_micro").metrics["precision_micro"]
+    value = score(counted(ROWS, gold=gold), "precision_micro").metrics[
+        "precision_micro"
+    ]
     assert value.n == 3
     assert value.value == 9 / 13
     assert "|n:3|" in value.signature
@@ -121,7 +144,9 @@ def test_undefined_is_null_and_infinite_says_so():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_resamples_give_no_intervals_under_any_method_and_other_values_stay(method):
-    without = score(counted(ROWS), "f1_micro", resamples=0, method=method).metrics["f1_micro"]
+    without = score(counted(ROWS), "f1_micro", resamples=0, method=method).metrics[
+        "f1_micro"
+    ]
     with_some = score(counted(ROWS), "f1_micro", method=method).metrics["f1_micro"]
     assert without.low is None
     assert with_some.low is not None
@@ -131,7 +156,8 @@ def test_no_resamples_give_no_intervals_under_any_method_and_other_values_stay(m
 
 def test_the_way_intervals_are_made_is_signed_and_not_part_of_the_column():
     jackknife, percentile, bca = (
-        score(counted(ROWS), "f1_micro", method=method).metrics["f1_micro"] for method in METHODS
+        score(counted(ROWS), "f1_micro", method=method).metrics["f1_micro"]
+        for method in METHODS
     )
     assert jackknife.column == percentile.column == bca.column
     assert "|resamples:50|interval:bca|seed:3|" in bca.signature
@@ -140,7 +166,13 @@ def test_the_way_intervals_are_made_is_signed_and_not_part_of_the_column():
 
 def test_an_interval_without_draws_depends_on_no_seed_and_signs_none():
     first, second = (
-        score(counted(ROWS), "f1_micro", method="wilson-jackknife", seed=seed, resamples=20 + seed)
+        score(
+            counted(ROWS),
+            "f1_micro",
+            method="wilson-jackknife",
+            seed=seed,
+            resamples=20 + seed,
+        )
         for seed in (1, 2)
     )
     assert first.metrics == second.metrics
@@ -150,12 +182,18 @@ def test_an_interval_without_draws_depends_on_no_seed_and_signs_none():
 
 
 def test_a_row_that_is_no_number_is_named():
-    with pytest.raises(NotFinite, match="the rows of mean: column 0 of row 2 is infinite or not a number"):
+    with pytest.raises(
+        NotFinite,
+        match="the rows of mean: column 0 of row 2 is infinite or not a number",
+    ):
         score(counted([0.5, 0.25, math.nan, 1.0]), "mean")
 
 
 def test_breakdowns_and_notes_are_plain_numbers():
     scores = score(counted(ROWS), "f1_micro", "f1_macro")
-    assert scores.breakdowns["half"]["first"]["f1_micro"] == {"value": 2 * 3 / (2 * 3 + 3 + 2), "n": 2}
+    assert scores.breakdowns["half"]["first"]["f1_micro"] == {
+        "value": 2 * 3 / (2 * 3 + 3 + 2),
+        "n": 2,
+    }
     assert scores.notes == {"odd": 2}
     assert type(scores.notes["odd"]) is int

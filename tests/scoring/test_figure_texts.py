@@ -12,7 +12,9 @@ from tests import factories
 from tests.scoring import boards
 
 LINK = '<a href="https://evil.example.org">click</a>'
-FIGURE = re.compile(r'<script id="[^"]+" type="application/json">(.*?)</script>', re.DOTALL)
+FIGURE = re.compile(
+    r'<script id="[^"]+" type="application/json">(.*?)</script>', re.DOTALL
+)
 
 
 def texts(part):
@@ -28,11 +30,15 @@ def texts(part):
 def test_a_system_named_by_markup_is_a_text_in_every_figure(client, name):
     phase = factories.make_phase()
     for number in range(3):
-        run = factories.make_submission(phase=phase, status="scored", system=f"{LINK} {number}")
+        run = factories.make_submission(
+            phase=phase, status="scored", system=f"{LINK} {number}"
+        )
         boards.score(run, 0.5 + number / 10)
         boards.by_class(run, "facet", {"Method": 0.5, "Aim": 0.4})
         run.team_figures.create(phase=phase, name="wall_seconds", value=1.0 + number)
-    page = client.get(reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug]))
+    page = client.get(
+        reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug])
+    )
     figures = [json.loads(found) for found in FIGURE.findall(page.content.decode())]
     told = [text for figure in figures for text in texts(figure)]
     if name != "pairings":
@@ -46,7 +52,9 @@ def test_a_teams_own_chart_takes_the_names_of_its_runs_as_texts(client):
     lead = factories.make_user()
     team = factories.make_team(season=phase.task.season, lead=lead)
     for number in range(2):
-        run = factories.make_submission(phase=phase, team=team, status="scored", system=f"{LINK} {number}")
+        run = factories.make_submission(
+            phase=phase, team=team, status="scored", system=f"{LINK} {number}"
+        )
         boards.score(run, 0.5)
     client.force_login(lead)
     page = client.get(reverse("team", args=[team.slug])).content.decode()
@@ -56,14 +64,25 @@ def test_a_teams_own_chart_takes_the_names_of_its_runs_as_texts(client):
 
 
 def test_every_text_of_a_figure_is_escaped():
-    figure = {"data": [{"x": ("<b>", 1, None, True), "hovertext": "a & <extra></extra>"}]}
+    figure = {
+        "data": [{"x": ("<b>", 1, None, True), "hovertext": "a & <extra></extra>"}]
+    }
     assert escaped(figure) == {
-        "data": [{"x": ["&lt;b&gt;", 1, None, True], "hovertext": "a &amp; &lt;extra&gt;&lt;/extra&gt;"}]
+        "data": [
+            {
+                "x": ["&lt;b&gt;", 1, None, True],
+                "hovertext": "a &amp; &lt;extra&gt;&lt;/extra&gt;",
+            }
+        ]
     }
 
 
 def test_no_template_sends_a_figure_past_this_door(root):
-    found = [str(path) for path in (root / "templates").rglob("*.html") if "json_script" in path.read_text()]
+    found = [
+        str(path)
+        for path in (root / "templates").rglob("*.html")
+        if "json_script" in path.read_text()
+    ]
     assert found == []
 
 

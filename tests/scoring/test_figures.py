@@ -40,7 +40,10 @@ def by_label(kind, axis=SHARE, series=2, values=(0.3, 0.5)):
         title="F1 by topic",
         description="What it shows.",
         labels=[f"topic {place}" for place, _ in enumerate(values)],
-        series=[Series(name=f"system {n}", values=[measured(v) for v in values]) for n in range(series)],
+        series=[
+            Series(name=f"system {n}", values=[measured(v) for v in values])
+            for n in range(series)
+        ],
         axis=axis,
     )
 
@@ -52,7 +55,8 @@ def scatter(points, x, **drawn):
             PointSeries(
                 name="systems",
                 points=[
-                    Point(name=f"s{n}", x=Measured(value=a), y=measured(b)) for n, (a, b) in enumerate(points)
+                    Point(name=f"s{n}", x=Measured(value=a), y=measured(b))
+                    for n, (a, b) in enumerate(points)
                 ],
                 **drawn,
             )
@@ -72,13 +76,24 @@ FIGURES = {
     ),
     "bars": by_label(Bars),
     "dots": by_label(Dots),
-    "points": scatter([(0.2, 0.4), (0.3, 0.5)], Axis(bounds=bounds_of(1.0)), has_names=True),
+    "points": scatter(
+        [(0.2, 0.4), (0.3, 0.5)], Axis(bounds=bounds_of(1.0)), has_names=True
+    ),
     "costs": scatter([(1.0, 0.4), (5000.0, 0.5)], Axis(kind="log")),
-    "times": scatter([(0.0, 0.4), (3 * DAY, 0.5)], Axis(kind="date"), has_line=True, is_stepped=True),
-    "thresholds": scatter([(0.0, 0.4), (1.0, 0.5)], Axis(labels=["0.1", "0.5"]), has_line=True),
-    "reference": scatter([(0.0, 0.0), (1.0, 1.0)], Axis(), is_reference=True, has_points=False),
+    "times": scatter(
+        [(0.0, 0.4), (3 * DAY, 0.5)], Axis(kind="date"), has_line=True, is_stepped=True
+    ),
+    "thresholds": scatter(
+        [(0.0, 0.4), (1.0, 0.5)], Axis(labels=["0.1", "0.5"]), has_line=True
+    ),
+    "reference": scatter(
+        [(0.0, 0.0), (1.0, 1.0)], Axis(), is_reference=True, has_points=False
+    ),
     "nothing known": Bars(
-        title="t", labels=["a"], series=[Series(name="s", values=[Measured(value=None)])], axis=SHARE
+        title="t",
+        labels=["a"],
+        series=[Series(name="s", values=[Measured(value=None)])],
+        axis=SHARE,
     ),
     "nothing at all": Dots(title="t", labels=[], series=[], axis=SHARE),
     "no field": HeatMap(title="t", rows=[], columns=[], values=[], texts=[]),
@@ -149,7 +164,9 @@ def test_a_point_that_rests_on_little_is_open():
     figure = Dots(
         title="t",
         labels=["a", "b"],
-        series=[Series(name="s", values=[measured(0.1), Measured(value=0.2, is_faint=True)])],
+        series=[
+            Series(name="s", values=[measured(0.1), Measured(value=0.2, is_faint=True)])
+        ],
         axis=SHARE,
     )
     assert as_svg(figure).count('fill="none" stroke="#0072B2"') == 1
@@ -196,8 +213,16 @@ def test_an_axis_without_zero_starts_near_its_values():
         (Axis(kind="log"), [1, 2000], ["1", "10", "100", "1\u2009000"]),
         (Axis(kind="log"), [1, 20], ["1", "2", "5", "10", "20"]),
         (Axis(kind="date"), [0.0, 3 * DAY], ["1 Jan 1970", "2 Jan", "3 Jan", "4 Jan"]),
-        (Axis(kind="date"), [0.0, 2 * 3600.0], ["1 Jan 1970, 00:00", "1 Jan, 01:00", "1 Jan, 02:00"]),
-        (Axis(kind="date"), [0.0, 1.0], ["31 Dec 1969, 23:55", "1 Jan 1970, 00:00", "1 Jan, 00:05"]),
+        (
+            Axis(kind="date"),
+            [0.0, 2 * 3600.0],
+            ["1 Jan 1970, 00:00", "1 Jan, 01:00", "1 Jan, 02:00"],
+        ),
+        (
+            Axis(kind="date"),
+            [0.0, 1.0],
+            ["31 Dec 1969, 23:55", "1 Jan 1970, 00:00", "1 Jan, 00:05"],
+        ),
         (Axis(labels=["0.1", "0.5"]), [], ["0.1", "0.5"]),
     ],
 )
@@ -219,13 +244,30 @@ def test_what_is_said_of_a_point_has_its_interval():
 def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table_alone():
     """In the browser as in the drawing: of six points in one place four have room for a name."""
     one_place = [(0.5, 0.5)] * 6
-    figure = scatter(one_place, Axis(title="Length", bounds=bounds_of(1.0)), has_names=True)
+    figure = scatter(
+        one_place, Axis(title="Length", bounds=bounds_of(1.0)), has_names=True
+    )
     [trace] = as_plotly(figure)["data"]
-    written = [side for name, side in zip(trace["text"], trace["textposition"], strict=True) if name]
-    assert sorted(written) == ["bottom center", "middle left", "middle right", "top center"]
-    drawn = {text.text for text in ElementTree.fromstring(as_svg(figure)).iter(f"{SVG}text")}
+    written = [
+        side
+        for name, side in zip(trace["text"], trace["textposition"], strict=True)
+        if name
+    ]
+    assert sorted(written) == [
+        "bottom center",
+        "middle left",
+        "middle right",
+        "top center",
+    ]
+    drawn = {
+        text.text for text in ElementTree.fromstring(as_svg(figure)).iter(f"{SVG}text")
+    }
     assert {f"s{n}" for n in range(6)} & drawn == {"s0", "s1", "s2", "s3"}
-    apart = scatter([(0.1, 0.1), (0.9, 0.9)], Axis(title="Length", bounds=bounds_of(1.0)), has_names=True)
+    apart = scatter(
+        [(0.1, 0.1), (0.9, 0.9)],
+        Axis(title="Length", bounds=bounds_of(1.0)),
+        has_names=True,
+    )
     [trace] = as_plotly(apart)["data"]
     assert trace["textposition"] == ["top center"] * 2
 

@@ -8,7 +8,9 @@ import pytest
 from scoring.stats.significance import BOARD, Standing, differing, standings_of
 
 
-def p_values(count: int, same: set[tuple[int, int]] = frozenset(), p: float = 1e-6) -> np.ndarray:
+def p_values(
+    count: int, same: set[tuple[int, int]] = frozenset(), p: float = 1e-6
+) -> np.ndarray:
     """Every two rows differ, but those named."""
     table = np.full((count, count), p)
     for first, second in same:
@@ -27,18 +29,33 @@ def test_rows_that_all_differ_have_one_rank_each():
 
 def test_rows_that_do_not_differ_share_their_ranks():
     standings = standings_of([0.9, 0.8, 0.7], p_values(3, {(0, 1), (0, 2), (1, 2)}))
-    assert [(row.rank, row.low, row.high) for row in standings] == [(1, 1, 3), (2, 1, 3), (3, 1, 3)]
+    assert [(row.rank, row.low, row.high) for row in standings] == [
+        (1, 1, 3),
+        (2, 1, 3),
+        (3, 1, 3),
+    ]
 
 
 def test_a_row_between_two_that_differ_may_have_the_rank_of_either():
     """The second row differs from neither neighbour; the third from the first."""
-    standings = standings_of([0.9, 0.8, 0.7, 0.6], p_values(4, {(0, 1), (1, 2), (2, 3)}))
-    assert [(row.low, row.high) for row in standings] == [(1, 2), (1, 3), (2, 4), (3, 4)]
+    standings = standings_of(
+        [0.9, 0.8, 0.7, 0.6], p_values(4, {(0, 1), (1, 2), (2, 3)})
+    )
+    assert [(row.low, row.high) for row in standings] == [
+        (1, 2),
+        (1, 3),
+        (2, 4),
+        (3, 4),
+    ]
 
 
 def test_equal_values_share_a_rank():
     standings = standings_of([0.5, 0.9, 0.5], p_values(3, {(0, 2)}))
-    assert [(row.rank, row.low, row.high) for row in standings] == [(2, 2, 3), (1, 1, 1), (2, 2, 3)]
+    assert [(row.rank, row.low, row.high) for row in standings] == [
+        (2, 2, 3),
+        (1, 1, 1),
+        (2, 2, 3),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -53,14 +70,21 @@ def test_what_one_rank_says_of_another_that_one_says_too(seed):
     for one in standings:
         assert 1 <= one.low <= one.rank <= one.high <= count
     # Each pair that is told apart moves one row's best rank down and the other's worst rank up.
-    assert sum(row.low - 1 for row in standings) == sum(count - row.high for row in standings)
+    assert sum(row.low - 1 for row in standings) == sum(
+        count - row.high for row in standings
+    )
     # Each row alone told apart from another: both sides of the pair change, or neither.
     for one in range(count):
         for other in range(one):
-            pair = standings_of([values[one], values[other]], p[np.ix_([one, other], [one, other])])
+            pair = standings_of(
+                [values[one], values[other]], p[np.ix_([one, other], [one, other])]
+            )
             assert (pair[0].low == pair[0].high) == (pair[1].low == pair[1].high)
     surely_above = [
-        (a, b) for a in range(count) for b in range(count) if standings[a].high < standings[b].low
+        (a, b)
+        for a in range(count)
+        for b in range(count)
+        if standings[a].high < standings[b].low
     ]
     assert all(values[a] > values[b] for a, b in surely_above)
     assert min((row.low for row in standings), default=1) == 1
@@ -119,6 +143,7 @@ def test_a_rank_interval_holds_the_rank_and_the_true_order_as_often_as_promised(
         standings = standings_of(seen.tolist(), p)
         assert all(row.low <= row.rank <= row.high for row in standings)
         misses += sum(
-            not row.low <= true <= row.high for row, true in zip(standings, true_ranks, strict=True)
+            not row.low <= true <= row.high
+            for row, true in zip(standings, true_ranks, strict=True)
         )
     assert misses / 600 <= 0.05

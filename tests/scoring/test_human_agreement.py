@@ -19,7 +19,9 @@ def test_quadratic_kappa_equals_scikit_learn_s():
     for length in (2, 5, 30, 200):
         first = [drawn.randint(1, 5) for _ in range(length)]
         second = [min(5, max(1, each + drawn.randint(-1, 1))) for each in first]
-        expected = sklearn.cohen_kappa_score(first, second, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        expected = sklearn.cohen_kappa_score(
+            first, second, weights="quadratic", labels=[1, 2, 3, 4, 5]
+        )
         assert quadratic(first, second) == pytest.approx(expected, rel=1e-12)
 
 
@@ -33,7 +35,10 @@ def test_kappa_is_undefined_where_nothing_can_disagree():
 def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
     ratings = {"Ada": {1: 1, 2: 5, 3: 2}, "Bo": {2: 5, 3: 2, 4: 4}, "Cy": {}}
     found = agreement_of(
-        {name: {(text, text): one for text, one in own.items()} for name, own in ratings.items()}
+        {
+            name: {(text, text): one for text, one in own.items()}
+            for name, own in ratings.items()
+        }
     )
     pairs = found.pairs
     assert [(pair.first, pair.second, pair.texts) for pair in pairs] == [
@@ -48,7 +53,10 @@ def test_leniency_is_how_far_above_the_others_an_annotator_rates_the_same_texts(
     """Ada is 1 below Bo on the first text, 3 below the mean of both others on the second."""
     ratings = {"Ada": {1: 2, 2: 1, 3: 5}, "Bo": {1: 3, 2: 3}, "Cy": {2: 5}}
     found = agreement_of(
-        {name: {(text, text): one for text, one in own.items()} for name, own in ratings.items()}
+        {
+            name: {(text, text): one for text, one in own.items()}
+            for name, own in ratings.items()
+        }
     )
     told = [(one.name, one.texts, one.value) for one in found.leniency]
     assert told == [("Ada", 2, -2.0), ("Bo", 2, 0.5), ("Cy", 1, 3.0)]
@@ -56,10 +64,15 @@ def test_leniency_is_how_far_above_the_others_an_annotator_rates_the_same_texts(
 
 def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts():
     drawn = random.Random(3)
-    texts = [(instance, 2 * instance + place) for instance in range(8) for place in (0, 1)]
+    texts = [
+        (instance, 2 * instance + place) for instance in range(8) for place in (0, 1)
+    ]
     truth = {text: drawn.randint(1, 5) for text in texts}
     ratings = {
-        name: {text: min(5, max(1, one + drawn.randint(-1, 1))) for text, one in truth.items()}
+        name: {
+            text: min(5, max(1, one + drawn.randint(-1, 1)))
+            for text, one in truth.items()
+        }
         for name in ("Ada", "Bo", "Cy")
     }
     found = agreement_of(ratings)
@@ -75,10 +88,16 @@ def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts()
     for value, interval, values in (
         (found.mean_kappa, found.mean_interval, [one.mean_kappa for one in left_out]),
         (found.alpha, found.alpha_interval, [one.alpha for one in left_out]),
-        (found.pairs[1].kappa, found.pairs[1].interval, [one.pairs[1].kappa for one in left_out]),
+        (
+            found.pairs[1].kappa,
+            found.pairs[1].interval,
+            [one.pairs[1].kappa for one in left_out],
+        ),
     ):
         error = np.sqrt(7 * np.var(values))
-        assert interval == pytest.approx(tuple(map(float, score_bounds(value, error, 8, (-1.0, 1.0)))))
+        assert interval == pytest.approx(
+            tuple(map(float, score_bounds(value, error, 8, (-1.0, 1.0))))
+        )
         assert -1 < interval[0] < value < interval[1] <= 1
 
 
@@ -86,18 +105,34 @@ def test_agreement_without_an_interval_says_why():
     def agreed(*ratings: tuple[int, int]):
         names = zip(("Ada", "Bo"), zip(*ratings, strict=True), strict=True)
         return agreement_of(
-            {name: {(place, place): one for place, one in enumerate(own)} for name, own in names}
+            {
+                name: {(place, place): one for place, one in enumerate(own)}
+                for name, own in names
+            }
         )
 
     two = agreed((1, 1), (5, 4))
-    assert two.pairs[0].interval == two.mean_interval == two.alpha_interval == "few-units"
+    assert (
+        two.pairs[0].interval == two.mean_interval == two.alpha_interval == "few-units"
+    )
     # Without the third they only ever say the same.
     three = agreed((2, 2), (2, 2), (5, 4))
-    assert three.pairs[0].interval == three.mean_interval == three.alpha_interval == "undefined"
+    assert (
+        three.pairs[0].interval
+        == three.mean_interval
+        == three.alpha_interval
+        == "undefined"
+    )
 
 
 def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():
-    rated = [(7, 0, 4), (7, 0, 5), (7, 1, 3), (7, 2, 4), *((8, instance, 1) for instance in range(3))]
+    rated = [
+        (7, 0, 4),
+        (7, 0, 5),
+        (7, 1, 3),
+        (7, 2, 4),
+        *((8, instance, 1) for instance in range(3)),
+    ]
     found = means(rated, 3)
     assert (found[7].value, found[7].n) == (4.0, 4)
     low, high = found[7].interval
@@ -109,6 +144,8 @@ def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():
 
 def test_fewer_than_three_rated_instances_have_no_interval():
     assert means([(7, 0, 4)], 1)[7].interval is None
-    found = means([(7, 0, 4), (7, 1, 3), *((8, instance, 2) for instance in range(4))], 4)
+    found = means(
+        [(7, 0, 4), (7, 1, 3), *((8, instance, 2) for instance in range(4))], 4
+    )
     assert found[7].interval is None
     assert found[8].interval is not None

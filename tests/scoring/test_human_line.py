@@ -57,8 +57,15 @@ def address(name: str, phase: Phase) -> str:
     return reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug])
 
 
-def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(line, corpus, capsys):
-    assert (line.status, line.kind, line.team, line.file) == ("scored", "human", None, "")
+def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
+    line, corpus, capsys
+):
+    assert (line.status, line.kind, line.team, line.file) == (
+        "scored",
+        "human",
+        None,
+        "",
+    )
     for evaluation in line.evaluations.all():
         command = [
             "papers",
@@ -72,19 +79,36 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(line, cor
         ]
         assert offline.main(command) == 0
         printed = offline.json.loads(capsys.readouterr().out)["metrics"]
-        kept = {each.metric: (each.value, each.low, each.signature) for each in evaluation.scores.all()}
-        assert kept == {
-            name: (each["value"], each["low"], each["signature"]) for name, each in printed.items()
+        kept = {
+            each.metric: (each.value, each.low, each.signature)
+            for each in evaluation.scores.all()
         }
-        assert all(each["signature"].endswith("|against:other-annotators") for each in printed.values())
-    corrected = line.evaluations.get(rules="corrected").scores.get(shared__metric="overlap_f1_micro")
+        assert kept == {
+            name: (each["value"], each["low"], each["signature"])
+            for name, each in printed.items()
+        }
+        assert all(
+            each["signature"].endswith("|against:other-annotators")
+            for each in printed.values()
+        )
+    corrected = line.evaluations.get(rules="corrected").scores.get(
+        shared__metric="overlap_f1_micro"
+    )
     assert corrected.value == 0.5
-    assert set(line.evaluations.values_list("rules", flat=True)) == {"corrected", "official-2018"}
+    assert set(line.evaluations.values_list("rules", flat=True)) == {
+        "corrected",
+        "official-2018",
+    }
 
 
 def test_it_is_told_by_annotator_too(line):
-    found = class_numbers([line.evaluations.get(rules="corrected").pk], "answered_by", "overlap_f1_micro")
-    assert {label: number.value for label, _, number in found} == {"ada": 0.5, "bob": 0.5}
+    found = class_numbers(
+        [line.evaluations.get(rules="corrected").pk], "answered_by", "overlap_f1_micro"
+    )
+    assert {label: number.value for label, _, number in found} == {
+        "ada": 0.5,
+        "bob": 0.5,
+    }
 
 
 def test_it_stands_on_the_board_without_a_rank_and_can_be_hidden(line, phase, client):
@@ -96,37 +120,60 @@ def test_it_stands_on_the_board_without_a_rank_and_can_be_hidden(line, phase, cl
     hidden = client.get(address("board", phase) + "?human=no").content.decode()
     assert SYSTEM not in hidden
     assert "Show the human line" in hidden
-    assert SYSTEM in client.get(address("board", phase) + "?baselines=no").content.decode()
+    assert (
+        SYSTEM in client.get(address("board", phase) + "?baselines=no").content.decode()
+    )
 
 
 def test_exports_and_api_name_its_kind(line, phase, client):
     rows = client.get(address("board-json", phase)).json()["rows"]
-    assert [(row["kind"], row["rank"], row["team"]) for row in rows] == [("human", None, None)]
+    assert [(row["kind"], row["rank"], row["team"]) for row in rows] == [
+        ("human", None, None)
+    ]
     assert ",human," in client.get(address("board-csv", phase)).content.decode()
     told = client.get(reverse("api:leaderboard", args=[phase.pk])).json()["rows"]
-    assert [(row["kind"], row["rank"], row["team"]) for row in told] == [("human", None, None)]
+    assert [(row["kind"], row["rank"], row["team"]) for row in told] == [
+        ("human", None, None)
+    ]
     assert told[0]["scores"]["overlap_f1_micro"]["value"] == 0.5
 
 
 def test_its_numbers_lead_to_the_command_that_gives_them_again(line, phase, client):
-    page = reverse("standing", args=[*address("board", phase).strip("/").split("/")[1:], line.pk])
+    page = reverse(
+        "standing", args=[*address("board", phase).strip("/").split("/")[1:], line.pk]
+    )
     text = client.get(page).content.decode()
-    assert "python -m scoring papers human-line clsumm-1a --gold GOLD --rules corrected" in text
+    assert (
+        "python -m scoring papers human-line clsumm-1a --gold GOLD --rules corrected"
+        in text
+    )
     assert "compare with another run" not in text
 
 
 def test_it_ranks_nobody_and_no_run_is_compared_with_it(line, phase, client):
     team = factories.make_team(season=phase.task.season)
     answers = factories.run_bytes(
-        [{"topic": TOPIC, "citing": "D05-0001", "marker": "0", "sentences": ["1"], "facets": ["Method"]}]
+        [
+            {
+                "topic": TOPIC,
+                "citing": "D05-0001",
+                "marker": "0",
+                "sentences": ["1"],
+                "facets": ["Method"],
+            }
+        ]
     )
     run = factories.make_submission(phase=phase, team=team, content=answers)
     work_off(phase)
     rows = client.get(address("board-json", phase)).json()["rows"]
-    assert [(row["submission"], row["rank"]) for row in rows if row["rank"]] == [(run.pk, 1)]
+    assert [(row["submission"], row["rank"]) for row in rows if row["rank"]] == [
+        (run.pk, 1)
+    ]
     page = client.get(f"{address('compare', phase)}?a={run.pk}").content.decode()
     assert SYSTEM not in page
-    assert client.get(f"{address('compare', phase)}?a={run.pk}&b={line.pk}").status_code in (200, 404)
+    assert client.get(
+        f"{address('compare', phase)}?a={run.pk}&b={line.pk}"
+    ).status_code in (200, 404)
 
 
 def test_classes_of_systems_are_compared_without_it(line, phase, client):
@@ -149,12 +196,23 @@ def test_its_annotators_answers_are_no_file_that_anyone_can_fetch(line, phase, c
 
 def test_a_new_gold_gives_a_new_line(line, phase, tmp_path):
     write_csv_topic(tmp_path / "fix", TOPIC, {"ada": ADA, "bob": ADA})
-    load_gold(task=phase.task, split=phase.split, paths=[tmp_path / "fix"], reason="Bob agrees.")
-    assert [each.is_new for each in ask(phase=phase, names=["human-line"], by=None)] == [True]
+    load_gold(
+        task=phase.task,
+        split=phase.split,
+        paths=[tmp_path / "fix"],
+        reason="Bob agrees.",
+    )
+    assert [
+        each.is_new for each in ask(phase=phase, names=["human-line"], by=None)
+    ] == [True]
     work_off(phase)
-    newest = line.evaluations.filter(rules="corrected").order_by("-gold__number").first()
+    newest = (
+        line.evaluations.filter(rules="corrected").order_by("-gold__number").first()
+    )
     assert newest.scores.get(shared__metric="overlap_f1_micro").value == 1.0
-    assert [each.is_new for each in ask(phase=phase, names=["human-line"], by=None)] == [False]
+    assert [
+        each.is_new for each in ask(phase=phase, names=["human-line"], by=None)
+    ] == [False]
 
 
 @pytest.fixture
@@ -181,7 +239,9 @@ def summary_phase(summaries) -> Phase:
     return phase
 
 
-def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(summary_phase, client):
+def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(
+    summary_phase, client
+):
     """ROUGE-1 by hand: three words of five and eight are shared; bob alone is held to the community text."""
     ask(phase=summary_phase, names=["human-line"], by=None)
     work_off(summary_phase)
@@ -190,7 +250,9 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(sum
     shared = 2 * 3 / (5 + 8)
     assert values["rouge_1_f1.human"] == pytest.approx(shared, abs=1e-5)
     assert values["rouge_1_f1.community"] == pytest.approx(shared, abs=1e-5)
-    assert values["rouge_1_f1.abstract"] == pytest.approx((2 * 1 / 8 + 2 * 2 / 11) / 2, abs=1e-5)
+    assert values["rouge_1_f1.abstract"] == pytest.approx(
+        (2 * 1 / 8 + 2 * 2 / 11) / 2, abs=1e-5
+    )
     by_name = class_numbers([evaluation.pk], "answered_by", "rouge_1_f1.abstract")
     assert {label: number.value for label, _, number in by_name} == {
         "ada": pytest.approx(2 * 1 / 8, abs=1e-5),
@@ -200,20 +262,31 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(sum
     assert '<tr class="human"><td class="rank"></td>' in page
 
 
-def test_where_one_alone_wrote_a_summary_there_is_no_line_of_summaries(summaries, capsys):
+def test_where_one_alone_wrote_a_summary_there_is_no_line_of_summaries(
+    summaries, capsys
+):
     (summaries / TOPIC / "gold" / "Task2" / f"{TOPIC}_bob.human.txt").unlink()
     assert offline.main(["papers", "human", "clsumm-2", "--gold", str(summaries)]) == 0
     assert "no topic has two annotators" in capsys.readouterr().out
 
 
 def test_with_ones_own_summary_among_the_gold_the_line_is_higher(summaries, capsys):
-    assert offline.main(["papers", "human", "clsumm-2", "--gold", str(summaries), "--json"]) == 0
+    assert (
+        offline.main(
+            ["papers", "human", "clsumm-2", "--gold", str(summaries), "--json"]
+        )
+        == 0
+    )
     lines = offline.json.loads(capsys.readouterr().out)["lines"]
     assert [line["annotator"] for line in lines] == [None, "ada", "bob"]
     for line in lines:
-        own, others = (line[which]["rouge_1_f1.human"]["value"] for which in ("all", "others"))
+        own, others = (
+            line[which]["rouge_1_f1.human"]["value"] for which in ("all", "others")
+        )
         assert own > others
-        assert line["all"]["rouge_1_f1.abstract"] == line["others"]["rouge_1_f1.abstract"]
+        assert (
+            line["all"]["rouge_1_f1.abstract"] == line["others"]["rouge_1_f1.abstract"]
+        )
 
 
 def test_where_nobody_annotated_twice_there_is_none_to_ask_for():
@@ -227,18 +300,28 @@ def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
     topics = [f"D01-00{number}" for number in range(10, 20)]
     for topic in topics:
         ada, bob = (
-            [csv_row(topic, 1, "D05-0001", [sid])] for sid in ("1", "1" if topic < "D01-0014" else "2")
+            [csv_row(topic, 1, "D05-0001", [sid])]
+            for sid in ("1", "1" if topic < "D01-0014" else "2")
         )
         write_csv_topic(tmp_path / "corpus", topic, {"ada": ada, "bob": bob})
     phase = factories.make_phase(with_gold=False, public_part=30)
-    load_gold(task=phase.task, split=phase.split, paths=[tmp_path / "corpus"], reason="first release")
+    load_gold(
+        task=phase.task,
+        split=phase.split,
+        paths=[tmp_path / "corpus"],
+        reason="first release",
+    )
     asked = ask(phase=phase, names=["human-line"], by=None)[0].submission
     work_off(phase)
 
     def line():
         evaluation = asked.evaluations.get(rules="corrected")
         score_of = evaluation.scores.get(shared__metric="overlap_f1_micro")
-        return score_of.n, statistics_of(evaluation).units.size, score_of.column.split("part:")[1][:7]
+        return (
+            score_of.n,
+            statistics_of(evaluation).units.size,
+            score_of.column.split("part:")[1][:7],
+        )
 
     assert line() == (6, 6, "public-"), "two annotators of each of three topics"
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))

@@ -37,15 +37,24 @@ def wilson(successes: float, trials: float, t: float) -> tuple[float, float]:
     """As the textbook has it."""
     share = successes / trials
     middle = (share + t**2 / (2 * trials)) / (1 + t**2 / trials)
-    half = t / (1 + t**2 / trials) * math.sqrt(share * (1 - share) / trials + t**2 / (4 * trials**2))
+    half = (
+        t
+        / (1 + t**2 / trials)
+        * math.sqrt(share * (1 - share) / trials + t**2 / (4 * trials**2))
+    )
     return middle - half, middle + half
 
 
 def by_hand(metric, rows) -> float:
     """The jackknife's error by leaving the rows out one by one."""
     rows = np.asarray(rows, dtype=float)
-    left_out = [metric.aggregate(np.delete(rows, place, axis=0).sum(axis=0)) for place in range(len(rows))]
-    return math.sqrt((len(rows) - 1) / len(rows) * sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    left_out = [
+        metric.aggregate(np.delete(rows, place, axis=0).sum(axis=0))
+        for place in range(len(rows))
+    ]
+    return math.sqrt(
+        (len(rows) - 1) / len(rows) * sum((np.array(left_out) - np.mean(left_out)) ** 2)
+    )
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 17, 99, 299, 300, 13_999])
@@ -60,18 +69,24 @@ def test_there_is_no_quantile_of_everything_or_of_no_unit():
             t_quantile(share, df)
 
 
-@pytest.mark.parametrize("metric", [Counts("f1", "micro"), Counts("recall", "micro"), Counts("f1", "macro")])
+@pytest.mark.parametrize(
+    "metric", [Counts("f1", "micro"), Counts("recall", "micro"), Counts("f1", "macro")]
+)
 def test_the_error_is_that_of_leaving_out_one_unit_after_the_other(metric):
     rows = np.random.default_rng(3).integers(1, 9, (7, 3)).astype(float)
     rows = metric.unit_stats(rows) if metric.per_unit else rows
     left_out = metric.aggregate(rows.sum(axis=0) - rows)
-    assert jackknife.jackknife_error(left_out) == pytest.approx(by_hand(metric, rows), rel=1e-10)
+    assert jackknife.jackknife_error(left_out) == pytest.approx(
+        by_hand(metric, rows), rel=1e-10
+    )
 
 
 def test_of_a_mean_the_error_is_the_standard_error():
     values = np.random.default_rng(5).random(12)
     left_out = Mean().aggregate(mean_rows(values).sum(axis=0) - mean_rows(values))
-    assert jackknife.jackknife_error(left_out) == pytest.approx(stats.sem(values), rel=1e-10)
+    assert jackknife.jackknife_error(left_out) == pytest.approx(
+        stats.sem(values), rel=1e-10
+    )
 
 
 def test_errors_of_many_values_at_once_are_those_of_each():
@@ -92,19 +107,25 @@ def test_percentages_have_the_interval_of_shares():
     percent = Mean()
     percent.scale = 100
     low, high = interval(Mean(), mean_rows(rows[:, 0]))
-    assert interval(percent, mean_rows(rows[:, 0])) == pytest.approx((100 * low, 100 * high), rel=1e-12)
+    assert interval(percent, mean_rows(rows[:, 0])) == pytest.approx(
+        (100 * low, 100 * high), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("value", [0.0, 0.25, 1.0])
 def test_units_that_are_all_alike_have_the_wilson_bounds_of_their_number(value):
     found = interval(Mean(), mean_rows([value] * 6))
-    assert found == pytest.approx(wilson(6 * value, 6, stats.t.ppf(0.975, 5)), abs=1e-12)
+    assert found == pytest.approx(
+        wilson(6 * value, 6, stats.t.ppf(0.975, 5)), abs=1e-12
+    )
     assert found[1] - found[0] > 0.3
 
 
 def test_units_that_are_nearly_alike_do_not_stand_for_endless_trials():
     low, high = interval(Mean(), mean_rows([0.5, 0.5000001, 0.4999999]))
-    assert (low, high) == pytest.approx(wilson(6.75, 13.5, stats.t.ppf(0.975, 2)), abs=1e-6)
+    assert (low, high) == pytest.approx(
+        wilson(6.75, 13.5, stats.t.ppf(0.975, 2)), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("units", [0, 1, 2])
@@ -135,7 +156,9 @@ def test_a_length_never_reaches_below_0_and_reaches_further_up():
     assert 0 < low < 74.5 < high
     assert high - 74.5 > 74.5 - low
     far = mean_rows(1_000_000 + np.random.default_rng(0).normal(0, 1, 50))
-    expected = stats.t.interval(0.95, 49, loc=far[:, 0].mean(), scale=1.01 * stats.sem(far[:, 0]))
+    expected = stats.t.interval(
+        0.95, 49, loc=far[:, 0].mean(), scale=1.01 * stats.sem(far[:, 0])
+    )
     assert interval(Length(), far) == pytest.approx(expected, rel=1e-9)
 
 
@@ -152,7 +175,9 @@ def test_the_log_scale_begins_at_the_lower_end():
     assert (low, high) == pytest.approx((2 + 5 / factor, 2 + 5 * factor))
 
 
-@pytest.mark.parametrize(("value", "left_out"), [(0.0, [0, 0, 1]), (0.001, [0, 0, 1000])])
+@pytest.mark.parametrize(
+    ("value", "left_out"), [(0.0, [0, 0, 1]), (0.001, [0, 0, 1000])]
+)
 def test_an_interval_that_one_end_cannot_be_told_of_is_none(value, left_out):
     """At the end of the scale there is no log, and an end may be beyond every number."""
     assert jackknife.value_interval(value, left_out, (0.0, math.inf)) is None
@@ -183,7 +208,9 @@ def test_a_number_that_is_none_is_named():
 
 def test_a_mean_over_classes_needs_each_class_in_five_units():
     macro, micro = (
-        ClassAverage(f"{average}_f1", "corrected", part="f1", average=average, labels="ab")
+        ClassAverage(
+            f"{average}_f1", "corrected", part="f1", average=average, labels="ab"
+        )
         for average in ("macro", "micro")
     )
     gold = ["a"] * 10 + ["b"] * 4
@@ -201,12 +228,19 @@ def test_metrics_measured_together_have_the_intervals_they_have_alone():
         rng.integers(0, 5, (8, 3)).astype(float),
     )
     other = mean_rows(rng.random(5))
-    together = jackknife.intervals([*((metric, rows) for metric in metrics), (Mean(), other)])
-    assert together == [*(interval(metric, rows) for metric in metrics), interval(Mean(), other)]
+    together = jackknife.intervals(
+        [*((metric, rows) for metric in metrics), (Mean(), other)]
+    )
+    assert together == [
+        *(interval(metric, rows) for metric in metrics),
+        interval(Mean(), other),
+    ]
 
 
 def test_runs_that_are_the_same_in_every_unit_have_no_interval():
-    low, high = jackknife.difference_bounds(0.0, np.asarray(0.0), 20, (0.0, 100.0), same=1.0)
+    low, high = jackknife.difference_bounds(
+        0.0, np.asarray(0.0), 20, (0.0, 100.0), same=1.0
+    )
     assert np.isnan(low)
     assert np.isnan(high)
 
@@ -255,7 +289,9 @@ def test_the_intervals_hold_the_true_value_as_often_as_they_say_at_the_sizes_of_
     """Four topics, where percentile intervals hold it in four of five test sets; the page has all of it."""
     simulation = coverage()
     rng = np.random.default_rng(4)
-    family = next(own for own in simulation.families() if own.name == "micro F1, unit topic")
+    family = next(
+        own for own in simulation.families() if own.name == "micro F1, unit topic"
+    )
     rows = family.rows(rng, (800, 4))
     truth = family.truth(rng)
     ours = simulation.cell(truth, *family.bounds(rows))
@@ -270,8 +306,12 @@ def test_the_page_holds_what_the_command_writes():
     _, _, rest = page.partition(simulation.BEGIN)
     tables, _, _ = rest.partition(simulation.END)
     for family in simulation.families():
-        [row] = re.findall(rf"^\| {re.escape(family.name)} \|(.*)$", tables, re.MULTILINE)
-        assert row.count("|") == len(simulation.SIZES_ON_PAGE + simulation.PERCENTILE_SIZES), row
+        [row] = re.findall(
+            rf"^\| {re.escape(family.name)} \|(.*)$", tables, re.MULTILINE
+        )
+        assert row.count("|") == len(
+            simulation.SIZES_ON_PAGE + simulation.PERCENTILE_SIZES
+        ), row
 
 
 def spans(right: int, wrong: int, topics: int) -> np.ndarray:
@@ -294,7 +334,9 @@ def test_units_that_carry_nothing_are_no_units_of_a_number():
 @pytest.mark.parametrize("part", ["precision", "recall", "f1"])
 def test_each_part_is_carried_by_its_own_denominator(part):
     rows = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 3], [0, 0, 0]])
-    wanted = {"precision": [1, 2, 0, 0], "recall": [1, 0, 3, 0], "f1": [2, 2, 3, 0]}[part]
+    wanted = {"precision": [1, 2, 0, 0], "recall": [1, 0, 3, 0], "f1": [2, 2, 3, 0]}[
+        part
+    ]
     assert Counts(part, "micro").denominators(rows).tolist() == wanted
 
 
@@ -314,7 +356,11 @@ def test_there_is_always_a_reason_where_there_is_no_interval():
         (kappa, kappa.instance_stats(gold, gold), "few-of-a-class"),
         (Divergence(), np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0]]), "undefined"),
         # Finite, but infinite without the only unit that has the third class.
-        (Divergence(), np.array([[1.0, 0, 2], [1, 1, 0], [2, 1, 0], [1, 2, 0]]), "undefined"),
+        (
+            Divergence(),
+            np.array([[1.0, 0, 2], [1, 1, 0], [2, 1, 0], [1, 2, 0]]),
+            "undefined",
+        ),
         (Length(), rows, "all-equal"),
     ):
         [found] = jackknife.intervals_or_reasons([(metric, own)])

@@ -20,10 +20,15 @@ LEVELS = pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 
 
 def items(observers) -> list[list[int]]:
-    return [[rating for rating in item if rating is not None] for item in zip(*observers, strict=True)]
+    return [
+        [rating for rating in item if rating is not None]
+        for item in zip(*observers, strict=True)
+    ]
 
 
-@pytest.mark.parametrize(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(
+    ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
 def test_his_example_has_the_published_value(level, value):
     assert round(alpha(items(OBSERVERS), level), 3) == value
 
@@ -32,10 +37,20 @@ def test_his_example_has_the_published_value(level, value):
 @pytest.mark.parametrize("seed", range(5))
 def test_any_ratings_with_gaps_agree_as_in_the_package(level, seed):
     rng = random.Random(seed)
-    observers = [[rng.choice([1, 2, 3, 4, 5, None]) for _ in range(30)] for _ in range(rng.randint(2, 6))]
-    matrix = np.array([[math.nan if rating is None else rating for rating in own] for own in observers])
+    observers = [
+        [rng.choice([1, 2, 3, 4, 5, None]) for _ in range(30)]
+        for _ in range(rng.randint(2, 6))
+    ]
+    matrix = np.array(
+        [
+            [math.nan if rating is None else rating for rating in own]
+            for own in observers
+        ]
+    )
     expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement=level)
-    assert alpha(items(observers), level) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert alpha(items(observers), level) == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
 
 
 @LEVELS
@@ -45,4 +60,6 @@ def test_without_two_ratings_that_differ_it_is_undefined(level, own):
 
 
 def test_labels_may_be_words():
-    assert alpha([["yes", "yes"], ["no", "no"], ["yes", "no"]], "nominal") == pytest.approx(1 - 0.2 / 0.36)
+    assert alpha(
+        [["yes", "yes"], ["no", "no"], ["yes", "no"]], "nominal"
+    ) == pytest.approx(1 - 0.2 / 0.36)

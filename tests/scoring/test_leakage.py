@@ -56,7 +56,9 @@ def test_two_units_have_no_step():
         (0.5, math.nan, None, 1, None),
     ],
 )
-def test_a_number_is_told_on_the_grid_where_it_is_a_step_better(value, step, best, sign, told):
+def test_a_number_is_told_on_the_grid_where_it_is_a_step_better(
+    value, step, best, sign, told
+):
     assert laddered(value, step, best, sign) == told
 
 
@@ -64,7 +66,9 @@ def test_bits_are_counted_by_what_could_have_been_told():
     assert bits_told(3, [1, 3]) == 3 * (1 + 2)
     assert bits_told(2, []) == 0
     # 100 instances have at most 40 steps; 1,000 tries place each in log2(1000) bits.
-    assert bits_by_ladder(1000, 100) == pytest.approx(40 * (math.log2(1000) + math.log2(40)))
+    assert bits_by_ladder(1000, 100) == pytest.approx(
+        40 * (math.log2(1000) + math.log2(40))
+    )
     assert bits_by_ladder(5, 100) == pytest.approx(5 * (math.log2(5) + math.log2(40)))
     assert bits_by_ladder(1, 100) == pytest.approx(1 + math.log2(40))
     assert bits_by_ladder(3, 0) == 0
@@ -77,5 +81,7 @@ def test_bits_are_counted_by_what_could_have_been_told():
     [(63, 1, 0), (64, 1, 1), (127, 1, 1), (128, 1, 2), (384, 1, 6), (320, 1, 4), (768, 1, 12), (9999, 1, 12),
      (768, 2, 6), (128, 3, 0)],
 )  # fmt: skip
-def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(instances, runs, times):
+def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(
+    instances, runs, times
+):
     assert ranks_a_year(instances, runs) == times

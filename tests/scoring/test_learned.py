@@ -39,15 +39,28 @@ WORDS = (
 
 def make_model(folder: Path, labels: int = 1) -> Path:
     import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        BertTokenizerFast,
+    )
 
     folder.mkdir()
     (folder / "vocab.txt").write_text("\n".join(WORDS))
     torch.manual_seed(5)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = BertConfig(vocab_size=len(WORDS), num_labels=labels, max_position_embeddings=32, **sizes)
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
+    config = BertConfig(
+        vocab_size=len(WORDS), num_labels=labels, max_position_embeddings=32, **sizes
+    )
     BertForSequenceClassification(config).save_pretrained(folder)
-    BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
+    BertTokenizerFast(
+        vocab_file=str(folder / "vocab.txt"), model_max_length=32
+    ).save_pretrained(folder)
     return folder
 
 
@@ -57,7 +70,9 @@ def by_itself(folder: Path, gold: str, answer: str) -> float:
 
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    given = tokenizer([gold], [answer], truncation=True, max_length=32, return_tensors="pt")
+    given = tokenizer(
+        [gold], [answer], truncation=True, max_length=32, return_tensors="pt"
+    )
     with torch.inference_mode():
         return model(**given).logits.item()
 
@@ -74,7 +89,9 @@ def test_every_pair_has_the_number_that_the_model_gives_it_alone(tmp_path):
     expected = [by_itself(folder, *pair) for pair in zip(gold, answers, strict=True)]
     assert stats[:4, 0] == pytest.approx(expected, abs=1e-6)
     assert stats[:, 1].tolist() == [1, 1, 1, 1, 0]
-    assert value_of(learned(folder), stats, np.arange(5)) == pytest.approx(np.mean(expected), abs=1e-6)
+    assert value_of(learned(folder), stats, np.arange(5)) == pytest.approx(
+        np.mean(expected), abs=1e-6
+    )
     assert learned(folder).value_range == (-math.inf, math.inf)
 
 
@@ -86,9 +103,9 @@ def test_it_is_a_column_where_the_option_names_a_model(capsys, tmp_path):
     )
     plain = score(capsys, "citation-text", [gold], run)
     assert "learned" not in plain["metrics"]
-    found = score(capsys, "citation-text", [gold], run, "--option", f"learned_model={folder}")["metrics"][
-        "learned"
-    ]
+    found = score(
+        capsys, "citation-text", [gold], run, "--option", f"learned_model={folder}"
+    )["metrics"]["learned"]
     assert found["value"] is not None
     assert "|model:sha256-" in found["column"]
 
@@ -99,7 +116,9 @@ def test_a_model_that_is_not_there_or_gives_several_numbers_is_told(tmp_path):
     with pytest.raises(Unavailable, match="neither a folder here"):
         absent.instance_stats(["a"], ["b"])
     with pytest.raises(Unavailable, match="gives 3 numbers a pair"):
-        learned(make_model(tmp_path / "three", labels=3)).instance_stats(["sand"], ["sand"])
+        learned(make_model(tmp_path / "three", labels=3)).instance_stats(
+            ["sand"], ["sand"]
+        )
 
 
 def test_a_model_of_the_hub_is_there_once_it_was_fetched(tmp_path, monkeypatch):

@@ -50,7 +50,9 @@ def test_what_one_worker_was_given_another_does_not_replace(monkeypatch, gold):
         assert os.path.samestat(os.fstat(first.fileno()), path.stat())
 
 
-def test_where_a_file_system_has_no_links_the_gold_is_there_all_the_same(monkeypatch, gold):
+def test_where_a_file_system_has_no_links_the_gold_is_there_all_the_same(
+    monkeypatch, gold
+):
     def refuse(*given):
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
@@ -82,29 +84,41 @@ class TestAFaultOfOurs:
         assert (run.status, run.reason, run.jobs.get().attempt) == ("scored", "", 2)
         assert path.read_bytes() == whole
 
-    def test_it_is_told_to_nobody_either_where_a_worker_was_lost_before(self, submission, gold):
+    def test_it_is_told_to_nobody_either_where_a_worker_was_lost_before(
+        self, submission, gold
+    ):
         submission.jobs.update(attempt=1)
         path = gold_copy(gold)
         path.write_bytes(b"")
         assert begun(submission).status == "queued"
         assert begun(submission).status == "scored"
 
-    def test_a_fault_that_comes_each_time_is_told(self, monkeypatch, settings, tmp_path, submission):
+    def test_a_fault_that_comes_each_time_is_told(
+        self, monkeypatch, settings, tmp_path, submission
+    ):
         put_in_place(monkeypatch, tmp_path, "raise KeyError('k')")
         for _ in range(1, settings.MAX_ATTEMPTS):
             assert begun(submission).status == "queued"
         run = begun(submission)
         assert run.status == "failed"
-        assert run.reason.startswith("The scorer failed on this run by a fault of its own.")
+        assert run.reason.startswith(
+            "The scorer failed on this run by a fault of its own."
+        )
 
-    def test_where_a_run_is_begun_once_it_is_told_at_once(self, monkeypatch, settings, tmp_path, submission):
+    def test_where_a_run_is_begun_once_it_is_told_at_once(
+        self, monkeypatch, settings, tmp_path, submission
+    ):
         settings.MAX_ATTEMPTS = 1
         put_in_place(monkeypatch, tmp_path, "raise KeyError('k')")
         assert begun(submission).status == "failed"
 
-    def test_what_is_wrong_with_the_run_itself_is_told_at_once(self, monkeypatch, tmp_path, submission):
+    def test_what_is_wrong_with_the_run_itself_is_told_at_once(
+        self, monkeypatch, tmp_path, submission
+    ):
         problem = '{"problem": {"file": "", "line": 3, "message": "no such label"}}'
-        put_in_place(monkeypatch, tmp_path, f"print({problem!r}, file=sys.stderr)\nreturn 2")
+        put_in_place(
+            monkeypatch, tmp_path, f"print({problem!r}, file=sys.stderr)\nreturn 2"
+        )
         run = begun(submission)
         assert run.status == "failed"
         assert "line 3: no such label" in run.reason

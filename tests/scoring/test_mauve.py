@@ -42,8 +42,12 @@ def sample(seed: int, gold: int, answers: int, width: int, shift: float, modes: 
     """Features around common middles, those of the answers moved in one direction."""
     random = np.random.RandomState(seed)
     middles = random.standard_normal((modes, width)) * 2
-    p = middles[random.randint(modes, size=gold)] + random.standard_normal((gold, width))
-    moved = middles[random.randint(modes, size=answers)] + shift * random.standard_normal(width)
+    p = middles[random.randint(modes, size=gold)] + random.standard_normal(
+        (gold, width)
+    )
+    moved = middles[
+        random.randint(modes, size=answers)
+    ] + shift * random.standard_normal(width)
     return p, moved + random.standard_normal((answers, width))
 
 
@@ -57,7 +61,12 @@ def alike():
 def mauve(p, q) -> float:
     first, second = clusters(p, q)
     size = max(first.max(), second.max()) + 1
-    return area(*(np.bincount(labels, minlength=size) / len(labels) for labels in (first, second)))
+    return area(
+        *(
+            np.bincount(labels, minlength=size) / len(labels)
+            for labels in (first, second)
+        )
+    )
 
 
 @pytest.mark.parametrize("case", GOLDEN)
@@ -100,12 +109,19 @@ def model(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("mauve") / "model"
     torch.manual_seed(5)
     sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}
-    transformers.GPT2Model(transformers.GPT2Config(vocab_size=len(WORDS), **sizes)).save_pretrained(folder)
-    words = models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="<unk>")
+    transformers.GPT2Model(
+        transformers.GPT2Config(vocab_size=len(WORDS), **sizes)
+    ).save_pretrained(folder)
+    words = models.WordLevel(
+        {word: number for number, word in enumerate(WORDS)}, unk_token="<unk>"
+    )
     tokenizer = Tokenizer(words)
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", model_max_length=32
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        model_max_length=32,
     ).save_pretrained(folder)
     return str(folder)
 
@@ -136,15 +152,24 @@ def test_texts_are_compared_by_what_the_model_makes_of_each_alone(model):
     # A text is read as far as the model reaches, which is 32 tokens.
     gold[7] = " ".join(TEXTS * 9)
     answers = [f"{text} dunes dunes" for text in TEXTS for _ in TEXTS[:3]] + gold[:18]
-    features = [np.array([by_itself(model, text) for text in side]) for side in (gold, answers)]
-    assert value(model, gold, answers) == pytest.approx(100 * mauve(*features), abs=1e-9)
+    features = [
+        np.array([by_itself(model, text) for text in side]) for side in (gold, answers)
+    ]
+    assert value(model, gold, answers) == pytest.approx(
+        100 * mauve(*features), abs=1e-9
+    )
     # An answer without gold counts for nothing.
-    assert value(model, [*gold, None], [*answers, "sand"]) == value(model, gold, answers)
+    assert value(model, [*gold, None], [*answers, "sand"]) == value(
+        model, gold, answers
+    )
 
 
 def test_empty_answers_count_against_a_run_and_one_text_has_no_value(model):
     gold = [f"{one} {other}" for one in TEXTS for other in TEXTS]
-    values = [value(model, gold, [*gold[:kept], *[""] * (36 - kept)]) for kept in (36, 24, 12, 0)]
+    values = [
+        value(model, gold, [*gold[:kept], *[""] * (36 - kept)])
+        for kept in (36, 24, 12, 0)
+    ]
     assert values[0] == pytest.approx(100)
     assert values == sorted(values, reverse=True)
     assert 0 < values[-1] < 1
@@ -157,21 +182,34 @@ def test_it_is_a_column_without_interval_and_classes_where_the_option_names_a_mo
     capsys, tmp_path, model, method
 ):
     gold = write_gold(tmp_path)
-    run = write_run(tmp_path, {"rivers-00": "rivers carry sand", "dunes-00": "wind moves dunes"})
+    run = write_run(
+        tmp_path, {"rivers-00": "rivers carry sand", "dunes-00": "wind moves dunes"}
+    )
     assert "mauve" not in score(capsys, "citation-text", [gold], run)["metrics"]
     found = score(
-        capsys, "citation-text", [gold], run, "--option", f"mauve_model={model}", "--method", method
+        capsys,
+        "citation-text",
+        [gold],
+        run,
+        "--option",
+        f"mauve_model={model}",
+        "--method",
+        method,
     )
     mauve_value = found["metrics"]["mauve"]
     assert 0 <= mauve_value["value"] <= 100
     assert mauve_value["low"] is mauve_value["high"] is None
     assert "|model:sha256-" in mauve_value["column"]
-    of_classes = [own["mauve"]["value"] for own in found["breakdowns"]["dataset"].values()]
+    of_classes = [
+        own["mauve"]["value"] for own in found["breakdowns"]["dataset"].values()
+    ]
     assert of_classes
     assert set(of_classes) == {None}
 
 
-def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_words(model):
+def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_words(
+    model,
+):
     metric = AnswerMauve("mauve", "corrected", options={"mauve_model": model})
     questions = [
         Question(str(place), "", "wind ?", (), references=(f"{text} {text}!", "other"))
@@ -179,14 +217,24 @@ def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_wor
     ]
     outputs = [f"{text} sand dunes !" for text in TEXTS]
     answers = [
-        Response(question=question, features={}, plain=output, is_positional=False, sentences=())
+        Response(
+            question=question,
+            features={},
+            plain=output,
+            is_positional=False,
+            sentences=(),
+        )
         for question, output in zip(questions, outputs, strict=True)
     ]
     answers[0] = replace(answers[0], plain=f"{'sand ' * 98}dunes carry")
     outputs[0] = f"{'sand ' * 98}".strip()
-    questions[1] = replace(questions[1], references=("other",), answer=f"{TEXTS[1]} {TEXTS[1]}!")
+    questions[1] = replace(
+        questions[1], references=("other",), answer=f"{TEXTS[1]} {TEXTS[1]}!"
+    )
     short = Question("s", "", "wind ?", (), short_answers=(("sand",),))
-    stats = metric.instance_stats([*questions, short, None], [*answers, answers[1], answers[2]])
+    stats = metric.instance_stats(
+        [*questions, short, None], [*answers, answers[1], answers[2]]
+    )
     assert stats[:, -1].tolist() == [1.0] * 6 + [0.0, 0.0]
     read = of_model(model).instance_stats(
         [f"wind ? {text} {text}".rstrip(".") for text in TEXTS],
@@ -195,13 +243,19 @@ def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_wor
     assert stats[:6].tolist() == read.tolist()
 
 
-def test_answers_have_the_column_where_the_option_names_a_model(capsys, tmp_path, model):
+def test_answers_have_the_column_where_the_option_names_a_model(
+    capsys, tmp_path, model
+):
     wind = {**citations.WIND, "id": "q3", "question": "What moves dunes?"}
     gold = citations.write_gold(tmp_path, citations.RAIN, citations.WIND, wind)
-    run = citations.write_run(tmp_path, {"q2": "Wind [1] moves.", "q3": "Wind carries sand [1]."})
+    run = citations.write_run(
+        tmp_path, {"q2": "Wind [1] moves.", "q3": "Wind carries sand [1]."}
+    )
     parses = citations.write_parses(tmp_path, "Wind moves", "Wind carries sand")
     options = ("--option", f"mauve_model={model}", "--option", f"parser={parses}")
-    found = score(capsys, "positional-citations", [gold], run, *options)["metrics"]["mauve"]
+    found = score(capsys, "positional-citations", [gold], run, *options)["metrics"][
+        "mauve"
+    ]
     assert (0 <= found["value"] <= 100, found["n"], found["low"]) == (True, 2, None)
     assert "|texts:question-answer-100" in found["column"]
 
@@ -232,7 +286,9 @@ def test_a_model_that_is_not_there_is_told(tmp_path):
 
 
 @pytest.mark.django_db
-def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(client, tmp_path, model):
+def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(
+    client, tmp_path, model
+):
     phase = make_phase(tmp_path, options={"mauve_model": model}, shows_instances=True)
     runs = []
     for name, text in (("a", "rivers carry sand"), ("b", "wind moves dunes .")):

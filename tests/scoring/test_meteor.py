@@ -46,18 +46,29 @@ def test_every_pair_has_the_score_of_nltk_and_the_value_is_their_mean(tmp_path):
     from nltk.translate.meteor_score import single_meteor_score
 
     folder = small_wordnet(tmp_path / "wordnet")
-    own = [*related_pairs(random.Random(5), 40, 15), ("the car waits", "an auto waits"), ("", "a"), ("a", "")]
+    own = [
+        *related_pairs(random.Random(5), 40, 15),
+        ("the car waits", "an auto waits"),
+        ("", "a"),
+        ("a", ""),
+    ]
     gold, answers = map(list, zip(*own, strict=True))
     stats = meteor(folder).instance_stats(gold, answers)
     words = NLTKWordTokenizer().tokenize
-    expected = [single_meteor_score(words(g), words(a), wordnet=reader(folder)) for g, a in own]
+    expected = [
+        single_meteor_score(words(g), words(a), wordnet=reader(folder)) for g, a in own
+    ]
     assert stats[:, 0].tolist() == expected
-    assert value_of(meteor(folder), stats, np.arange(len(own))) == pytest.approx(100 * np.mean(expected))
+    assert value_of(meteor(folder), stats, np.arange(len(own))) == pytest.approx(
+        100 * np.mean(expected)
+    )
 
 
 def test_synonyms_match_and_the_signature_says_by_which_wordnet(tmp_path):
     metric = meteor(small_wordnet(tmp_path / "wordnet"))
-    like, other = metric.instance_stats(["the car waits"] * 2, ["the auto waits", "the boat waits"])[:, 0]
+    like, other = metric.instance_stats(
+        ["the car waits"] * 2, ["the auto waits", "the boat waits"]
+    )[:, 0]
     assert like > other
     assert metric.parameters["wordnet"] == "3.0"
 
@@ -70,7 +81,9 @@ def test_the_documented_pair_has_the_documented_value():
 
 def test_an_answer_without_gold_counts_nothing_and_a_missing_one_0(tmp_path):
     metric = meteor(small_wordnet(tmp_path / "wordnet"))
-    stats = metric.instance_stats(["one two three", "four", None], ["one two three", None, "five"])
+    stats = metric.instance_stats(
+        ["one two three", "four", None], ["one two three", None, "five"]
+    )
     assert stats[1:].tolist() == [[0, 1], [0, 0]]
 
 

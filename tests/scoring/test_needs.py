@@ -25,8 +25,18 @@ def first(slug: str, name: str = "", **options: str):
     [
         ({"parser": "rules", "entailment": "none"}, [], False, ""),
         ({"parser": "rules", "entailment": "store:someone/model"}, [], False, ""),
-        ({"parser": "/no/parses.jsonl"}, ["file of parses"], False, "there is no file of parses"),
-        ({"parser": "no_pipeline"}, ["spaCy pipeline"], True, "no_pipeline is not installed"),
+        (
+            {"parser": "/no/parses.jsonl"},
+            ["file of parses"],
+            False,
+            "there is no file of parses",
+        ),
+        (
+            {"parser": "no_pipeline"},
+            ["spaCy pipeline"],
+            True,
+            "no_pipeline is not installed",
+        ),
         (
             {"parser": "rules", "entailment": "labels:/no/l.jsonl"},
             ["entailment labels"],
@@ -41,30 +51,41 @@ def first(slug: str, name: str = "", **options: str):
         ),
     ],
 )
-def test_claims_need_a_parser_and_somebody_who_decides(options, kinds, needs_model, missing):
+def test_claims_need_a_parser_and_somebody_who_decides(
+    options, kinds, needs_model, missing
+):
     metric = first("positional-citations", **options)
     needs = metric.requirements()
     assert ([need.kind for need in needs], metric.needs_model) == (kinds, needs_model)
     assert all(
-        missing in need.missing and need.name in options.get("parser", "") + options.get("entailment", "")
+        missing in need.missing
+        and need.name in options.get("parser", "") + options.get("entailment", "")
         for need in needs
     )
 
 
 def test_a_package_that_computes_instead_is_needed_and_so_is_a_list_of_stop_words():
-    assert [need.kind for need in first("clsumm-2", "rouge_2_f1", engine="package").requirements()] == [
-        "package"
-    ]
+    assert [
+        need.kind
+        for need in first("clsumm-2", "rouge_2_f1", engine="package").requirements()
+    ] == ["package"]
     assert first("clsumm-2", "rouge_2_f1").requirements() == ()
     learned = Learned("learned", "r", options={"learned_model": "no/one"})
-    assert (learned.needs_model, [need.kind for need in learned.requirements()]) == (True, ["learned metric"])
+    assert (learned.needs_model, [need.kind for need in learned.requirements()]) == (
+        True,
+        ["learned metric"],
+    )
     meteor = BestMeteor("meteor", "r", wordnet="/no/wordnet")
     assert "/no/wordnet" in meteor.requirements()[0].missing
 
 
-@pytest.mark.parametrize(("spacy", "missing"), [(None, "spaCy is not installed"), ("a spec", "")])
+@pytest.mark.parametrize(
+    ("spacy", "missing"), [(None, "spaCy is not installed"), ("a spec", "")]
+)
 def test_a_pipeline_in_a_folder_needs_spacy_too(monkeypatch, tmp_path, spacy, missing):
-    (tmp_path / "meta.json").write_text(json.dumps({"lang": "en", "name": "own", "version": "1"}))
+    (tmp_path / "meta.json").write_text(
+        json.dumps({"lang": "en", "name": "own", "version": "1"})
+    )
     monkeypatch.setattr(parsing, "find_spec", {"spacy": spacy}.get)
     (need,) = first("positional-citations", parser=str(tmp_path)).requirements()
     assert need.missing.partition(":")[0] == missing
@@ -77,7 +98,10 @@ def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeyp
     for parser in ("auto", "rules"):
         metric = first("positional-citations", parser=parser)
         replaced[parser] = (metric.parameters["parser"], metric.replaces)
-    assert replaced == {"auto": ("en_core_web_sm-3.8.0", "|parser:rules-"), "rules": (VERSION, "")}
+    assert replaced == {
+        "auto": ("en_core_web_sm-3.8.0", "|parser:rules-"),
+        "rules": (VERSION, ""),
+    }
 
 
 def test_a_type_that_does_not_say_how_shows_gold_and_answers_as_they_are_each_once():
@@ -88,7 +112,9 @@ def test_a_type_that_does_not_say_how_shows_gold_and_answers_as_they_are_each_on
         features={},
         names=list("1121"),
     )
-    shown = list(as_written([], Split(content=None, instances=2, index={}, digest=""), pairs, {}))
+    shown = list(
+        as_written([], Split(content=None, instances=2, index={}, digest=""), pairs, {})
+    )
     assert [dataclasses.astuple(own)[:4] for own in shown] == [
         dataclasses.astuple(ShownInstance(name="1", gold="a", answer="x\ny"))[:4],
         dataclasses.astuple(ShownInstance(name="2", gold="2", answer=""))[:4],

@@ -34,14 +34,18 @@ def test_every_class_has_its_share_in_the_public_part(seed):
 def test_the_draw_is_the_same_again_and_another_by_another_seed():
     units = [f"p{number}" for number in range(50)]
     pairs = whole(units, ["one"] * 50)
-    first, again, other = (public_units(TASK_TYPE, pairs, 30, seed) for seed in (1, 1, 2))
+    first, again, other = (
+        public_units(TASK_TYPE, pairs, 30, seed) for seed in (1, 1, 2)
+    )
     assert first == again != other
 
 
 def test_the_draw_does_not_follow_from_what_a_run_answers(tmp_path):
     kind = task_type("clsumm-1a")
     topics = tuple(f"D01-00{number}" for number in range(10, 20))
-    split = read_split(kind, [write_corpus(tmp_path / "gold", topics=topics)], kind.checked_options({}))
+    split = read_split(
+        kind, [write_corpus(tmp_path / "gold", topics=topics)], kind.checked_options({})
+    )
     drawn = []
     for own in (topics, topics[:3]):
         path = tmp_path / "run.jsonl"
@@ -63,13 +67,20 @@ def offline_answers(kind, split, path):
     from tasks.types.files import open_input
     from tasks.types.runs import read_run
 
-    return read_run(kind, open_input(path), split.index, kind.checked_options({}), name="run")[0]
+    return read_run(
+        kind, open_input(path), split.index, kind.checked_options({}), name="run"
+    )[0]
 
 
-@pytest.mark.parametrize("slug", ["citation-recommendation", "citation-resolution", "citation-text"])
+@pytest.mark.parametrize(
+    "slug", ["citation-recommendation", "citation-resolution", "citation-text"]
+)
 def test_the_two_parts_are_all_of_the_split(slug, capsys):
     everything = scored(capsys, task_type(slug))
-    parts = [scored(capsys, task_type(slug), f"--part={name}-50-3") for name in ("public", "private")]
+    parts = [
+        scored(capsys, task_type(slug), f"--part={name}-50-3")
+        for name in ("public", "private")
+    ]
     for name, metric in everything["metrics"].items():
         assert sum(part["metrics"][name]["n"] for part in parts) == metric["n"], name
         for part in parts:
@@ -78,7 +89,9 @@ def test_the_two_parts_are_all_of_the_split(slug, capsys):
             assert part["other_part"]["metrics"][name] == other["metrics"][name]
 
 
-@pytest.mark.parametrize("text", ["", "public", "public-0-7", "public-100-7", "both-30-7", "public-30-x"])
+@pytest.mark.parametrize(
+    "text", ["", "public", "public-0-7", "public-100-7", "both-30-7", "public-30-x"]
+)
 def test_what_is_no_part_is_refused(text):
     with pytest.raises(OptionRefused, match="expected public or private"):
         read_part(text)
@@ -112,5 +125,10 @@ def test_the_step_is_the_standard_error_rounded_up_and_that_of_a_coin_where_all_
 
 
 def test_more_tries_numbers_and_instances_tell_more():
-    assert bits_told(10, [128]) < bits_told(20, [128]) < bits_told(20, [128, 20]) < bits_told(20, [256, 20])
+    assert (
+        bits_told(10, [128])
+        < bits_told(20, [128])
+        < bits_told(20, [128, 20])
+        < bits_told(20, [256, 20])
+    )
     assert bits_by_ladder(1825, 10_000) < bits_told(1825, [10_000])

@@ -41,7 +41,9 @@ def test_the_power_is_the_share_of_simulated_tests_that_find_the_difference():
     rng, found = np.random.default_rng(9), 0
     for _ in range(300):
         pair = Paired(
-            Mean(), mean_rows(0.5 + rng.normal(difference, spread, units)), mean_rows([0.5] * units)
+            Mean(),
+            mean_rows(0.5 + rng.normal(difference, spread, units)),
+            mean_rows([0.5] * units),
         )
         found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
     assert found / 300 == pytest.approx(told, abs=0.08)
@@ -50,15 +52,26 @@ def test_the_power_is_the_share_of_simulated_tests_that_find_the_difference():
 def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one():
     t = stats.t.ppf(1 - 0.05 / 2 / 3, 19)
     wanted = stats.nct.sf(t, 19, 2.5 * 2**0.5) + stats.nct.cdf(-t, 19, 2.5 * 2**0.5)
-    assert power(0.05, 0.02, 10, at_units=20, comparisons=3) == pytest.approx(wanted, rel=1e-6)
+    assert power(0.05, 0.02, 10, at_units=20, comparisons=3) == pytest.approx(
+        wanted, rel=1e-6
+    )
     assert power(0.0, 0.02, 10, at_units=20) == pytest.approx(0.05, rel=1e-6)
     for comparisons in (1, 9):
         least = detectable_difference(0.02, 10, at_units=40, comparisons=comparisons)
-        assert power(least, 0.02, 10, at_units=40, comparisons=comparisons) == pytest.approx(CHANCE, abs=0.02)
-    assert power(1.0, 0.02, 10, at_units=5) == power(1.0, 0.02, 10, at_units=6, comparisons=2) == 0
+        assert power(
+            least, 0.02, 10, at_units=40, comparisons=comparisons
+        ) == pytest.approx(CHANCE, abs=0.02)
+    assert (
+        power(1.0, 0.02, 10, at_units=5)
+        == power(1.0, 0.02, 10, at_units=6, comparisons=2)
+        == 0
+    )
     assert power(1e6, 0.02, 10, at_units=10) == 1
     for effect in (0.02, 0.05, 0.1, 0.2):
-        by_size = [power(effect, 0.02, 10, at_units=units) for units in (10, 30, 100, 1000, 5000, 20_000)]
+        by_size = [
+            power(effect, 0.02, 10, at_units=units)
+            for units in (10, 30, 100, 1000, 5000, 20_000)
+        ]
         assert by_size == sorted(by_size)
         assert by_size[-1] == pytest.approx(1)
 
@@ -66,7 +79,9 @@ def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one(
 def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take():
     for units in (6, 17):
         errors = stats.t.ppf(0.975, units - 1) + stats.t.ppf(0.8, units - 1)
-        assert detectable_difference(0.02, units) == pytest.approx(0.02 * errors, rel=1e-9)
+        assert detectable_difference(0.02, units) == pytest.approx(
+            0.02 * errors, rel=1e-9
+        )
 
 
 def test_the_largest_difference_there_can_be_is_detectable_itself_and_none_beyond_it():
@@ -94,7 +109,9 @@ def test_no_difference_and_no_error_need_no_number_of_units():
     assert units_needed(1e-9, 0.1, 10) is None
 
 
-@pytest.mark.parametrize(("comparisons", "fewest"), [(1, 6), (2, 7), (20, 10), (501, 15)])
+@pytest.mark.parametrize(
+    ("comparisons", "fewest"), [(1, 6), (2, 7), (20, 10), (501, 15)]
+)
 def test_fewer_units_cannot_reach_the_level_after_the_correction(comparisons, fewest):
     assert min_units(comparisons) == fewest
     assert comparisons * 2 / 2**fewest <= 0.05 < comparisons * 2 / 2 ** (fewest - 1)
@@ -115,11 +132,15 @@ def told(capsys, *names: str, more=("--json",)) -> str:
 
 
 def test_the_command_says_how_small_a_difference_the_test_set_can_show(capsys):
-    found = json.loads(told(capsys, "lead.jsonl", "unsteady.jsonl", "lexical-top2.jsonl"))
+    found = json.loads(
+        told(capsys, "lead.jsonl", "unsteady.jsonl", "lexical-top2.jsonl")
+    )
     assert (found["unit"], found["units"], found["smallest_p"]) == ("topic", 4, 0.125)
     metric = found["metrics"]["overlap_f1_micro"]
     assert metric["detectable"]["1"] is None
-    assert metric["detectable"]["4"] == detectable_difference(metric["error"], 4, at_units=16)
+    assert metric["detectable"]["4"] == detectable_difference(
+        metric["error"], 4, at_units=16
+    )
     assert metric["detectable"]["4"] < metric["detectable"]["2"]
 
 
@@ -131,5 +152,17 @@ def test_in_words_it_is_a_table_of_metrics(capsys):
 
 
 def test_a_single_run_shows_no_difference_and_is_refused(capsys):
-    assert main(["power", "clsumm-1a", "--gold", str(GOLD), "--run", str(RUNS / "lead.jsonl")]) == 2
+    assert (
+        main(
+            [
+                "power",
+                "clsumm-1a",
+                "--gold",
+                str(GOLD),
+                "--run",
+                str(RUNS / "lead.jsonl"),
+            ]
+        )
+        == 2
+    )
     assert "give two or more" in capsys.readouterr().err

@@ -41,44 +41,67 @@ def settings(world, **values):
 
 
 def board(world) -> dict:
-    return world.ask("organiser").get(f"{API}/phases/{world.phase.pk}/leaderboard/").json()
+    return (
+        world.ask("organiser").get(f"{API}/phases/{world.phase.pk}/leaderboard/").json()
+    )
 
 
 def ranked(world) -> list[tuple[int, str]]:
     return [(row["rank"], row["system"]) for row in board(world)["rows"]]
 
 
-def test_a_board_ranks_by_another_metric_at_once_and_no_run_is_scored_again(world, client):
+def test_a_board_ranks_by_another_metric_at_once_and_no_run_is_scored_again(
+    world, client
+):
     assert ranked(world) == [(1, "alpha"), (2, "gamma")]
     jobs = Job.objects.count()
     assert settings(world, rank_by=MACRO).status_code == 200
     assert ranked(world) == [(1, "delta"), (2, "beta")]
-    assert [(column["name"], column["ranks"]) for column in board(world)["columns"]] == [
+    assert [
+        (column["name"], column["ranks"]) for column in board(world)["columns"]
+    ] == [
         (MACRO, True),
         (MICRO, False),
     ]
     assert Job.objects.count() == jobs
     task = world.ask("organiser").get(f"{API}/tasks/{world.task.pk}/").json()
     assert (task["rank_by"], task["metrics"]["corrected"][0]) == (MACRO, MACRO)
-    lines = client.get(f"{boards.address('board', world.phase)}board.csv").content.decode()
+    lines = client.get(
+        f"{boards.address('board', world.phase)}board.csv"
+    ).content.decode()
     rows = list(csv.DictReader(io.StringIO(lines)))
     assert [row["system"] for row in rows] == ["delta", "beta"]
     page = client.get(boards.address("board", world.phase)).content.decode()
     assert page.index("delta") < page.index("beta")
     slug = world.other_team.slug
-    badge = client.get(f"{boards.address('board', world.phase)}teams/{slug}/badge.svg").content.decode()
+    badge = client.get(
+        f"{boards.address('board', world.phase)}teams/{slug}/badge.svg"
+    ).content.decode()
     assert "rank 1" in badge
     assert settings(world, rank_by=None).status_code == 200
     assert ranked(world) == [(1, "alpha"), (2, "gamma")]
-    assert set(Evaluation.objects.values_list("rank_value", flat=True)) == {0.9, 0.8, 0.5, 0.4}
+    assert set(Evaluation.objects.values_list("rank_value", flat=True)) == {
+        0.9,
+        0.8,
+        0.5,
+        0.4,
+    }
 
 
 def test_other_rule_sets_without_the_metric_rank_by_their_first(world):
     for run in world.phase.submissions.all():
         boards.score(run, 0.1, rules="official-2017")
     assert settings(world, rank_by="rouge_l_f1").status_code == 200
-    assert set(Evaluation.objects.filter(rules="official-2017").values_list("rank_value", flat=True)) == {0.1}
-    assert set(Evaluation.objects.filter(rules="corrected").values_list("rank_value", flat=True)) == {None}
+    assert set(
+        Evaluation.objects.filter(rules="official-2017").values_list(
+            "rank_value", flat=True
+        )
+    ) == {0.1}
+    assert set(
+        Evaluation.objects.filter(rules="corrected").values_list(
+            "rank_value", flat=True
+        )
+    ) == {None}
 
 
 def test_a_board_shows_the_metrics_first_that_its_task_names(world, client):
@@ -102,11 +125,17 @@ def test_a_run_that_is_scored_later_has_the_value_of_the_metric_that_ranks():
     [
         ("rank_by", '"mrr@5"', "rules “corrected” have no metric “mrr@5”"),
         ("shown_measures", '["accuracy"]', "have no metric “accuracy”"),
-        ("rank_by", '"rouge_s_star_f1"', "rules “corrected” have no metric “rouge_s_star_f1”"),
+        (
+            "rank_by",
+            '"rouge_s_star_f1"',
+            "rules “corrected” have no metric “rouge_s_star_f1”",
+        ),
         ("cutoffs", "[5]", "clsumm-1a has no option for cut-offs"),
     ],
 )
-def test_a_measure_that_the_task_has_not_is_refused_with_its_line(tmp_path, key, said, told):
+def test_a_measure_that_the_task_has_not_is_refused_with_its_line(
+    tmp_path, key, said, told
+):
     make_user(email="ada@example.org")
     folder = write_season(tmp_path)
     edit(folder, ('type = "clsumm-1a"', f'type = "clsumm-1a"\n{key} = {said}'))
@@ -118,10 +147,10 @@ def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path
     folder = write_season(tmp_path)
     text = (folder / "season.toml").read_text()
     head, _, rest = text.partition("[[tasks]]")
-    phase = rest[rest.index("[[tasks.phases]]") : rest.index('[[tasks.phases]]\nslug = "final"')]
-    task = (
-        'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'
-    )
+    phase = rest[
+        rest.index("[[tasks.phases]]") : rest.index('[[tasks.phases]]\nslug = "final"')
+    ]
+    task = 'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'
     (folder / "season.toml").write_text(f"{head}[[tasks]]\n{task}{phase}")
     load(folder)
     made = Task.objects.get()

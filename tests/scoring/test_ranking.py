@@ -10,7 +10,13 @@ from tasks.types.ranking.lists import Lists
 from tests.lazily import Lazily
 
 ir_measures = Lazily("ir_measures")
-MEASURES = {"recall": "R", "mrr": "RR", "ndcg": "nDCG", "success": "Success", "map": "AP"}
+MEASURES = {
+    "recall": "R",
+    "mrr": "RR",
+    "ndcg": "nDCG",
+    "success": "Success",
+    "map": "AP",
+}
 
 
 def queries(seed: int, count: int = 200) -> tuple[list[list[str]], list[list[str]]]:
@@ -18,7 +24,9 @@ def queries(seed: int, count: int = 200) -> tuple[list[list[str]], list[list[str
     rng = random.Random(seed)
     candidates = [f"d{number}" for number in range(100)]
     gold = [rng.sample(candidates, rng.choice([1, 1, 1, 2, 6])) for _ in range(count)]
-    return gold, [rng.sample(candidates, rng.choice([0, 1, 5, 10, 40])) for _ in range(count)]
+    return gold, [
+        rng.sample(candidates, rng.choice([0, 1, 5, 10, 40])) for _ in range(count)
+    ]
 
 
 def theirs(measure, gold: list[list[str]], answers: list[list[str]]) -> list[float]:
@@ -27,12 +35,17 @@ def theirs(measure, gold: list[list[str]], answers: list[list[str]]) -> list[flo
         f"q{place}": {each: float(-rank) for rank, each in enumerate(own)}
         for place, own in enumerate(answers)
     }
-    by_query = {each.query_id: each.value for each in ir_measures.iter_calc([measure], wanted, ranked)}
+    by_query = {
+        each.query_id: each.value
+        for each in ir_measures.iter_calc([measure], wanted, ranked)
+    }
     return [by_query.get(f"q{place}", 0.0) for place in range(len(gold))]
 
 
 def ranking(measure: str, cut: int = WHOLE, **arguments) -> Ranking:
-    return Ranking(f"{measure}@{cut}", "corrected", measure=measure, cut=cut, **arguments)
+    return Ranking(
+        f"{measure}@{cut}", "corrected", measure=measure, cut=cut, **arguments
+    )
 
 
 def values(measure: str, gold, answers, cut: int = WHOLE) -> list[float]:
@@ -52,16 +65,25 @@ def test_every_instance_has_the_value_of_ir_measures(name, cut):
 
 def test_without_a_cut_the_whole_ranking_counts():
     gold, answers = queries(seed=2)
-    assert values("map", gold, answers) == pytest.approx(theirs(ir_measures.AP, gold, answers), rel=1e-12)
-    assert values("ndcg", gold, answers) == pytest.approx(theirs(ir_measures.nDCG, gold, answers), rel=1e-12)
+    assert values("map", gold, answers) == pytest.approx(
+        theirs(ir_measures.AP, gold, answers), rel=1e-12
+    )
+    assert values("ndcg", gold, answers) == pytest.approx(
+        theirs(ir_measures.nDCG, gold, answers), rel=1e-12
+    )
 
 
 def test_columns_of_numbers_score_as_lists_of_ids_do():
     gold, answers = queries(seed=3)
     number = {f"d{place}": place for place in range(100)}
-    columns = [Lists.of([[number[each] for each in own] for own in rows]) for rows in (gold, answers)]
+    columns = [
+        Lists.of([[number[each] for each in own] for own in rows])
+        for rows in (gold, answers)
+    ]
     metric = ranking("ndcg", 10)
-    assert (metric.instance_stats(*columns) == metric.instance_stats(gold, answers)).all()
+    assert (
+        metric.instance_stats(*columns) == metric.instance_stats(gold, answers)
+    ).all()
 
 
 def test_an_instance_without_an_answer_has_nought_and_one_without_gold_does_not_count():
@@ -73,9 +95,13 @@ def test_an_instance_without_an_answer_has_nought_and_one_without_gold_does_not_
 
 def test_the_macro_average_is_over_units_in_which_an_instance_counts():
     metric = ranking("success", 1, over_units=True)
-    stats = metric.instance_stats([*[["a"]] * 4, []], [["a"], ["b"], ["b"], ["a"], ["a"]])
+    stats = metric.instance_stats(
+        [*[["a"]] * 4, []], [["a"], ["b"], ["b"], ["a"], ["a"]]
+    )
     units = np.add.reduceat(stats, [0, 3, 4])
-    assert metric.aggregate(metric.unit_stats(units).sum(axis=0)) == pytest.approx((1 / 3 + 1) / 2)
+    assert metric.aggregate(metric.unit_stats(units).sum(axis=0)) == pytest.approx(
+        (1 / 3 + 1) / 2
+    )
     assert metric.parameters == {"average": "units", "cut": 1}
 
 

@@ -14,7 +14,14 @@ from scoring.__main__ import main
 from scoring.client.connection import Connection
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.offline import merkle
-from scoring.offline.receipts import FIELDS, check_receipt, continues, head_faults, is_in_log, trusted
+from scoring.offline.receipts import (
+    FIELDS,
+    check_receipt,
+    continues,
+    head_faults,
+    is_in_log,
+    trusted,
+)
 from scoring.receipts import log
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.run_acts import withdraw
@@ -73,7 +80,9 @@ def test_each_evaluation_has_a_receipt_that_holds_and_says_what_was_published():
         assert timezone.datetime.fromisoformat(checked.opened["time"]) <= timezone.now()
 
 
-@pytest.mark.parametrize("part", ["entry", "signature", "text", "nonce", "root", "path", "index", "key"])
+@pytest.mark.parametrize(
+    "part", ["entry", "signature", "text", "nonce", "root", "path", "index", "key"]
+)
 def test_a_receipt_of_which_anything_was_changed_does_not_hold(part):
     task = factories.make_task(rules=["corrected", "official-2017"])
     run = scored(phase=factories.make_phase(task=task, board=EVERYONE))
@@ -86,7 +95,9 @@ def test_a_receipt_of_which_anything_was_changed_does_not_hold(part):
         "index": (receipt["log"], "index"),
     }.get(part, (receipt, part))
     value = holder[name]
-    holder[name] = value + 1 if part == "index" else value.translate(str.maketrans("01", "10"))
+    holder[name] = (
+        value + 1 if part == "index" else value.translate(str.maketrans("01", "10"))
+    )
     assert holder[name] != value
     assert check_receipt(receipt, keys).faults
 
@@ -116,7 +127,9 @@ class TestSecrecy:
         phase = factories.make_phase(board=NOBODY)
         runs = [scored(phase=phase), scored(phase=phase)]
         entries = Client().get(f"{API}/log/entries/").json()["results"]
-        assert [set(entry) for entry in entries] == [{"index", "content", "key", "signature"}] * 2
+        assert [set(entry) for entry in entries] == [
+            {"index", "content", "key", "signature"}
+        ] * 2
         one, other = (json.loads(entry["content"]) for entry in entries)
         assert set(one) == {"receipt", *FIELDS}
         assert not {one[name] for name in FIELDS} & {other[name] for name in FIELDS}
@@ -126,13 +139,19 @@ class TestSecrecy:
                 for opening in log.openings_of(row).values():
                     assert opening["nonce"] not in said
 
-    def test_a_team_that_is_not_told_scores_has_its_receipt_with_gold_and_scores_sealed(self):
+    def test_a_team_that_is_not_told_scores_has_its_receipt_with_gold_and_scores_sealed(
+        self,
+    ):
         lead = factories.make_user()
         season = factories.make_season()
         phase = factories.make_phase(
-            task=factories.make_task(season=season), board=NOBODY, own_scores=Phase.OwnRuns.SCORED
+            task=factories.make_task(season=season),
+            board=NOBODY,
+            own_scores=Phase.OwnRuns.SCORED,
         )
-        run = scored(phase=phase, team=factories.make_team(season=season, lead=lead), user=lead)
+        run = scored(
+            phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
+        )
         [receipt] = receipts(run, lead)
         checked = check_receipt(receipt, public_keys())
         assert (checked.faults, checked.sealed) == ([], ["gold", "scores"])
@@ -147,9 +166,13 @@ class TestSecrecy:
         lead = factories.make_user()
         season = factories.make_season()
         phase = factories.make_phase(
-            task=factories.make_task(season=season), board=NOBODY, own_scores=Phase.OwnRuns.NOTHING
+            task=factories.make_task(season=season),
+            board=NOBODY,
+            own_scores=Phase.OwnRuns.NOTHING,
         )
-        run = scored(phase=phase, team=factories.make_team(season=season, lead=lead), user=lead)
+        run = scored(
+            phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
+        )
         client = Client()
         client.force_login(lead)
         assert client.get(f"{API}/submissions/{run.pk}/receipts/").status_code == 404
@@ -164,7 +187,9 @@ class TestSecrecy:
             client = Client()
             if user:
                 client.force_login(user)
-            assert client.get(f"{API}/submissions/{run.pk}/receipts/").status_code == 404
+            assert (
+                client.get(f"{API}/submissions/{run.pk}/receipts/").status_code == 404
+            )
 
     def test_of_a_hidden_team_the_file_stays_sealed(self):
         run = scored(phase=factories.make_phase(board=EVERYONE, shows_teams=False))
@@ -213,7 +238,9 @@ def again(run: Submission, *, change: float) -> None:
         "metrics": metrics, "breakdowns": {}, "notes": {}, "run": {"sha256": evaluation.run_sha256},
     }  # fmt: skip
     with transaction.atomic():
-        record_scores(job=job, result=result, statistics=evaluation.statistics, seconds=0.1)
+        record_scores(
+            job=job, result=result, statistics=evaluation.statistics, seconds=0.1
+        )
     log.give_places()
 
 
@@ -232,14 +259,21 @@ class TestTheLog:
             place = {"index": entry["index"], "size": 7}
             path = Client().get(f"{API}/log/inclusion/", place).json()["path"]
             leaf = merkle.leaf_hash(entry["content"].encode())
-            assert is_in_log(leaf, entry["index"], now, [bytes.fromhex(value) for value in path])
+            assert is_in_log(
+                leaf, entry["index"], now, [bytes.fromhex(value) for value in path]
+            )
         for before in heads:
             sizes = {"first": before["size"], "second": 7}
             path = Client().get(f"{API}/log/consistency/", sizes).json()["path"]
             assert continues(before, now, path)
 
     @pytest.mark.parametrize(
-        "address", ["inclusion/?index=1&size=1", "inclusion/?index=0&size=2", "consistency/?first=2&second=1"]
+        "address",
+        [
+            "inclusion/?index=1&size=1",
+            "inclusion/?index=0&size=2",
+            "consistency/?first=2&second=1",
+        ],
     )
     def test_proofs_of_what_is_not_there_are_refused(self, address):
         scored()
@@ -247,7 +281,9 @@ class TestTheLog:
         assert answer.status_code == 400
         assert answer.json()["errors"] == {"size": ["the log has 1 entries"]}
 
-    def test_publishing_leaves_an_entry_without_a_place_which_the_next_sweep_gives(self):
+    def test_publishing_leaves_an_entry_without_a_place_which_the_next_sweep_gives(
+        self,
+    ):
         run = factories.make_submission(phase=factories.make_phase(board=EVERYONE))
         score(run)
         [receipt] = receipts(run)
@@ -278,8 +314,12 @@ class TestTheLog:
     def test_a_withdrawn_run_keeps_its_receipts_for_its_team(self):
         lead = factories.make_user()
         season = factories.make_season()
-        phase = factories.make_phase(task=factories.make_task(season=season), board=EVERYONE)
-        run = scored(phase=phase, team=factories.make_team(season=season, lead=lead), user=lead)
+        phase = factories.make_phase(
+            task=factories.make_task(season=season), board=EVERYONE
+        )
+        run = scored(
+            phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
+        )
         withdraw(run, lead)
         assert check_receipt(receipts(run, lead)[0], public_keys()).sealed == []
         assert receipts_or_none(run) is None
@@ -315,19 +355,30 @@ def verify(monkeypatch, tmp_path, capsys):
 
 
 class TestTheCommand:
-    def test_by_the_site_it_says_what_is_signed_and_that_the_log_has_gone_on(self, verify):
+    def test_by_the_site_it_says_what_is_signed_and_that_the_log_has_gone_on(
+        self, verify
+    ):
         run = scored(phase=factories.make_phase(board=EVERYONE))
         given = receipts(run)
         again(run, change=0.125)
         first, opens, place, last = verify(given, "--site", SITE)
         assert f"run {run.pk}; signed by {given[0]['key']}" in first
         assert opens == f"  opens {', '.join(FIELDS)}"
-        assert place == "  entry 0 of the site's log, which has 2 and begins as it did then"
+        assert (
+            place
+            == "  entry 0 of the site's log, which has 2 and begins as it did then"
+        )
         assert last == "1 of 1 receipts hold"
         [told] = json.loads(verify(given, "--site", SITE, "--json")[0])
-        assert (told["holds"], told["index"], list(told["opened"])) == (True, 0, list(FIELDS))
+        assert (told["holds"], told["index"], list(told["opened"])) == (
+            True,
+            0,
+            list(FIELDS),
+        )
 
-    def test_by_a_key_it_needs_no_site_and_another_key_is_a_fault(self, verify, tmp_path):
+    def test_by_a_key_it_needs_no_site_and_another_key_is_a_fault(
+        self, verify, tmp_path
+    ):
         given = receipts(scored(phase=factories.make_phase(board=EVERYONE)))
         key = tmp_path / "key"
         key.write_text(given[0]["key"] + "\n")
@@ -339,7 +390,9 @@ class TestTheCommand:
         assert "is not one of the site's" in faults[0]
         assert last == "0 of 1 receipts hold"
 
-    def test_with_both_the_site_s_later_keys_hold_where_the_pinned_one_signed_them(self, verify, tmp_path):
+    def test_with_both_the_site_s_later_keys_hold_where_the_pinned_one_signed_them(
+        self, verify, tmp_path
+    ):
         phase = factories.make_phase(board=EVERYONE)
         scored(phase=phase)
         key = tmp_path / "key"
@@ -349,7 +402,10 @@ class TestTheCommand:
         assert verify(given, "--key", key, code=1)[-1] == "0 of 1 receipts hold"
         assert verify(given, "--key", key, "--site", SITE)[-1] == "1 of 1 receipts hold"
         SigningKey.objects.update(signed_by=None, endorsement="")
-        assert "the site's log cannot be trusted" in verify(given, "--key", key, "--site", SITE, code=2)[0]
+        assert (
+            "the site's log cannot be trusted"
+            in verify(given, "--key", key, "--site", SITE, code=2)[0]
+        )
 
     def test_a_site_that_has_rewritten_its_log_is_found_out(self, verify):
         phase = factories.make_phase(board=EVERYONE)
@@ -365,7 +421,9 @@ class TestTheCommand:
         for _ in given:
             scored(phase=phase)
         *faults, last = verify(given, "--site", SITE, code=1)
-        assert "receipt 1: it does not stand at place 0 of the log as it is now" in faults
+        assert (
+            "receipt 1: it does not stand at place 0 of the log as it is now" in faults
+        )
         assert "receipt 2: the log is not the one any more that had 2 entries" in faults
         assert last == "0 of 3 receipts hold"
 
@@ -381,10 +439,17 @@ class TestTheCommand:
     def test_what_is_no_file_of_receipts_is_refused(self, verify, given, told):
         assert told in verify(given, "--site", SITE, code=2)[0]
 
-    def test_without_site_and_key_or_with_a_file_that_is_no_key_it_is_refused(self, verify, tmp_path):
-        assert "--site URL, or a file with its public key with --key FILE" in verify([{}], code=2)[0]
+    def test_without_site_and_key_or_with_a_file_that_is_no_key_it_is_refused(
+        self, verify, tmp_path
+    ):
+        assert (
+            "--site URL, or a file with its public key with --key FILE"
+            in verify([{}], code=2)[0]
+        )
         (tmp_path / "key").write_text("no key")
-        assert "holds no public key" in verify([{}], "--key", tmp_path / "key", code=2)[0]
+        assert (
+            "holds no public key" in verify([{}], "--key", tmp_path / "key", code=2)[0]
+        )
         assert "no such file" in verify([{}], "--key", tmp_path / "nowhere", code=2)[0]
 
 
@@ -412,7 +477,9 @@ class TestKeys:
         listed[1]["endorsement"] = listed[1]["endorsement"][::-1]
         assert trusted({before["key"]}, listed) == {before["key"]}
 
-    def test_a_lost_key_lets_receipts_wait_and_is_told_and_replaced(self, settings, capsys):
+    def test_a_lost_key_lets_receipts_wait_and_is_told_and_replaced(
+        self, settings, capsys
+    ):
         scored()
         settings.SECRET_KEY = "another secret key " * 4
         run = factories.make_submission(phase=factories.make_phase(board=EVERYONE))
@@ -432,7 +499,9 @@ class TestKeys:
         assert check_receipt(receipts(run)[0], public_keys()).faults == []
         assert "which was lost" in Client().get("/log/").content.decode()
 
-    def test_the_environment_s_key_takes_the_place_of_the_site_s_own_and_is_replaced_there(self, settings):
+    def test_the_environment_s_key_takes_the_place_of_the_site_s_own_and_is_replaced_there(
+        self, settings
+    ):
         scored()
         settings.RECEIPT_KEY = "11" * 32
         run = scored(phase=factories.make_phase(board=EVERYONE))
@@ -469,10 +538,15 @@ def test_processes_that_append_at_once_leave_no_hole_and_no_double():
         threads[-1].start()
     for thread in threads:
         thread.join()
-    assert list(LogEntry.objects.values_list("index", flat=True)) == list(range(entries))
+    assert list(LogEntry.objects.values_list("index", flat=True)) == list(
+        range(entries)
+    )
     assert LogHead.objects.get().size == entries
     assert SigningKey.objects.count() == 1
-    leaves = [merkle.leaf_hash(text.encode()) for text in LogEntry.objects.values_list("content", flat=True)]
+    leaves = [
+        merkle.leaf_hash(text.encode())
+        for text in LogEntry.objects.values_list("content", flat=True)
+    ]
     while len(leaves) > 1:
         pairs = range(0, len(leaves) - 1, 2)
         odd = leaves[-1:] if len(leaves) % 2 else []

@@ -24,13 +24,16 @@ SLUG = "citation-recommendation"
 @pytest.fixture
 def gold(tmp_path) -> Path:
     facts = {"field": ["Music", "Chess", "Music"], "citing_id": ["p1", "p1", "p2"]}
-    return write_recommendation(tmp_path / "gold", **facts, length_class=[None, "short", "long"])
+    return write_recommendation(
+        tmp_path / "gold", **facts, length_class=[None, "short", "long"]
+    )
 
 
 @pytest.fixture
 def run(tmp_path) -> Path:
     return write_lines(
-        tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}, {"id": "q3", "ranked": ["b", "c"]}]
+        tmp_path / "run.jsonl",
+        [{"id": "q1", "ranked": ["a"]}, {"id": "q3", "ranked": ["b", "c"]}],
     )
 
 
@@ -48,11 +51,17 @@ def test_gold_answers_units_and_classes_are_columns(gold, run):
     assert list(pairs.answers) == [(0,), None, (1, 2)]
 
 
-def test_kept_statistics_give_back_units_classes_and_the_numbers(capsys, gold, run, tmp_path):
+def test_kept_statistics_give_back_units_classes_and_the_numbers(
+    capsys, gold, run, tmp_path
+):
     kept = tmp_path / "statistics.npz"
     scores = score(capsys, SLUG, [gold], run, "--statistics", str(kept))
     statistics = load_statistics(kept)
-    assert [statistics.unit_names[unit] for unit in statistics.units] == ["p1", "p1", "p2"]
+    assert [statistics.unit_names[unit] for unit in statistics.units] == [
+        "p1",
+        "p1",
+        "p2",
+    ]
     assert [list(own) for own in statistics.features.values()] == [
         [("Music",), ("Chess",), ("Music",)],
         [(), ("short",), ("long",)],
@@ -69,7 +78,17 @@ def test_kept_statistics_give_back_units_classes_and_the_numbers(capsys, gold, r
 
 def test_two_runs_are_compared_over_the_same_contexts(capsys, gold, run, tmp_path):
     other = write_lines(tmp_path / "other.jsonl", [{"id": "q2", "ranked": ["b"]}])
-    command = ["compare", SLUG, "--gold", str(gold), "--run", str(run), "--run", str(other), "--json"]
+    command = [
+        "compare",
+        SLUG,
+        "--gold",
+        str(gold),
+        "--run",
+        str(run),
+        "--run",
+        str(other),
+        "--json",
+    ]
     assert main(command) == 0
     found = json.loads(capsys.readouterr().out)["metrics"]["recall@10"]
     assert (found["a"], found["b"]) == pytest.approx((2 / 3, 1 / 3))
@@ -79,7 +98,9 @@ def test_a_ranking_of_ten_takes_less_than_a_hundred_bytes(tmp_path):
     names = [f"w{number:04d}" for number in range(500)]
     cited = [(f"q{number}", names[number % 500]) for number in range(3000)]
     gold = write_recommendation(tmp_path / "gold", cited=cited)
-    write_lines(gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names])
+    write_lines(
+        gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names]
+    )
     rows = [
         {"id": name, "ranked": [names[(place * 7 + step) % 500] for step in range(10)]}
         for place, (name, _) in enumerate(cited)
@@ -103,6 +124,10 @@ def test_a_ranking_of_ten_takes_less_than_a_hundred_bytes(tmp_path):
 def test_naming_the_task_types_imports_nothing_heavy(root):
     told = "import sys; from tasks.types import task_types; task_types(); print(*sys.modules)"
     printed = subprocess.run(
-        [sys.executable, "-c", told], cwd=root, check=True, capture_output=True, text=True
+        [sys.executable, "-c", told],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     assert not {"numpy", "scipy", "sklearn", "spacy", "django"} & set(printed.split())

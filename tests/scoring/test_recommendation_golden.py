@@ -38,7 +38,10 @@ def printed(value: float) -> object:
 
 
 def json_run(golden: dict, path: Path) -> Path:
-    rows = [{"id": own["id"], "ranked": own["top10"], "scores": own["scores"]} for own in golden["run"]]
+    rows = [
+        {"id": own["id"], "ranked": own["top10"], "scores": own["scores"]}
+        for own in golden["run"]
+    ]
     return write_lines(path, rows)
 
 
@@ -47,7 +50,9 @@ def trec_run(golden: dict, path: Path) -> Path:
         "".join(
             f"{own['id']} Q0 {name} {rank} {value} bm25\n"
             for own in golden["run"]
-            for rank, (name, value) in enumerate(zip(own["top10"], own["scores"], strict=True), start=1)
+            for rank, (name, value) in enumerate(
+                zip(own["top10"], own["scores"], strict=True), start=1
+            )
         )
     )
     return path
@@ -55,7 +60,9 @@ def trec_run(golden: dict, path: Path) -> Path:
 
 @pytest.mark.parametrize("write", [json_run, trec_run])
 def test_every_value_and_every_class_is_the_same(capsys, gold, golden, tmp_path, write):
-    scores = score(capsys, SLUG, [gold], write(golden, tmp_path / "run"), "--option", "k=1")
+    scores = score(
+        capsys, SLUG, [gold], write(golden, tmp_path / "run"), "--option", "k=1"
+    )
     overall = golden["metrics"]["overall"]
     for theirs, ours in NAMES.items():
         assert scores["metrics"][ours]["value"] == printed(overall[theirs])
@@ -68,7 +75,10 @@ def test_every_value_and_every_class_is_the_same(capsys, gold, golden, tmp_path,
             own = scores["breakdowns"][dimension][label]
             assert {metric["n"] for metric in own.values()} == {expected["n"]}
             for theirs, ours in NAMES.items():
-                assert own[ours]["value"] == printed(expected[theirs]), (dimension, label)
+                assert own[ours]["value"] == printed(expected[theirs]), (
+                    dimension,
+                    label,
+                )
 
 
 def test_the_rank_of_the_cited_paper_is_the_same_in_every_context(gold, golden):
@@ -80,7 +90,9 @@ def test_the_rank_of_the_cited_paper_is_the_same_in_every_context(gold, golden):
         assert answer["ranked"].index(own["gold"][0]) + 1 == own["rank_of_gold"]
 
 
-def test_the_baseline_is_that_run_to_the_last_printed_digit(capsys, gold, golden, tmp_path):
+def test_the_baseline_is_that_run_to_the_last_printed_digit(
+    capsys, gold, golden, tmp_path
+):
     path = tmp_path / "bm25.jsonl"
     assert baseline("bm25-okapi").write(open_inputs([gold]), path) == len(golden["run"])
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -99,5 +111,10 @@ def test_the_public_inputs_name_no_cited_paper(gold):
     contexts = [json.loads(line) for line in files["diagnostic.jsonl"].splitlines()]
     cited = {json.loads(line)["cited_id"] for line in lines(gold / "diagnostic.jsonl")}
     assert len(contexts) == 720
-    assert not any(name in json.dumps(context) for context in contexts for name in cited)
-    assert not any("paper_id" in json.loads(line) for line in files["references.jsonl"].splitlines())
+    assert not any(
+        name in json.dumps(context) for context in contexts for name in cited
+    )
+    assert not any(
+        "paper_id" in json.loads(line)
+        for line in files["references.jsonl"].splitlines()
+    )

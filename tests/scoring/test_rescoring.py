@@ -11,7 +11,14 @@ from scoring.metrics.base import Metric
 from scoring.models import Evaluation, Rescore, Score
 from scoring.results.board.standings import standings
 from scoring.worker import rescoring
-from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
+from scoring.worker.rescoring import (
+    ask_for_phase,
+    ask_for_season,
+    fill_up,
+    progress,
+    score_again,
+    stop,
+)
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
 from tasks.types.positional_citations import parsing
@@ -22,7 +29,10 @@ from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
-OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Results_Citation"))
+OTHER = (
+    ("D05-0001", "3", ["4"], "Aim_Citation"),
+    ("D05-0002", "7", ["2"], "Results_Citation"),
+)
 RULES = ["corrected", "official-2017"]
 
 
@@ -56,7 +66,9 @@ def runs(world) -> list[Submission]:
 
 
 def scored(phase, sentence="1", **fields) -> Submission:
-    run = factories.make_submission(phase=phase, content=factories.run_bytes(sentences=(sentence,)), **fields)
+    run = factories.make_submission(
+        phase=phase, content=factories.run_bytes(sentences=(sentence,)), **fields
+    )
     score(run)
     return run
 
@@ -75,7 +87,9 @@ def command(*arguments) -> str:
     return out.getvalue().strip()
 
 
-def test_every_run_is_scored_against_the_new_gold_and_keeps_its_score_meanwhile(phase, runs):
+def test_every_run_is_scored_against_the_new_gold_and_keeps_its_score_meanwhile(
+    phase, runs
+):
     before = [row.value for row in standings(phase, None).rows]
     new = corrected(phase)
     ask_for_phase(phase=phase, by=None)
@@ -110,9 +124,9 @@ def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs)
     key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
     boards.set_version_0(key)
     ask_for_phase(phase=phase, by=None)
-    assert list(Job.objects.filter(state="queued").values_list("submission", "rules")) == [
-        (runs[0].pk, "corrected")
-    ]
+    assert list(
+        Job.objects.filter(state="queued").values_list("submission", "rules")
+    ) == [(runs[0].pk, "corrected")]
     assert ask_for_phase(phase=phase, by=None)
     assert waiting(phase) == 1
     score(runs[0])
@@ -160,7 +174,12 @@ def test_stopped_it_goes_on_where_it_was(phase, runs):
     assert waiting(phase) == 0
     assert stop(phase=phase, by=None) == 0
     told = progress(phase)
-    assert (told.done, told.left, told.is_moving, told.is_stopped) == (1, 2, False, True)
+    assert (told.done, told.left, told.is_moving, told.is_stopped) == (
+        1,
+        2,
+        False,
+        True,
+    )
     assert fill_up() == 0
     phase.refresh_from_db()
     assert standings(phase, None).gold == old
@@ -256,27 +275,38 @@ def test_what_organisers_do_stands_in_the_history_once(phase, runs):
 def test_the_command_queues_a_phase_a_season_or_one_run(phase, runs):
     task = phase.task
     place = f"{task.season.slug}/{task.slug}/{phase.slug}"
-    assert command(place) == "every run has been queued or scored against gold v1 already"
+    assert (
+        command(place) == "every run has been queued or scored against gold v1 already"
+    )
     corrected(phase)
-    assert command("--season", task.season.slug).endswith("6 scorings queued for 3 runs, against gold v2")
+    assert command("--season", task.season.slug).endswith(
+        "6 scorings queued for 3 runs, against gold v2"
+    )
     assert command(place, "--stop").endswith("6 scorings taken out of the queue")
     assert command(place) == "6 scorings queued for 3 runs, against gold v2"
     for run in runs:
         score(run)
     assert command("--run", runs[0].pk).startswith("2 scorings of ")
     assert command("--run", runs[0].pk).endswith("is being scored already")
-    for wrong in (("--run", 10**9), ("--season", "nowhere"), ("--run", runs[0].pk, "--stop"), ()):
+    for wrong in (
+        ("--run", 10**9),
+        ("--season", "nowhere"),
+        ("--run", runs[0].pk, "--stop"),
+        (),
+    ):
         with pytest.raises(CommandError):
             command(*wrong)
 
 
-def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(phase, runs, monkeypatch):
+def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(
+    phase, runs, monkeypatch
+):
     changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
     key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
     boards.set_column(key, key.column.replace("|v:", f"|parser:{VERSION}|v:"))
     assert rescoring.follow_release() == 0, "no pipeline is there"
     monkeypatch.setattr(Metric, "replaces", f"|parser:{parsing.RULES}-")
     assert rescoring.follow_release() == 1
-    assert list(Job.objects.filter(state="queued").values_list("submission", "rules")) == [
-        (runs[0].pk, "corrected")
-    ]
+    assert list(
+        Job.objects.filter(state="queued").values_list("submission", "rules")
+    ) == [(runs[0].pk, "corrected")]

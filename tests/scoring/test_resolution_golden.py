@@ -36,7 +36,10 @@ def lines(path: Path) -> list[str]:
 
 
 def test_every_context_and_every_mean_is_the_same(capsys, gold, golden, tmp_path):
-    rows = [{"id": own["context_id"], "ranked": own["ranking_top"]} for own in golden["contexts"]]
+    rows = [
+        {"id": own["context_id"], "ranked": own["ranking_top"]}
+        for own in golden["contexts"]
+    ]
     kept = tmp_path / "statistics.npz"
     run = write_lines(tmp_path / "run.jsonl", rows)
     metrics = score(capsys, SLUG, [gold], run, "--statistics", str(kept))["metrics"]
@@ -47,7 +50,9 @@ def test_every_context_and_every_mean_is_the_same(capsys, gold, golden, tmp_path
         ("accuracy@1_per_citation", "accuracy_per_citation_rank_1"),
         ("success@n_macro", "mean_of_paper_accuracies"),
     ):
-        assert metrics[ours]["value"] == pytest.approx(aggregate[theirs], abs=5.1e-7), ours
+        assert metrics[ours]["value"] == pytest.approx(aggregate[theirs], abs=5.1e-7), (
+            ours
+        )
     assert metrics["success@n"]["n"] == aggregate["contexts"]
     successes = load_statistics(kept).matrices["resolution"][:, 0]
     in_order = {own["context_id"]: own["success"] for own in golden["contexts"]}
@@ -55,7 +60,9 @@ def test_every_context_and_every_mean_is_the_same(capsys, gold, golden, tmp_path
     assert np.array_equal(successes, [in_order[name] for name in ids])
 
 
-def test_the_baseline_gives_those_rankings_and_its_ties_are_counted(capsys, gold, golden, tmp_path):
+def test_the_baseline_gives_those_rankings_and_its_ties_are_counted(
+    capsys, gold, golden, tmp_path
+):
     path = tmp_path / "run.jsonl"
     baseline("references-tfidf-10-10").write(open_inputs([gold]), path)
     answers = {row["id"]: row["scores"] for row in map(json.loads, lines(path))}
@@ -64,11 +71,18 @@ def test_the_baseline_gives_those_rankings_and_its_ties_are_counted(capsys, gold
         scores = answers[own["context_id"]]
         ranked = list(scores)[: len(own["ranking_top"])]
         assert ranked == own["ranking_top"]
-        assert [list(scores).index(name) + 1 for name in own["gold"]] == own["ranks_of_gold"]
+        assert [list(scores).index(name) + 1 for name in own["gold"]] == own[
+            "ranks_of_gold"
+        ]
         assert (not any(scores.values())) == own["all_scores_zero"]
     scores = score(capsys, SLUG, [gold], path)
-    assert scores["metrics"]["success@n"]["value"] == pytest.approx(0.192982, abs=5.1e-7)
-    assert scores["notes"]["tied_at_cut"] == golden["aggregate"]["contexts_with_tie_at_cut"]
+    assert scores["metrics"]["success@n"]["value"] == pytest.approx(
+        0.192982, abs=5.1e-7
+    )
+    assert (
+        scores["notes"]["tied_at_cut"]
+        == golden["aggregate"]["contexts_with_tie_at_cut"]
+    )
 
 
 def test_the_hand_made_cases_of_the_rule_hold(capsys, gold, tmp_path):
@@ -76,10 +90,17 @@ def test_the_hand_made_cases_of_the_rule_hold(capsys, gold, tmp_path):
     assert cases
     for number, case in enumerate(cases):
         names = sorted({*case["ranking"], *case["gold"]})
-        own = write_resolution(tmp_path / str(number), [("c", "p", case["gold"])], [("p", names)])
-        run = write_lines(tmp_path / f"{number}.jsonl", [{"id": "c", "ranked": case["ranking"]}])
+        own = write_resolution(
+            tmp_path / str(number), [("c", "p", case["gold"])], [("p", names)]
+        )
+        run = write_lines(
+            tmp_path / f"{number}.jsonl", [{"id": "c", "ranked": case["ranking"]}]
+        )
         if not case["ranking"]:
-            assert "the run answers no instance of the split" in refusals(capsys, SLUG, [own], run)[0]
+            assert (
+                "the run answers no instance of the split"
+                in refusals(capsys, SLUG, [own], run)[0]
+            )
             continue
         scores = score(capsys, SLUG, [own], run)
         assert scores["metrics"]["success@n"]["value"] == case["success"], case["case"]
@@ -91,7 +112,8 @@ def test_the_public_inputs_name_no_cited_reference(gold):
     own = task_type(SLUG)
     files = dict(own.public_files(open_input(gold), own.checked_options({})))
     cited = {
-        json.loads(line)["context_id"]: json.loads(line)["gold"] for line in lines(gold / "contexts.jsonl")
+        json.loads(line)["context_id"]: json.loads(line)["gold"]
+        for line in lines(gold / "contexts.jsonl")
     }
     for line in files["contexts.jsonl"].decode().splitlines():
         assert not any(name in line for name in cited[json.loads(line)["context_id"]])

@@ -13,7 +13,13 @@ from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.problems import Unavailable
 from tests.scoring.builders.corpora import write_lines
 
-DOCUMENTS = ("bells of bronze", "Bells and towers, bells!", "towers sway", "", "moon and tides and the moon")
+DOCUMENTS = (
+    "bells of bronze",
+    "Bells and towers, bells!",
+    "towers sway",
+    "",
+    "moon and tides and the moon",
+)
 
 
 def test_okapi_is_the_formula_of_its_name():
@@ -32,7 +38,9 @@ def test_okapi_is_the_formula_of_its_name():
         0,
         0,
     ]
-    assert Okapi(DOCUMENTS).scores("Bells, towers: unheard").tolist() == pytest.approx(expected, rel=1e-12)
+    assert Okapi(DOCUMENTS).scores("Bells, towers: unheard").tolist() == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_a_word_that_most_documents_have_counts_a_quarter_of_the_mean():
@@ -47,7 +55,9 @@ def test_a_word_that_most_documents_have_counts_a_quarter_of_the_mean():
 
 def test_a_word_counts_as_often_as_the_query_has_it():
     okapi = Okapi(DOCUMENTS)
-    assert okapi.scores("bells bells").tolist() == pytest.approx((2 * okapi.scores("bells")).tolist())
+    assert okapi.scores("bells bells").tolist() == pytest.approx(
+        (2 * okapi.scores("bells")).tolist()
+    )
 
 
 def test_lucene_is_the_formula_of_its_name():
@@ -56,7 +66,9 @@ def test_lucene_is_the_formula_of_its_name():
     mean = sum(lengths) / 5
     idf = math.log(1 + (5 - 2 + 0.5) / 2.5)
     expected = [
-        idf * frequency / (frequency + 1.5 * (0.25 + 0.75 * length / mean)) if frequency else 0
+        idf * frequency / (frequency + 1.5 * (0.25 + 0.75 * length / mean))
+        if frequency
+        else 0
         for frequency, length in zip((1, 2, 0, 0, 0), lengths, strict=True)
     ]
     lucene = Lucene(DOCUMENTS)
@@ -71,31 +83,54 @@ def test_the_cosine_of_a_document_with_itself_is_one_and_without_words_all_are_z
     assert TfIdfRetriever(["", "..."]).scores("anything").tolist() == [0, 0]
 
 
-def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none(tmp_path):
+def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none(
+    tmp_path,
+):
     models = pytest.importorskip("sentence_transformers")
     pytest.importorskip(retrieval.PACKAGE)
     folder = retrieval.folder_of({"model": retrieval.PACKAGED})
     texts = [*DOCUMENTS, "bells " * 400]
     own = retrieval.SentenceModel(folder).vectors(texts)
-    theirs = models.SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True)
+    theirs = models.SentenceTransformer(str(folder), device="cpu").encode(
+        texts, normalize_embeddings=True
+    )
     assert np.abs(own - theirs).max() < 1e-5
     with pytest.raises(Unavailable, match="is neither a folder here nor"):
         retrieval.folder_of({"model": str(tmp_path)})
 
 
-def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(tmp_path, capsys):
+def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(
+    tmp_path, capsys
+):
     pytest.importorskip(retrieval.PACKAGE)
     pytest.importorskip("transformers")
-    names = ("Bells of bronze in church towers", "Tides and the moon", "Chess endings with two rooks")
+    names = (
+        "Bells of bronze in church towers",
+        "Tides and the moon",
+        "Chess endings with two rooks",
+    )
     write_lines(
-        tmp_path / "references.jsonl", [{"ref_id": f"c{n}", "title": title} for n, title in enumerate(names)]
+        tmp_path / "references.jsonl",
+        [{"ref_id": f"c{n}", "title": title} for n, title in enumerate(names)],
     )
     write_lines(
         tmp_path / "diagnostic.jsonl",
         [{"id": "d1", "sentence": "High water follows the lunar orbit <REF>.", "cited_id": "c1",
           "citing_id": "p"}],
     )  # fmt: skip
-    assert main(["baseline", "dense", "--gold", str(tmp_path), "--out", str(tmp_path / "run.jsonl")]) == 0
+    assert (
+        main(
+            [
+                "baseline",
+                "dense",
+                "--gold",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "run.jsonl"),
+            ]
+        )
+        == 0
+    )
     assert "Its model: " in capsys.readouterr().out
     answer = json.loads((tmp_path / "run.jsonl").read_text())
     assert answer["ranked"][0] == "c1"
@@ -108,7 +143,11 @@ def test_equal_scores_stand_in_their_own_order(count):
 
 
 def test_the_query_is_the_sentence_without_marks_and_with_neighbours_where_asked_for():
-    record = {"before": "Before <OTHERREF>.", "sentence": "We cite<REF>.", "after": None}
+    record = {
+        "before": "Before <OTHERREF>.",
+        "sentence": "We cite<REF>.",
+        "after": None,
+    }
     assert words(query(record, with_neighbours=False)) == ["we", "cite"]
     assert words(query(record, with_neighbours=True)) == ["before", "we", "cite"]
 

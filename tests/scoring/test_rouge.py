@@ -8,13 +8,20 @@ import pytest
 from scoring.metrics import rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.rouge import Rouge, forget, rouge
-from tests.scoring.texts import likely_words, odd_texts, related_pairs, small_alphabet_pairs
+from tests.scoring.texts import (
+    likely_words,
+    odd_texts,
+    related_pairs,
+    small_alphabet_pairs,
+)
 
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}
 PARTS = ("precision", "recall", "f1")
 
 
-def assert_equal_to_the_package(pairs: list[tuple[str, str]], *, is_stemmed: bool) -> None:
+def assert_equal_to_the_package(
+    pairs: list[tuple[str, str]], *, is_stemmed: bool
+) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
     package = RougeScorer(list(KINDS.values()), use_stemmer=is_stemmed)
@@ -23,7 +30,11 @@ def assert_equal_to_the_package(pairs: list[tuple[str, str]], *, is_stemmed: boo
     for place, (reference, prediction) in enumerate(pairs):
         theirs = package.score(reference, prediction)
         for kind, name in KINDS.items():
-            assert tuple(ours[kind][place]) == tuple(theirs[name]), (name, reference, prediction)
+            assert tuple(ours[kind][place]) == tuple(theirs[name]), (
+                name,
+                reference,
+                prediction,
+            )
 
 
 @pytest.mark.parametrize("is_stemmed", [False, True])
@@ -42,7 +53,9 @@ def test_short_long_and_repetitive_texts_score_as_in_the_package(
     seed, count, words, letters, break_share, is_stemmed
 ):
     """From many short lines to a few of more than 64 words, over alphabets so small that ties abound."""
-    pairs = small_alphabet_pairs(random.Random(seed), count, words, letters, break_share)
+    pairs = small_alphabet_pairs(
+        random.Random(seed), count, words, letters, break_share
+    )
     assert_equal_to_the_package(pairs, is_stemmed=is_stemmed)
 
 
@@ -56,17 +69,24 @@ def test_texts_like_abstracts_score_as_in_the_package(count, words, is_stemmed):
 @pytest.mark.parametrize("is_stemmed", [False, True])
 def test_empty_one_word_and_unicode_texts_score_as_in_the_package(is_stemmed):
     texts = odd_texts()
-    assert_equal_to_the_package([(a, b) for a in texts for b in texts], is_stemmed=is_stemmed)
+    assert_equal_to_the_package(
+        [(a, b) for a in texts for b in texts], is_stemmed=is_stemmed
+    )
 
 
 @pytest.mark.parametrize("is_stemmed", [False, True])
-def test_every_length_of_a_sentence_that_fills_a_machine_word_scores_as_in_the_package(is_stemmed):
+def test_every_length_of_a_sentence_that_fills_a_machine_word_scores_as_in_the_package(
+    is_stemmed,
+):
     rng = random.Random(7)
     pairs = []
     for length in (1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 66, 127, 129):
         for _ in range(6):
             sentence = " ".join(rng.choices("abcdefg", k=length))
-            others = [" ".join(rng.choices("abcdefg", k=rng.randint(1, length))) for _ in range(3)]
+            others = [
+                " ".join(rng.choices("abcdefg", k=rng.randint(1, length)))
+                for _ in range(3)
+            ]
             pairs.append((sentence + "\n" + others[0], "\n".join(others[1:])))
     assert_equal_to_the_package(pairs, is_stemmed=is_stemmed)
 
@@ -80,27 +100,40 @@ def test_the_score_of_a_pair_does_not_depend_on_the_others():
         assert all((together[kind][place] == alone[kind][0]).all() for kind in KINDS)
 
 
-def test_large_gold_is_read_once_and_found_again_by_another_process(monkeypatch, tmp_path):
+def test_large_gold_is_read_once_and_found_again_by_another_process(
+    monkeypatch, tmp_path
+):
     monkeypatch.setenv("CITEBOARD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(rouge_module, "WORTH_KEEPING", 1000)
     pairs = related_pairs(random.Random(10), 40, 50)
     texts = list(zip(*pairs, strict=True))
-    first = [rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed) for is_stemmed in (False, True)]
+    first = [
+        rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
+        for is_stemmed in (False, True)
+    ]
     assert len(list(tmp_path.rglob("*.npz"))) == 1
     # As in a new process, in which other words come first.
     forget()
     rouge_module.encoded_gold.cache_clear()
     rouge(["other words first"], ["words"], is_stemmed=True)
     encoded = rouge_module.encoded
-    monkeypatch.setattr(rouge_module, "encoded", lambda read: encoded(read) if read != texts[0] else None)
-    again = [rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed) for is_stemmed in (False, True)]
+    monkeypatch.setattr(
+        rouge_module,
+        "encoded",
+        lambda read: encoded(read) if read != texts[0] else None,
+    )
+    again = [
+        rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
+        for is_stemmed in (False, True)
+    ]
     for own, other in zip(first, again, strict=True):
         assert all((own[kind] == other[kind]).all() for kind in KINDS)
 
 
 def test_no_pairs_have_no_scores():
     assert {
-        kind: own.shape for kind, own in rouge([], [], tuple(KINDS), is_stemmed=True).items()
+        kind: own.shape
+        for kind, own in rouge([], [], tuple(KINDS), is_stemmed=True).items()
     } == dict.fromkeys(KINDS, (0, 3))
 
 
@@ -114,11 +147,15 @@ def test_words_are_stemmed_as_the_package_stems_them():
 
     stemmer = PorterStemmer()
     words = likely_words(random.Random(9), 20_000)
-    assert [word for word in words if rouge_score_stem(word) != stemmer.stem(word)] == []
+    assert [
+        word for word in words if rouge_score_stem(word) != stemmer.stem(word)
+    ] == []
 
 
 def metric(kind: str, part: str, *, is_stemmed: bool = False) -> Rouge:
-    return Rouge(f"rouge_{kind}_{part}", "corrected", kind=kind, part=part, is_stemmed=is_stemmed)
+    return Rouge(
+        f"rouge_{kind}_{part}", "corrected", kind=kind, part=part, is_stemmed=is_stemmed
+    )
 
 
 def test_the_metric_is_the_mean_over_gold_instances_in_percent():
@@ -148,9 +185,17 @@ def test_stemmed_and_unstemmed_never_share_a_matrix_or_parameters():
 
 @pytest.mark.parametrize("kind", ["1", "2", "l", "lsum"])
 @pytest.mark.parametrize("is_stemmed", [False, True])
-def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(kind, is_stemmed):
+def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(
+    kind, is_stemmed
+):
     gold, answers = map(
-        list, zip(*related_pairs(random.Random(11), 20, 30), ("", "a"), ("a b", ""), strict=True)
+        list,
+        zip(
+            *related_pairs(random.Random(11), 20, 30),
+            ("", "a"),
+            ("a b", ""),
+            strict=True,
+        ),
     )
     own, package = (
         Rouge(
@@ -163,7 +208,9 @@ def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(kind, is_
         )
         for engine in ("own", "package")
     )
-    assert (own.instance_stats(gold, answers) == package.instance_stats(gold, answers)).all()
+    assert (
+        own.instance_stats(gold, answers) == package.instance_stats(gold, answers)
+    ).all()
     assert package.parameters["engine"] == "rouge-score-0.1.2"
     assert "engine" not in own.parameters
 

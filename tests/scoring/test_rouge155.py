@@ -53,21 +53,29 @@ def measure(name: str) -> Measure:
     kind = name.removeprefix("ROUGE-")
     gap = kind.lstrip("SU")
     if kind.startswith("S"):
-        return Measure("s", UNLIMITED if gap == "*" else int(gap), with_words=kind.startswith("SU"))
+        return Measure(
+            "s", UNLIMITED if gap == "*" else int(gap), with_words=kind.startswith("SU")
+        )
     return Measure("l") if kind == "L" else Measure("n", int(kind))
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_value_is_the_one_that_the_program_printed(folder, readings, options):
-    pairs = json.loads((folder / "golden" / "rouge" / "conformance.json").read_text())["pairs"]
+    pairs = json.loads((folder / "golden" / "rouge" / "conformance.json").read_text())[
+        "pairs"
+    ]
     compared = 0
     for pair in pairs:
         expected = pair["scores"][options]
         references = BEST if options == "stem_best_reference" else ALL
         measures = [measure(name) for name in expected]
         found = rouge155(
-            pair["models"], pair["peer"], measures, reading=readings[options], references=references
+            pair["models"],
+            pair["peer"],
+            measures,
+            reading=readings[options],
+            references=references,
         )
         for name, printed in expected.items():
             counts = found[measure(name)]
@@ -80,7 +88,11 @@ def test_every_value_is_the_one_that_the_program_printed(folder, readings, optio
 @pytest.mark.shared
 def test_every_word_has_the_stem_that_the_program_gives_it(folder):
     lines = (folder / "golden" / "rouge" / "stems.tsv").read_text().splitlines()
-    wrong = [line for line in lines if Reading()._stem(line.split("\t")[0]) != line.split("\t")[1]]
+    wrong = [
+        line
+        for line in lines
+        if Reading()._stem(line.split("\t")[0]) != line.split("\t")[1]
+    ]
     assert len(lines) > 6000
     assert wrong == []
 
@@ -103,33 +115,53 @@ def test_a_byte_that_is_no_text_spoils_one_stop_word_alone(tmp_path):
 
 
 def test_an_irregular_form_becomes_its_base_form_and_is_stemmed_no_further():
-    assert Reading(exceptions={"abscissae": "abscissa"}).sentences(["abscissae nation"]) == [
-        ["abscissa", "nation"]
-    ]
+    assert Reading(exceptions={"abscissae": "abscissa"}).sentences(
+        ["abscissae nation"]
+    ) == [["abscissa", "nation"]]
 
 
 def test_limits_cut_before_words_are_read():
-    assert Reading(most_words=3).sentences(["one two", "three four"]) == [["one", "two"], ["three"]]
-    assert Reading(most_bytes=9).sentences(["one two", "three four"]) == [["one", "two"], ["th"]]
-    assert Reading(most_words=2).sentences(["one two", "three four"]) == [["one", "two"]]
-    assert Reading(most_bytes=7).sentences(["one two", "three four"]) == [["one", "two"]]
+    assert Reading(most_words=3).sentences(["one two", "three four"]) == [
+        ["one", "two"],
+        ["three"],
+    ]
+    assert Reading(most_bytes=9).sentences(["one two", "three four"]) == [
+        ["one", "two"],
+        ["th"],
+    ]
+    assert Reading(most_words=2).sentences(["one two", "three four"]) == [
+        ["one", "two"]
+    ]
+    assert Reading(most_bytes=7).sentences(["one two", "three four"]) == [
+        ["one", "two"]
+    ]
 
 
 def test_bytes_that_are_no_ascii_separate():
-    assert Reading().sentences(["naïve café", "caf\xe9".encode("latin-1")]) == [["na", "ve", "caf"], ["caf"]]
+    assert Reading().sentences(["naïve café", "caf\xe9".encode("latin-1")]) == [
+        ["na", "ve", "caf"],
+        ["caf"],
+    ]
 
 
 def test_skip_bigrams_reach_over_the_gap_and_leave_the_last_word_out():
     counts = rouge155(
-        [["a b c d"]], ["a b c d"], [*map(measure, ("ROUGE-S1", "ROUGE-SU1", "ROUGE-S*"))], reading=Reading()
+        [["a b c d"]],
+        ["a b c d"],
+        [*map(measure, ("ROUGE-S1", "ROUGE-SU1", "ROUGE-S*"))],
+        reading=Reading(),
     )
     assert list(counts.values()) == [(5, 5, 5), (8, 8, 8), (6, 6, 6)]
 
 
 def test_all_references_count_together_or_the_best_one_alone():
     models = [["a b c d"], ["x y"], ["a b"]]
-    together = rouge155(models, ["a b"], [Measure("n", 1)], reading=Reading())[Measure("n", 1)]
-    best = rouge155(models, ["a b"], [Measure("n", 1)], reading=Reading(), references=BEST)[Measure("n", 1)]
+    together = rouge155(models, ["a b"], [Measure("n", 1)], reading=Reading())[
+        Measure("n", 1)
+    ]
+    best = rouge155(
+        models, ["a b"], [Measure("n", 1)], reading=Reading(), references=BEST
+    )[Measure("n", 1)]
     assert together == Counts(model=8, peer=6, hits=4)
     assert best == Counts(model=2, peer=2, hits=2)
 
@@ -137,7 +169,10 @@ def test_all_references_count_together_or_the_best_one_alone():
 def test_nothing_against_nothing_is_nought():
     for models, peer in (([], ["a"]), ([[]], []), ([[""]], ["", ""])):
         found = rouge155(
-            models, peer, [Measure("n", 2), Measure("l"), measure("ROUGE-SU*")], reading=Reading()
+            models,
+            peer,
+            [Measure("n", 2), Measure("l"), measure("ROUGE-SU*")],
+            reading=Reading(),
         )
         assert [counts.as_printed() for counts in found.values()] == [(0, 0, 0)] * 3
     assert NOTHING.f1 == 0
@@ -147,13 +182,20 @@ def test_f1_is_printed_from_rounded_precision_and_recall():
     counts = Counts(model=7, peer=3, hits=1)
     assert counts.as_printed() == (0.14286, 0.33333, 0.2)
     assert counts.f1 == pytest.approx(0.2, rel=1e-12)
-    assert Counts(model=131, peer=62, hits=32).as_printed() == (0.24427, 0.51613, 0.3316)
+    assert Counts(model=131, peer=62, hits=32).as_printed() == (
+        0.24427,
+        0.51613,
+        0.3316,
+    )
 
 
 @pytest.mark.parametrize("words", [8, 120])
 def test_the_package_counts_the_same_of_words_that_are_read_as_by_the_program(words):
     """Stems, hyphens, other alphabets, empty lines and empty texts among them."""
-    texts = [*related_pairs(random.Random(words), 12, words), *itertools.product(odd_texts(), repeat=2)]
+    texts = [
+        *related_pairs(random.Random(words), 12, words),
+        *itertools.product(odd_texts(), repeat=2),
+    ]
     reading = Reading(stop_words=frozenset({"the", "of"}))
     for model, peer in texts:
         lines = [text.split("\n") for text in (model, peer)]

@@ -31,7 +31,15 @@ return real(arguments)
 
 def scored(capsys, kind, *more: str, code: int = 0) -> list:
     gold, run, _ = sample(kind)
-    words = ["score", kind.slug, "--gold", *map(str, gold), "--run", str(run), *sample_options(kind)]
+    words = [
+        "score",
+        kind.slug,
+        "--gold",
+        *map(str, gold),
+        "--run",
+        str(run),
+        *sample_options(kind),
+    ]
     assert program.main([*words, *more, "--json"]) == code
     return json.loads(capsys.readouterr().out)
 
@@ -39,9 +47,15 @@ def scored(capsys, kind, *more: str, code: int = 0) -> list:
 @pytest.mark.parametrize("kind", TYPES, ids=[kind.slug for kind in TYPES])
 def test_a_list_has_what_is_printed_under_each(capsys, kind, tmp_path):
     several = [word for rules in kind.rules for word in ("--rules", rules)]
-    kept = [word for rules in kind.rules for word in ("--statistics", f"{tmp_path}/{rules}.npz")]
+    kept = [
+        word
+        for rules in kind.rules
+        for word in ("--statistics", f"{tmp_path}/{rules}.npz")
+    ]
     alone = [scored(capsys, kind, "--rules", rules) for rules in kind.rules]
-    assert scored(capsys, kind, *several, *kept) == (alone if len(alone) > 1 else alone[0])
+    assert scored(capsys, kind, *several, *kept) == (
+        alone if len(alone) > 1 else alone[0]
+    )
     assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(kind.rules)
 
 
@@ -56,7 +70,16 @@ def test_one_that_lacks_a_model_is_told_and_holds_nothing_back(capsys, monkeypat
     monkeypatch.setattr(program.scorer, "score_read", lacking)
     given = [word for rules in RULES for word in ("--rules", rules)]
     gold, run, _ = sample(ONE_A)
-    words = ["score", "clsumm-1a", "--gold", *map(str, gold), "--run", str(run), *given, "--json"]
+    words = [
+        "score",
+        "clsumm-1a",
+        "--gold",
+        *map(str, gold),
+        "--run",
+        str(run),
+        *given,
+        "--json",
+    ]
     assert program.main(words) == program.UNAVAILABLE
     told = capsys.readouterr()
     assert [scores["rules"] for scores in json.loads(told.out)] == ["official-2017"]
@@ -66,7 +89,20 @@ def test_one_that_lacks_a_model_is_told_and_holds_nothing_back(capsys, monkeypat
 def test_a_file_for_each_rule_set_or_none(capsys):
     gold, run, _ = sample(ONE_A)
     words = ["score", "clsumm-1a", "--gold", *map(str, gold), "--run", str(run)]
-    assert program.main([*words, "--rules", "corrected", "--rules", "official-2017", "--pending", "a"]) == 2
+    assert (
+        program.main(
+            [
+                *words,
+                "--rules",
+                "corrected",
+                "--rules",
+                "official-2017",
+                "--pending",
+                "a",
+            ]
+        )
+        == 2
+    )
     assert "--pending is given 1 times and --rules 2 times" in capsys.readouterr().err
 
 
@@ -86,30 +122,49 @@ class TestOnTheSite:
     def test_one_process_scores_a_run_under_all_and_keeps_each_ones_statistics(
         self, run, states, monkeypatch, tmp_path
     ):
-        put_in_place(monkeypatch, tmp_path, "print(os.getpid(), file=note)\nreturn real(arguments)")
+        put_in_place(
+            monkeypatch,
+            tmp_path,
+            "print(os.getpid(), file=note)\nreturn real(arguments)",
+        )
         take_jobs()
         assert states() == dict.fromkeys(RULES, ("done", 1))
         assert len((tmp_path / "note").read_text().split()) == 1
         evaluations = Evaluation.objects.filter(submission=run)
         assert len({evaluation.statistics for evaluation in evaluations}) == 2
-        names = {name for row in evaluations for name in row.scores.values_list("shared__text", flat=True)}
-        assert all("|rules:corrected|" in name or "|rules:official-2017|" in name for name in names)
+        names = {
+            name
+            for row in evaluations
+            for name in row.scores.values_list("shared__text", flat=True)
+        }
+        assert all(
+            "|rules:corrected|" in name or "|rules:official-2017|" in name
+            for name in names
+        )
 
-    def test_one_that_lacks_a_model_waits_alone(self, run, states, monkeypatch, tmp_path):
+    def test_one_that_lacks_a_model_waits_alone(
+        self, run, states, monkeypatch, tmp_path
+    ):
         put_in_place(monkeypatch, tmp_path, LACKING.format(rules="corrected"))
         take_jobs()
         assert states() == {"corrected": ("waiting", 0), "official-2017": ("done", 1)}
 
-    def test_one_that_takes_its_process_down_fails_alone(self, run, states, monkeypatch, tmp_path):
-        body = (
-            "if '--rules=corrected' in arguments: signal.raise_signal(signal.SIGKILL)\nreturn real(arguments)"
-        )
+    def test_one_that_takes_its_process_down_fails_alone(
+        self, run, states, monkeypatch, tmp_path
+    ):
+        body = "if '--rules=corrected' in arguments: signal.raise_signal(signal.SIGKILL)\nreturn real(arguments)"
         put_in_place(monkeypatch, tmp_path, body)
         take_jobs()
         assert states() == {"corrected": ("failed", 3), "official-2017": ("done", 1)}
 
-    def test_what_was_scored_before_the_process_ended_is_published(self, run, states, monkeypatch, tmp_path):
-        put_in_place(monkeypatch, tmp_path, "return scored(arguments, next_step=lambda: os.killpg(0, 9))")
+    def test_what_was_scored_before_the_process_ended_is_published(
+        self, run, states, monkeypatch, tmp_path
+    ):
+        put_in_place(
+            monkeypatch,
+            tmp_path,
+            "return scored(arguments, next_step=lambda: os.killpg(0, 9))",
+        )
         take_jobs()
         assert states() == {"corrected": ("done", 1), "official-2017": ("done", 2)}
         assert run.evaluations.count() == 2
@@ -131,6 +186,9 @@ class TestOnTheSite:
         put_in_place(monkeypatch, tmp_path, textwrap.dedent(body))
         take_jobs()
         assert states() == dict.fromkeys(RULES, ("done", 1))
-        lines = [tuple(map(int, line.split())) for line in (tmp_path / "note").read_text().splitlines()]
+        lines = [
+            tuple(map(int, line.split()))
+            for line in (tmp_path / "note").read_text().splitlines()
+        ]
         assert lines[:2] == [(20, 45), (20, 45)]
         assert 20 < lines[2][0] <= 45

@@ -11,9 +11,22 @@ from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
 from tests.scoring.texts import related_pairs
 
 LIBRARY = {"bleu": BLEU(), "chrf": CHRF(), "chrf_pp": CHRF(word_order=2)}
-ODD = [("", "a b"), ("a b c d e", ""), ("Naïve [0], (see [1])!", "naïve [0] see"), ("x", "x"), ("a", "b")]
+ODD = [
+    ("", "a b"),
+    ("a b c d e", ""),
+    ("Naïve [0], (see [1])!", "naïve [0] see"),
+    ("x", "x"),
+    ("a", "b"),
+]
 # What follows a short text is the next one, which has the same words.
-ODD += [("x", "x"), ("x", "x"), ("x y", "x y"), ("x y", "x y"), ("x y z", "x y z"), ("x y z", "x y z")]
+ODD += [
+    ("x", "x"),
+    ("x", "x"),
+    ("x y", "x y"),
+    ("x y", "x y"),
+    ("x y z", "x y z"),
+    ("x y z", "x y z"),
+]
 EVERY = pytest.mark.parametrize("name", LIBRARY)
 
 
@@ -29,11 +42,17 @@ def pairs(seed: int, count: int = 60) -> list[tuple[str, str]]:
 
 
 def corpus(name: str, own: list[tuple[str, str]]) -> float:
-    return LIBRARY[name].corpus_score([answer for _, answer in own], [[gold for gold, _ in own]]).score
+    return (
+        LIBRARY[name]
+        .corpus_score([answer for _, answer in own], [[gold for gold, _ in own]])
+        .score
+    )
 
 
 def rows(name: str, own: list[tuple[str, str]]) -> np.ndarray:
-    return metric_of(name).instance_stats([gold for gold, _ in own], [answer for _, answer in own])
+    return metric_of(name).instance_stats(
+        [gold for gold, _ in own], [answer for _, answer in own]
+    )
 
 
 @EVERY
@@ -71,7 +90,24 @@ PIECES = [
         "²",
         "\ud800",
     ),
-    *(".", ",", "..", "-", "'", '"', "(", ")", "/", "\\", "$", "&", "&am", "p;", "\u200b", "\ufeff"),
+    *(
+        ".",
+        ",",
+        "..",
+        "-",
+        "'",
+        '"',
+        "(",
+        ")",
+        "/",
+        "\\",
+        "$",
+        "&",
+        "&am",
+        "p;",
+        "\u200b",
+        "\ufeff",
+    ),
     *("&amp;", "&quot;", "&lt;", "&gt;", "&amp;lt;", "<skipped>", "<skip", "ped>"),
     *(
         " ",
@@ -99,13 +135,17 @@ def expected_counts(name: str, own: list[tuple[str, str]]) -> list[list[int]]:
 
 
 @EVERY
-@pytest.mark.parametrize("pieces", [["a", "b", " "], IDEOGRAPHS, PIECES], ids=["few", "many", "odd"])
+@pytest.mark.parametrize(
+    "pieces", [["a", "b", " "], IDEOGRAPHS, PIECES], ids=["few", "many", "odd"]
+)
 @pytest.mark.parametrize("chunk", [1, 200, 32_768])
 def test_every_count_is_sacrebleus_own(name, pieces, chunk, monkeypatch):
     monkeypatch.setattr("scoring.metrics.sacrebleu.BLOCK", chunk)
     rng = random.Random(len(pieces) + chunk)
     texts = ["".join(rng.choices(pieces, k=rng.randrange(30))) for _ in range(160)]
-    own = list(zip(texts[:80], texts[80:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))
+    own = list(zip(texts[:80], texts[80:], strict=True)) + list(
+        zip(texts[:20], texts[:20], strict=True)
+    )
     assert rows(name, own)[:, :-1].tolist() == expected_counts(name, own)
 
 
@@ -114,7 +154,10 @@ def test_counts_are_sacrebleus_own_where_no_key_holds_so_many_symbols():
     few, many = IDEOGRAPHS[:1500], [f"w{number}" for number in range(33_000)]
     for name, symbols, between in (("chrf", few, ""), ("bleu", many, " ")):
         shuffled = rng.sample(symbols, len(symbols))
-        wide = (between.join(symbols + symbols[5:50]), between.join(symbols[20:70] + shuffled))
+        wide = (
+            between.join(symbols + symbols[5:50]),
+            between.join(symbols[20:70] + shuffled),
+        )
         own = [("a b", "a c"), wide, ("", ""), wide[::-1], ("d e", "e d")]
         assert rows(name, own)[:, :-1].tolist() == expected_counts(name, own)
 
@@ -128,9 +171,14 @@ def test_short_empty_and_odd_texts_score_as_in_sacrebleu(name):
 
 
 @EVERY
-def test_a_missing_answer_is_an_empty_text_and_an_answer_without_gold_counts_nothing(name):
+def test_a_missing_answer_is_an_empty_text_and_an_answer_without_gold_counts_nothing(
+    name,
+):
     metric = metric_of(name)
-    gold, answers = ["one two three four five", "six seven eight nine"], ["one two three four five", ""]
+    gold, answers = (
+        ["one two three four five", "six seven eight nine"],
+        ["one two three four five", ""],
+    )
     stats = metric.instance_stats([*gold, None], [answers[0], None, "six seven"])
     assert value_of(metric, stats, np.arange(3)) == pytest.approx(
         corpus(name, list(zip(gold, answers, strict=True)))

@@ -32,7 +32,9 @@ def worker(tmp_path, root):
     process.communicate()
 
 
-def test_the_folder_of_a_process_stays_as_long_as_it_lives_and_goes_when_it_was_killed(worker, tmp_path):
+def test_the_folder_of_a_process_stays_as_long_as_it_lives_and_goes_when_it_was_killed(
+    worker, tmp_path
+):
     assert remove_leftovers(tmp_path) == 0
     [folder] = tmp_path.iterdir()
     worker.kill()

@@ -9,7 +9,13 @@ import pytest
 from scoring.__main__ import main
 from scoring.metrics.rouge import Rouge
 from scoring.stats.interval_methods import METHODS
-from scoring.stats.signature import column_key, compare_command, offline_command, provenance_of, signature
+from scoring.stats.signature import (
+    column_key,
+    compare_command,
+    offline_command,
+    provenance_of,
+    signature,
+)
 from tasks.types import TaskType, task_types
 from tasks.types.base import printed_options
 from tests.scoring.offline import score
@@ -19,7 +25,9 @@ TYPES = list(task_types().values())
 
 
 def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
-    metric = Rouge("rouge_l_f1_stemmed", "corrected", kind="l", part="f1", is_stemmed=True)
+    metric = Rouge(
+        "rouge_l_f1_stemmed", "corrected", kind="l", part="f1", is_stemmed=True
+    )
     assert column_key(metric, gold="0123456789abcdef") == (
         "rouge_l_f1_stemmed|rules:corrected|average:instances|stemmer:porter|tokenizer:rouge-score|"
         "gold:0123456789ab|v:1"
@@ -56,13 +64,22 @@ def recomputed(capsys, scores: dict, signed: str, gold: list[Path], run: Path) -
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("task_type", TYPES, ids=[kind.slug for kind in TYPES])
-def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: TaskType, method):
+def test_the_command_of_a_signature_gives_the_same_numbers(
+    capsys, task_type: TaskType, method
+):
     """Counts exactly, values to 12 digits, intervals to 10, under every rule set."""
     gold, run, expected = sample(task_type)
     drawn = ("--seed", "11", "--intervals", "200", "--method", method)
     for rules in expected:
         scores = score(
-            capsys, task_type.slug, gold, run, *sample_options(task_type), "--rules", rules, *drawn
+            capsys,
+            task_type.slug,
+            gold,
+            run,
+            *sample_options(task_type),
+            "--rules",
+            rules,
+            *drawn,
         )
         signed = next(iter(scores["metrics"].values()))["signature"]
         again = recomputed(capsys, scores, signed, gold, run)
@@ -74,7 +91,9 @@ def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: Ta
             assert own["n"] == metric["n"]
             for part, digits in (("value", 1e-12), ("low", 1e-10), ("high", 1e-10)):
                 assert (own[part] is None) == (metric[part] is None)
-                assert metric[part] is None or own[part] == pytest.approx(metric[part], rel=digits)
+                assert metric[part] is None or own[part] == pytest.approx(
+                    metric[part], rel=digits
+                )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +114,13 @@ def test_of_a_path_in_an_option_the_file_alone_is_printed(value, printed):
 
 
 def test_the_command_that_compares_two_runs_names_each_of_them():
-    asked = {"options": {"annotation": "annv2"}, "gold": "GOLD", "runs": ("A", "B b"), "trials": 9, "seed": 4}
+    asked = {
+        "options": {"annotation": "annv2"},
+        "gold": "GOLD",
+        "runs": ("A", "B b"),
+        "trials": 9,
+        "seed": 4,
+    }
     assert compare_command("clsumm-1a", rules="corrected", **asked, part="private") == (
         "python -m scoring compare clsumm-1a --gold GOLD --run A --run 'B b' --rules corrected "
         "--option annotation=annv2 --part private --tests 9 --seed 4"

@@ -37,7 +37,9 @@ def brute_force_p(metric, a: np.ndarray, b: np.ndarray) -> float:
     for exchanged in itertools.product([False, True], repeat=len(a)):
         mask = np.array(exchanged)[:, None]
         own, other = np.where(mask, b, a).sum(axis=0), np.where(mask, a, b).sum(axis=0)
-        extreme += abs(metric.aggregate(own) - metric.aggregate(other)) >= observed - 1e-12
+        extreme += (
+            abs(metric.aggregate(own) - metric.aggregate(other)) >= observed - 1e-12
+        )
     return extreme / 2 ** len(a)
 
 
@@ -45,15 +47,26 @@ def brute_force_p(metric, a: np.ndarray, b: np.ndarray) -> float:
 def test_few_units_are_tested_exactly_as_scipy_does(seed):
     a, b = two_runs(9, seed)
     theirs = stats.permutation_test(
-        (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
+        (a, b),
+        lambda x, y: np.mean(x) - np.mean(y),
+        permutation_type="samples",
+        n_resamples=np.inf,
     )
-    ours = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=10, seed=0)[0]
+    ours = randomisation_tests(
+        [Paired(Mean(), mean_rows(a), mean_rows(b))], trials=10, seed=0
+    )[0]
     assert (ours.kind, ours.trials) == (EXACT, 2**9)
     assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    "metric", [Counts("f1", "micro"), Counts("precision", "macro"), Counts("f1", "macro"), Divergence()]
+    "metric",
+    [
+        Counts("f1", "micro"),
+        Counts("precision", "macro"),
+        Counts("f1", "macro"),
+        Divergence(),
+    ],
 )
 def test_any_metric_is_tested_by_its_own_value(metric):
     rng = np.random.default_rng(7)
@@ -65,7 +78,9 @@ def test_any_metric_is_tested_by_its_own_value(metric):
 
 
 @pytest.mark.parametrize("same", [0, 40])
-def test_a_measure_that_is_no_function_of_sums_is_tested_over_every_exchange_of_units_that_differ(same):
+def test_a_measure_that_is_no_function_of_sums_is_tested_over_every_exchange_of_units_that_differ(
+    same,
+):
     rng = np.random.default_rng(same)
     gold, a, other = (rng.normal(size=7 + same).tolist() for _ in range(3))
     b = [*other[:7], *a[7:]]
@@ -74,7 +89,10 @@ def test_a_measure_that_is_no_function_of_sums_is_tested_over_every_exchange_of_
     units = np.arange(len(gold))
     pair = Paired(metric, *(unit_rows(metric, own, units) for own in found))
     [test] = randomisation_tests([pair], trials=10, seed=0)
-    observed, extreme = abs(stats.spearmanr(gold, a)[0] - stats.spearmanr(gold, b)[0]), 0
+    observed, extreme = (
+        abs(stats.spearmanr(gold, a)[0] - stats.spearmanr(gold, b)[0]),
+        0,
+    )
     for exchanged in itertools.product([False, True], repeat=7):
         sides = np.where([*exchanged, *[False] * same], [b, a], [a, b])
         values = [stats.spearmanr(gold, side)[0] for side in sides]
@@ -103,9 +121,13 @@ def test_many_units_are_tested_approximately_near_the_exact_p_value():
         vectorized=True,
         batch=50_000,
     ).pvalue
-    ours = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=20_000, seed=0)[0]
+    ours = randomisation_tests(
+        [Paired(Mean(), mean_rows(a), mean_rows(b))], trials=20_000, seed=0
+    )[0]
     assert (ours.kind, ours.trials) == (APPROXIMATE, 20_000)
-    assert ours.p == pytest.approx(theirs, abs=4 * math.sqrt(theirs * (1 - theirs) / 20_000))
+    assert ours.p == pytest.approx(
+        theirs, abs=4 * math.sqrt(theirs * (1 - theirs) / 20_000)
+    )
 
 
 def test_an_approximate_p_value_is_the_one_worked_out_by_hand():
@@ -113,10 +135,19 @@ def test_an_approximate_p_value_is_the_one_worked_out_by_hand():
     units, trials = 20, 48
     a, b = two_runs(units, seed=1)
     bits = np.random.PCG64(6)
-    words = b"".join(int(bits.random_raw()).to_bytes(8, "little") for _ in range(units * trials // 64))
-    drawn = np.array([bit == "1" for byte in words for bit in f"{byte:08b}"]).reshape(trials, units)
-    extreme = sum(abs(np.where(row, b - a, a - b).sum()) >= abs((a - b).sum()) for row in drawn)
-    [ours] = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=trials, seed=6)
+    words = b"".join(
+        int(bits.random_raw()).to_bytes(8, "little")
+        for _ in range(units * trials // 64)
+    )
+    drawn = np.array([bit == "1" for byte in words for bit in f"{byte:08b}"]).reshape(
+        trials, units
+    )
+    extreme = sum(
+        abs(np.where(row, b - a, a - b).sum()) >= abs((a - b).sum()) for row in drawn
+    )
+    [ours] = randomisation_tests(
+        [Paired(Mean(), mean_rows(a), mean_rows(b))], trials=trials, seed=6
+    )
     assert 1 < extreme < trials
     assert ours.p == (1 + extreme) / (1 + trials)
 
@@ -133,7 +164,9 @@ def test_runs_of_one_value_have_a_p_value_of_1_in_however_many_blocks_their_exch
 
 def test_an_approximate_p_value_is_never_nought():
     a = np.linspace(0, 1, 40)
-    ours = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(a + 5))], trials=99, seed=0)[0]
+    ours = randomisation_tests(
+        [Paired(Mean(), mean_rows(a), mean_rows(a + 5))], trials=99, seed=0
+    )[0]
     assert ours.p == 1 / 100
 
 
@@ -146,16 +179,24 @@ def test_a_run_does_not_differ_from_itself():
 
 def test_the_test_does_not_mind_which_run_comes_first():
     a, b = (mean_rows(run) for run in two_runs(40, seed=2))
-    there, back = (differences([Paired(Mean(), *runs)], trials=500, seed=4)[0] for runs in ((a, b), (b, a)))
+    there, back = (
+        differences([Paired(Mean(), *runs)], trials=500, seed=4)[0]
+        for runs in ((a, b), (b, a))
+    )
     assert there.test.p == back.test.p
     assert there.error == pytest.approx(back.error, rel=1e-12)
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low), rel=1e-12)
 
 
 def test_pairs_tested_together_have_the_p_values_they_have_alone():
-    pairs = [Paired(Mean(), *(mean_rows(run) for run in two_runs(30, seed))) for seed in range(4)]
+    pairs = [
+        Paired(Mean(), *(mean_rows(run) for run in two_runs(30, seed)))
+        for seed in range(4)
+    ]
     together = randomisation_tests(pairs, trials=300, seed=5)
-    assert together == [randomisation_tests([pair], trials=300, seed=5)[0] for pair in pairs]
+    assert together == [
+        randomisation_tests([pair], trials=300, seed=5)[0] for pair in pairs
+    ]
 
 
 def test_true_equals_are_told_apart_as_seldom_as_promised():
@@ -163,7 +204,10 @@ def test_true_equals_are_told_apart_as_seldom_as_promised():
     for trial in range(400):
         a, b = two_runs(10, seed=trial, better=0.0)
         alarms += (
-            randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=1, seed=0)[0].p <= 0.05
+            randomisation_tests(
+                [Paired(Mean(), mean_rows(a), mean_rows(b))], trials=1, seed=0
+            )[0].p
+            <= 0.05
         )
     # Five of a hundred, give or take three standard deviations.
     assert alarms / 400 <= 0.085
@@ -171,7 +215,9 @@ def test_true_equals_are_told_apart_as_seldom_as_promised():
 
 def test_a_true_difference_is_found():
     a, b = two_runs(200, seed=9, better=0.5)
-    found = differences([Paired(Mean(), mean_rows(b), mean_rows(a))], trials=1000, seed=0)[0]
+    found = differences(
+        [Paired(Mean(), mean_rows(b), mean_rows(a))], trials=1000, seed=0
+    )[0]
     assert found.test.p < 0.01
     assert 0 < found.low < found.difference < found.high
 
@@ -182,15 +228,23 @@ class Length(Mean):
 
 def test_the_interval_of_a_difference_of_means_without_ends_is_that_of_the_paired_t_test():
     a, b = two_runs(50, seed=6)
-    ours = differences([Paired(Length(), mean_rows(a), mean_rows(b))], trials=10, seed=0)[0]
+    ours = differences(
+        [Paired(Length(), mean_rows(a), mean_rows(b))], trials=10, seed=0
+    )[0]
     theirs = stats.ttest_rel(a, b)
     assert ours.error == pytest.approx(stats.sem(a - b), rel=1e-10)
-    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval()), rel=1e-10)
+    assert (ours.low, ours.high) == pytest.approx(
+        tuple(theirs.confidence_interval()), rel=1e-10
+    )
     assert ours.difference == pytest.approx(np.mean(a - b), rel=1e-12)
 
 
 def test_a_difference_over_two_units_has_no_interval():
-    found = differences([Paired(Mean(), mean_rows([0.2, 0.4]), mean_rows([0.1, 0.8]))], trials=10, seed=0)[0]
+    found = differences(
+        [Paired(Mean(), mean_rows([0.2, 0.4]), mean_rows([0.1, 0.8]))],
+        trials=10,
+        seed=0,
+    )[0]
     assert found.low is found.high is None
     assert math.isnan(found.error)
 
@@ -201,16 +255,24 @@ def test_hardly_any_extreme_exchange_asks_for_more_of_them():
         Paired(Mean(), mean_rows(a), mean_rows(b))
         for a, b in (two_runs(60, seed=2, better=3.0), two_runs(60, seed=2, better=0.2))
     )
-    found, other = randomisation_tests([far, near], trials=1_000, max_trials=16_000, seed=0)
+    found, other = randomisation_tests(
+        [far, near], trials=1_000, max_trials=16_000, seed=0
+    )
     assert (found.trials, found.p) == (16_000, 1 / 16_001)
     assert other == randomisation_tests([near], trials=1_000, seed=0)[0]
     assert max(holm([found.p] * 500)) < 0.05
 
 
-@pytest.mark.parametrize(("units", "smallest"), [(4, 0.125), (5, 0.0625), (16, 2 / 2**16), (17, 1 / 1001)])
+@pytest.mark.parametrize(
+    ("units", "smallest"), [(4, 0.125), (5, 0.0625), (16, 2 / 2**16), (17, 1 / 1001)]
+)
 def test_the_smallest_p_value_is_that_of_runs_as_far_apart_as_can_be(units, smallest):
     pair = Paired(Mean(), mean_rows(np.ones(units)), mean_rows(np.zeros(units)))
-    assert randomisation_tests([pair], trials=1_000, seed=0)[0].p == smallest_p(units, 1_000) == smallest
+    assert (
+        randomisation_tests([pair], trials=1_000, seed=0)[0].p
+        == smallest_p(units, 1_000)
+        == smallest
+    )
 
 
 def test_an_undefined_value_has_no_p_value():
@@ -236,10 +298,16 @@ def closed_testing(p_values: list[float]) -> list[float]:
     one.
     """
     places = range(len(p_values))
-    sets = [chosen for size in range(1, len(p_values) + 1) for chosen in itertools.combinations(places, size)]
+    sets = [
+        chosen
+        for size in range(1, len(p_values) + 1)
+        for chosen in itertools.combinations(places, size)
+    ]
     return [
         max(
-            min(1.0, len(chosen) * min(p_values[row] for row in chosen)) for chosen in sets if place in chosen
+            min(1.0, len(chosen) * min(p_values[row] for row in chosen))
+            for chosen in sets
+            if place in chosen
         )
         for place in places
     ]
@@ -274,9 +342,15 @@ def test_each_row_of_a_board_is_corrected_as_holm_corrects_its_comparisons():
         p = np.maximum(p, p.T)
         found = significance.differing(p)
         for row in range(rows):
-            others = [other for other in range(rows) if other != row and not np.isnan(p[row, other])]
+            others = [
+                other
+                for other in range(rows)
+                if other != row and not np.isnan(p[row, other])
+            ]
             corrected = significance.holm([min(1.0, p[row, other]) for other in others])
             differ = [
-                other for other, own in zip(others, corrected, strict=True) if own <= significance.ALPHA
+                other
+                for other, own in zip(others, corrected, strict=True)
+                if own <= significance.ALPHA
             ]
             assert np.flatnonzero(found[row]).tolist() == differ

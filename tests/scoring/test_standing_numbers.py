@@ -35,4 +35,7 @@ def test_what_is_wrong_with_a_changed_sample_is_told_in_the_same_words(name):
 
 @pytest.mark.parametrize("name", EXPECTED["declarations"])
 def test_what_is_wrong_with_a_changed_declaration_is_told_in_the_same_words(name):
-    assert json.loads(json.dumps(rounded(of_declaration(name)))) == EXPECTED["declarations"][name]
+    assert (
+        json.loads(json.dumps(rounded(of_declaration(name))))
+        == EXPECTED["declarations"][name]
+    )

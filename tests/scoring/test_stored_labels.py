@@ -21,7 +21,12 @@ from scoring.models import (
 )
 from scoring.results.board.standings import standings
 from scoring.stats.signature import provenance_of
-from scoring.worker.entailment_labels import import_labels, label_lines, open_pairs, waiting_jobs
+from scoring.worker.entailment_labels import (
+    import_labels,
+    label_lines,
+    open_pairs,
+    waiting_jobs,
+)
 from scoring.worker.local_copies import FileRefused, work_folder
 from scoring.worker.rescoring import ask_for_phase
 from scoring.worker.score import score
@@ -55,7 +60,9 @@ def phase(tmp_path):
 
 def work(*runs: Submission) -> None:
     """What a worker does that is woken for every job."""
-    for job in Job.objects.filter(submission__in=runs, state=Job.State.QUEUED).order_by("pk"):
+    for job in Job.objects.filter(submission__in=runs, state=Job.State.QUEUED).order_by(
+        "pk"
+    ):
         score(job.pk)
 
 
@@ -93,14 +100,21 @@ class TestWaiting:
         work(run)
         assert read(run).reason.startswith("6 of 6 pairs pending: ")
         [waits] = waiting_jobs()
-        assert any("It\u2028rains\x85in" in pair["premise"] for pair in open_pairs([waits]))
+        assert any(
+            "It\u2028rains\x85in" in pair["premise"] for pair in open_pairs([waits])
+        )
 
-    def test_it_is_scored_when_the_last_label_is_there_and_not_before(self, phase, tmp_path):
+    def test_it_is_scored_when_the_last_label_is_there_and_not_before(
+        self, phase, tmp_path
+    ):
         run = citing_run(phase)
         work(run)
         assert bring(tmp_path, decided(*PAIRS[:2])).resumed == 1
         work(run)
-        assert (read(run).status, read(run).reason[:22]) == ("waiting", "4 of 6 pairs pending: ")
+        assert (read(run).status, read(run).reason[:22]) == (
+            "waiting",
+            "4 of 6 pairs pending: ",
+        )
         assert not Evaluation.objects.exists()
         bring(tmp_path, decided(*PAIRS[2:]))
         assert (read(run).status, run.jobs.get().state) == ("waiting", "queued")
@@ -108,16 +122,23 @@ class TestWaiting:
         assert (read(run).status, read(run).reason) == ("scored", "")
         scores = {each.metric: each for each in Evaluation.objects.get().scores.all()}
         # The passage on Oslo is enough, so that the one on Rome earns nothing.
-        assert (scores["aliice_recall"].value, scores["aliice_precision"].value) == (100, 50)
+        assert (scores["aliice_recall"].value, scores["aliice_precision"].value) == (
+            100,
+            50,
+        )
         assert f"entailment:{MODEL}" in scores["aliice_f1"].column
 
-    def test_one_whose_passages_entail_nothing_needs_no_more_than_that(self, phase, tmp_path):
+    def test_one_whose_passages_entail_nothing_needs_no_more_than_that(
+        self, phase, tmp_path
+    ):
         run = citing_run(phase)
         work(run)
         bring(tmp_path, decided(PAIRS[0], PAIRS[3], entailed=lambda _: 0))
         work(run)
         assert read(run).status == "scored"
-        assert Evaluation.objects.get().scores.get(shared__metric="aliice_f1").value == 0
+        assert (
+            Evaluation.objects.get().scores.get(shared__metric="aliice_f1").value == 0
+        )
 
     def test_labels_are_shared_by_all_runs_of_all_seasons(self, phase, tmp_path):
         bring(tmp_path, decided())
@@ -126,7 +147,9 @@ class TestWaiting:
         work(*runs)
         assert [read(run).status for run in runs] == ["scored", "scored"]
 
-    def test_a_run_that_cites_nothing_waits_for_nothing_and_shares_the_column(self, phase, tmp_path):
+    def test_a_run_that_cites_nothing_waits_for_nothing_and_shares_the_column(
+        self, phase, tmp_path
+    ):
         silent = citing_run(phase, "It rains.")
         work(silent)
         assert read(silent).status == "scored"
@@ -134,7 +157,8 @@ class TestWaiting:
         cited = citing_run(phase)
         work(cited)
         first, second = (
-            each.evaluations.get().scores.get(shared__metric="alce_recall").column for each in (silent, cited)
+            each.evaluations.get().scores.get(shared__metric="alce_recall").column
+            for each in (silent, cited)
         )
         assert first == second
 
@@ -144,7 +168,9 @@ class TestWaiting:
         assert sweep(timezone.now() + dt.timedelta(hours=20)).resumed == 0
         assert sweep(timezone.now() + dt.timedelta(hours=25)).resumed == 1
 
-    def test_labels_that_come_while_it_is_scored_set_it_going_again(self, phase, tmp_path, monkeypatch):
+    def test_labels_that_come_while_it_is_scored_set_it_going_again(
+        self, phase, tmp_path, monkeypatch
+    ):
         run = citing_run(phase)
         defer = engine.defer
 
@@ -163,7 +189,9 @@ class TestWaiting:
         defer = engine.defer
         lines = [
             {
-                "premise_sha1": hashlib.sha1(premise.encode(), usedforsecurity=False).hexdigest(),
+                "premise_sha1": hashlib.sha1(
+                    premise.encode(), usedforsecurity=False
+                ).hexdigest(),
                 "hypothesis": hypothesis,
                 "entailed": int("Oslo" in premise),
                 "model": MODEL,
@@ -200,10 +228,15 @@ class TestWaiting:
 
     def test_a_lost_job_keeps_no_pairs(self, phase, monkeypatch):
         run = citing_run(phase)
-        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", lambda *_, **__: False)
+        monkeypatch.setattr(
+            "scoring.worker.entailment_labels.engine.defer", lambda *_, **__: False
+        )
         work(run)
         assert not PendingLabels.objects.exists()
-        assert not storage.statistics.exists(str(run.pk)) or not storage.statistics.listdir(str(run.pk))[1]
+        assert (
+            not storage.statistics.exists(str(run.pk))
+            or not storage.statistics.listdir(str(run.pk))[1]
+        )
 
     def test_a_rescore_that_waits_leaves_the_run_on_the_board(self, phase, tmp_path):
         bring(tmp_path, decided())
@@ -216,11 +249,16 @@ class TestWaiting:
         work(run)
         assert read(run).status == "scored"
         assert run.jobs.get(gold__number=2).state == "waiting"
-        assert [(row.submission, row.value) for row in standings(read(phase), None).rows] == before
+        assert [
+            (row.submission, row.value) for row in standings(read(phase), None).rows
+        ] == before
         [waits] = waiting_jobs()
         bring(
             tmp_path,
-            [entailment_label(p["premise"], p["hypothesis"], 1, model=MODEL) for p in open_pairs([waits])],
+            [
+                entailment_label(p["premise"], p["hypothesis"], 1, model=MODEL)
+                for p in open_pairs([waits])
+            ],
         )
         work(run)
         assert standings(read(phase), None).gold.number == 2
@@ -232,7 +270,10 @@ class TestImporting:
         assert (first.added, first.known, first.model.name) == (6, 0, MODEL)
         again = bring(tmp_path, decided(*PAIRS, (ROME, "It is dry")))
         assert (again.added, again.known) == (1, 6)
-        assert (EntailmentLabel.objects.count(), EntailmentModel.objects.get().decided) == (7, 7)
+        assert (
+            EntailmentLabel.objects.count(),
+            EntailmentModel.objects.get().decided,
+        ) == (7, 7)
 
     def test_what_goes_out_comes_in_again(self, tmp_path):
         bring(tmp_path, decided())
@@ -241,16 +282,29 @@ class TestImporting:
         again = bring(tmp_path, [line.strip() for line in lines])
         assert (again.added, again.known) == (0, 6)
 
-    def test_a_model_decides_a_pair_once_and_another_may_decide_otherwise(self, tmp_path):
+    def test_a_model_decides_a_pair_once_and_another_may_decide_otherwise(
+        self, tmp_path
+    ):
         bring(tmp_path, decided())
         told = refusals(
-            tmp_path, [*decided((OSLO, "It is wet")), *decided((OSLO, CLAIM), entailed=lambda _: 0)]
+            tmp_path,
+            [
+                *decided((OSLO, "It is wet")),
+                *decided((OSLO, CLAIM), entailed=lambda _: 0),
+            ],
         )
-        expected = "expected what a model has decided once; another model goes by another name"
+        expected = (
+            "expected what a model has decided once; another model goes by another name"
+        )
         assert told == [f"labels.jsonl:2: this pair is kept as 1; {expected}"]
         assert (EntailmentLabel.objects.count(), LabelImport.objects.count()) == (6, 1)
         bring(tmp_path, decided((OSLO, CLAIM), entailed=lambda _: 0, model="another"))
-        assert EntailmentLabel.objects.filter(entailed=False, model__name="another").count() == 1
+        assert (
+            EntailmentLabel.objects.filter(
+                entailed=False, model__name="another"
+            ).count()
+            == 1
+        )
 
     def test_a_bad_file_names_every_line_and_leaves_nothing(self, tmp_path):
         told = refusals(
@@ -261,7 +315,11 @@ class TestImporting:
                 {"premise_sha256": "9F", "hypothesis": CLAIM, "entailed": 1},
                 {"premise": OSLO, "entailed": 1},
                 entailment_label(OSLO, "x", 2),
-                {**entailment_label(OSLO, "y", 1), "hypothesis": None, "hypothesis_sha256": "../../etc"},
+                {
+                    **entailment_label(OSLO, "y", 1),
+                    "hypothesis": None,
+                    "hypothesis_sha256": "../../etc",
+                },
                 entailment_label(OSLO, CLAIM, 0, model=MODEL),
                 entailment_label(OSLO, "z", 1, model="another"),
             ],
@@ -277,29 +335,48 @@ class TestImporting:
         [
             ([], {}, "there is no label in it"),
             ([{"model": MODEL}], {}, "there is no label in it"),
-            ([entailment_label(OSLO, CLAIM, 1)], {}, "it does not say whose labels these are"),
+            (
+                [entailment_label(OSLO, CLAIM, 1)],
+                {},
+                "it does not say whose labels these are",
+            ),
             (
                 decided(),
                 {"model": "another"},
                 f"these are labels of “{MODEL}”; expected those of “another”",
             ),
-            ([entailment_label(OSLO, CLAIM, 1, model="x" * 201)], {}, "the model's name cannot be kept"),
-            ([entailment_label(OSLO, CLAIM, 1, model="a\u202eb")], {}, "the model's name cannot be kept"),
+            (
+                [entailment_label(OSLO, CLAIM, 1, model="x" * 201)],
+                {},
+                "the model's name cannot be kept",
+            ),
+            (
+                [entailment_label(OSLO, CLAIM, 1, model="a\u202eb")],
+                {},
+                "the model's name cannot be kept",
+            ),
         ],
     )
-    def test_a_file_must_say_something_and_whose_word_it_is(self, tmp_path, lines, more, reason):
+    def test_a_file_must_say_something_and_whose_word_it_is(
+        self, tmp_path, lines, more, reason
+    ):
         [told] = refusals(tmp_path, lines, **more)
         assert reason in told
 
     def test_a_file_of_another_kind_is_not_read_to_its_end(self, tmp_path):
-        assert len(refusals(tmp_path, ["nonsense"] * (MAX_PROBLEMS + 50))) == MAX_PROBLEMS + 1
+        assert (
+            len(refusals(tmp_path, ["nonsense"] * (MAX_PROBLEMS + 50)))
+            == MAX_PROBLEMS + 1
+        )
 
     def test_logs_of_evaluations_set_their_runs_going_too(self, phase, tmp_path):
         run = citing_run(phase)
         work(run)
         lines = [
             {
-                "premise_sha1": hashlib.sha1(premise.encode(), usedforsecurity=False).hexdigest(),
+                "premise_sha1": hashlib.sha1(
+                    premise.encode(), usedforsecurity=False
+                ).hexdigest(),
                 "claim": claim,
                 "result": int("Oslo" in premise),
             }
@@ -311,14 +388,16 @@ class TestImporting:
 
 
 class TestExporting:
-    def test_pairs_of_several_runs_go_out_once_and_none_that_is_decided(self, phase, tmp_path):
+    def test_pairs_of_several_runs_go_out_once_and_none_that_is_decided(
+        self, phase, tmp_path
+    ):
         runs = [citing_run(phase), citing_run(phase)]
         work(*runs)
         bring(tmp_path, decided(PAIRS[1]))
         found = list(open_pairs(list(waiting_jobs())))
-        assert sorted((each["premise"], each["hypothesis"]) for each in found) == sorted(
-            (PAIRS[0], *PAIRS[2:])
-        )
+        assert sorted(
+            (each["premise"], each["hypothesis"]) for each in found
+        ) == sorted((PAIRS[0], *PAIRS[2:]))
 
     def test_what_has_to_be_decided_in_any_case_goes_out_by_itself(self, phase):
         work(citing_run(phase))
@@ -347,17 +426,32 @@ class TestExporting:
         pairs, entailment_labels = tmp_path / "pairs.jsonl", tmp_path / "out.jsonl"
         call_command("export_pairs", "--model", name, stdout=(out := StringIO()))
         pairs.write_text(out.getvalue())
-        words = ["decide", "--model", str(folder), "--pairs", str(pairs), "--labels", str(entailment_labels)]
+        words = [
+            "decide",
+            "--model",
+            str(folder),
+            "--pairs",
+            str(pairs),
+            "--labels",
+            str(entailment_labels),
+        ]
         assert main([*words, "--device", "cpu"]) == 0
-        call_command("import_labels", str(entailment_labels), stdout=(told := StringIO()))
-        assert told.getvalue() == f"6 labels of {name} added, 0 were there; 1 scoring goes on\n"
+        call_command(
+            "import_labels", str(entailment_labels), stdout=(told := StringIO())
+        )
+        assert (
+            told.getvalue()
+            == f"6 labels of {name} added, 0 were there; 1 scoring goes on\n"
+        )
         work(run)
         assert read(run).status == "scored"
 
 
 class TestCommands:
     def test_import_names_every_bad_line_and_fails(self, tmp_path):
-        path = write_lines(tmp_path / "bad.jsonl", ["nonsense", entailment_label(OSLO, CLAIM, 7)])
+        path = write_lines(
+            tmp_path / "bad.jsonl", ["nonsense", entailment_label(OSLO, CLAIM, 7)]
+        )
         with pytest.raises(CommandError) as refused:
             call_command("import_labels", str(path))
         assert "bad.jsonl:1: not JSON" in str(refused.value)
@@ -369,14 +463,20 @@ class TestCommands:
         bring(tmp_path, decided())
         call_command("export_labels", MODEL, stdout=(out := StringIO()))
         assert len(out.getvalue().splitlines()) == 7
-        with pytest.raises(CommandError, match=f"no labels of “another”; there are those of {MODEL}"):
+        with pytest.raises(
+            CommandError, match=f"no labels of “another”; there are those of {MODEL}"
+        ):
             call_command("export_labels", "another")
 
     def test_pairs_of_one_run_can_be_asked_for(self, phase):
         runs = [citing_run(phase), citing_run(phase, "Rome is dry [2].")]
         work(*runs)
-        call_command("export_pairs", "--run", str(runs[1].pk), stdout=(out := StringIO()))
-        assert {json.loads(line)["premise"] for line in out.getvalue().splitlines()} == {ROME}
+        call_command(
+            "export_pairs", "--run", str(runs[1].pk), stdout=(out := StringIO())
+        )
+        assert {
+            json.loads(line)["premise"] for line in out.getvalue().splitlines()
+        } == {ROME}
 
 
 def test_a_scorer_is_given_one_copy_for_each_state_of_the_store(phase, tmp_path):
@@ -387,37 +487,53 @@ def test_a_scorer_is_given_one_copy_for_each_state_of_the_store(phase, tmp_path)
     for path in place.glob(f"{model.pk}-*"):
         path.unlink()
     work(citing_run(phase), citing_run(phase))
-    assert [path.name for path in place.glob(f"{model.pk}-*")] == [f"{model.pk}-6.jsonl"]
+    assert [path.name for path in place.glob(f"{model.pk}-*")] == [
+        f"{model.pk}-6.jsonl"
+    ]
     bring(tmp_path, decided((ROME, "It is dry")))
     work(citing_run(phase))
-    assert [path.name for path in place.glob(f"{model.pk}-*")] == [f"{model.pk}-7.jsonl"]
+    assert [path.name for path in place.glob(f"{model.pk}-*")] == [
+        f"{model.pk}-7.jsonl"
+    ]
 
 
-def test_runs_share_their_signatures_and_each_has_the_digest_of_its_own_labels(phase, tmp_path):
+def test_runs_share_their_signatures_and_each_has_the_digest_of_its_own_labels(
+    phase, tmp_path
+):
     bring(tmp_path, decided())
     runs = [citing_run(phase), citing_run(phase, f"{CLAIM} [1].")]
     work(*runs)
     bring(tmp_path, decided((ROME, "It is dry")))
     runs.append(citing_run(phase))
     work(runs[-1])
-    scores = [run.evaluations.get().scores.get(shared__metric="aliice_f1") for run in runs]
+    scores = [
+        run.evaluations.get().scores.get(shared__metric="aliice_f1") for run in runs
+    ]
     assert len({score.shared_id for score in scores}) == 1
     digests = [provenance_of(score.signature)["entailment_labels"] for score in scores]
     assert digests == [run.evaluations.get().labels_digest for run in runs]
     assert digests[0] == digests[2] != digests[1]
     assert len(digests[0]) == 12
     for kept in runs[0].evaluations.get().scores.all():
-        assert ("|entailment:" in kept.column) == (f"|entailment_labels:{digests[0]}|" in kept.signature)
+        assert ("|entailment:" in kept.column) == (
+            f"|entailment_labels:{digests[0]}|" in kept.signature
+        )
         assert "entailment_labels" not in kept.column
 
 
-def test_runs_scored_by_kept_labels_are_compared_and_can_be_computed_again(client, phase, tmp_path):
+def test_runs_scored_by_kept_labels_are_compared_and_can_be_computed_again(
+    client, phase, tmp_path
+):
     bring(tmp_path, decided())
     runs = [citing_run(phase), citing_run(phase, f"{CLAIM} [1].")]
     work(*runs)
     place = (phase.task.season.slug, phase.task.slug, phase.slug)
-    told = client.get(reverse("compare", args=place), {"a": runs[0].pk, "b": runs[1].pk}).content.decode()
+    told = client.get(
+        reverse("compare", args=place), {"a": runs[0].pk, "b": runs[1].pk}
+    ).content.decode()
     assert "entailment=labels:LABELS" in told
-    standing = client.get(reverse("standing", args=[*place, runs[0].pk])).content.decode()
+    standing = client.get(
+        reverse("standing", args=[*place, runs[0].pk])
+    ).content.decode()
     assert "entailment=labels:LABELS" in standing
     assert MODEL in standing

@@ -16,7 +16,12 @@ from scoring.offline.evaluate import described_units, load_page, load_statistics
 from scoring.stats.jackknife import intervals
 from scoring.worker.score import score as score_job
 from tasks.models import Job
-from tasks.types import InputRefused, citation_resolution, positional_citations, task_types
+from tasks.types import (
+    InputRefused,
+    citation_resolution,
+    positional_citations,
+    task_types,
+)
 from tasks.types.base import clusters_of
 from tests.declared.folders import EXAMPLES
 from tests.scoring.offline import refusals, score
@@ -45,12 +50,21 @@ def files(tmp_path):
     return gold, run
 
 
-def test_texts_of_one_citing_paper_are_resampled_together_and_values_stay(capsys, files, tmp_path):
+def test_texts_of_one_citing_paper_are_resampled_together_and_values_stay(
+    capsys, files, tmp_path
+):
     gold, run = files
     alone = score(capsys, "citation-text", [gold], run)
     kept = tmp_path / "kept.npz"
     together = score(
-        capsys, "citation-text", [gold], run, "--option", "unit=meta.paper", "--statistics", str(kept)
+        capsys,
+        "citation-text",
+        [gold],
+        run,
+        "--option",
+        "unit=meta.paper",
+        "--statistics",
+        str(kept),
     )
     before, now = (own["metrics"]["rouge_1_f1"] for own in (alone, together))
     assert now["value"] == before["value"]
@@ -70,18 +84,29 @@ def test_a_dimension_with_one_class_for_each_instance_may_be_the_unit(capsys, fi
     assert "|unit:dataset|units:1|" in scored["metrics"]["rouge_1_f1"]["signature"]
 
 
-def test_a_field_that_instances_lack_is_named_with_line_and_what_is_there(capsys, files):
+def test_a_field_that_instances_lack_is_named_with_line_and_what_is_there(
+    capsys, files
+):
     gold, run = files
     gold.write_text(gold.read_text().replace('"paper": "P3"', '"book": "P3"'))
-    problems = refusals(capsys, "citation-text", [gold], run, "--option", "unit=meta.paper")
-    assert [problem.split(":")[1] for problem in problems[:4]] == ["13", "14", "15", "16"]
+    problems = refusals(
+        capsys, "citation-text", [gold], run, "--option", "unit=meta.paper"
+    )
+    assert [problem.split(":")[1] for problem in problems[:4]] == [
+        "13",
+        "14",
+        "15",
+        "16",
+    ]
     assert "no “meta.paper”" in problems[0]
     assert "found id, input, meta, target" in problems[0]
 
 
 def test_a_dimension_with_several_classes_an_instance_is_no_unit(capsys, files):
     gold, run = files
-    problems = refusals(capsys, "citation-text", [gold], run, "--option", "unit=target_intent")
+    problems = refusals(
+        capsys, "citation-text", [gold], run, "--option", "unit=target_intent"
+    )
     assert "not every instance has one class of “target_intent”" in problems[0]
 
 
@@ -90,7 +115,9 @@ def test_means_over_units_stay_where_clusters_of_units_are_resampled(capsys):
     own = Path(citation_resolution.__file__).parent / "sample"
     gold, run = [own / "gold"], own / "run.jsonl"
     before, now = (
-        score(capsys, "citation-resolution", gold, run, *more)["metrics"]["success@n_macro"]
+        score(capsys, "citation-resolution", gold, run, *more)["metrics"][
+            "success@n_macro"
+        ]
         for more in ((), ("--option", "unit=discipline"))
     )
     assert now["value"] == before["value"]
@@ -106,7 +133,10 @@ def test_rows_of_clusters_are_sums_of_their_units_rows():
     metric = Counts("f1", "macro")
     stats = np.array([[1, 0, 1], [2, 1, 0], [0, 3, 1], [4, 0, 0]], dtype=float)
     units, clusters = np.array([0, 0, 1, 2]), np.array([0, 0, 1, 0])
-    rows, alone = unit_rows(metric, stats, units, clusters), unit_rows(metric, stats, units)
+    rows, alone = (
+        unit_rows(metric, stats, units, clusters),
+        unit_rows(metric, stats, units),
+    )
     assert rows.tolist() == [(alone[0] + alone[2]).tolist(), alone[1].tolist()]
 
 
@@ -116,11 +146,16 @@ def test_every_type_knows_the_option_and_keeps_it_only_where_it_is_given():
         assert "unit" not in task_type.checked_options({})
 
 
-def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the_units(capsys, tmp_path):
+def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the_units(
+    capsys, tmp_path
+):
     own = Path(positional_citations.__file__).parent / "sample"
     kept = tmp_path / "kept.npz"
     options = json.loads((own / "options.json").read_text())
-    more = [f"--option={name}={value.replace('{sample}', str(own))}" for name, value in options.items()]
+    more = [
+        f"--option={name}={value.replace('{sample}', str(own))}"
+        for name, value in options.items()
+    ]
     more += ["--option=unit=dataset", "--statistics", str(kept)]
     score(capsys, "positional-citations", [own / "gold.json"], own / "run.jsonl", *more)
     names = described_units(kept)
@@ -154,7 +189,9 @@ baselines = [{ system = "Ours", run = "claims-run.jsonl" }]
 
 
 @pytest.mark.django_db
-def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(files, tmp_path):
+def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(
+    files, tmp_path
+):
     """Down to the interval: that of the sums of each paper's, or document's, rows."""
     season = tmp_path / "season"
     shutil.copytree(EXAMPLES / "claims-and-evidence", season / "claims-and-evidence")
@@ -163,7 +200,10 @@ def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(fi
     (season / "gold").mkdir()
     sample = season / "claims-and-evidence" / "sample"
     shutil.copy(sample / "gold" / "corpus.jsonl", season / "gold")
-    for name, target in (("gold/claims.jsonl", "gold/claims.jsonl"), ("run.jsonl", "claims-run.jsonl")):
+    for name, target in (
+        ("gold/claims.jsonl", "gold/claims.jsonl"),
+        ("run.jsonl", "claims-run.jsonl"),
+    ):
         rows = [json.loads(line) for line in (sample / name).read_text().splitlines()]
         again = [
             {**row, "id": 100 * number + row["id"], "document": f"D{number}"}
@@ -177,15 +217,28 @@ def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(fi
     for job in Job.objects.filter(submission__system="Ours"):
         score_job(job.pk)
     for slug, unit in (("texts", "meta.paper"), ("claims", "document")):
-        evaluation = Evaluation.objects.filter(submission__phase__task__slug=slug).order_by("pk")[0]
+        evaluation = Evaluation.objects.filter(
+            submission__phase__task__slug=slug
+        ).order_by("pk")[0]
         with storage.statistics.open(evaluation.statistics) as kept:
             statistics = load_statistics(kept)
         task_type = evaluation.phase.task.task_type
-        metrics = metrics_of(task_type, evaluation.rules, task_type.checked_options(evaluation.options))
-        scores = {own.metric: own for own in evaluation.scores.all() if own.low is not None}
+        metrics = metrics_of(
+            task_type, evaluation.rules, task_type.checked_options(evaluation.options)
+        )
+        scores = {
+            own.metric: own for own in evaluation.scores.all() if own.low is not None
+        }
         metric = next(metric for metric in metrics if metric.name in scores)
         own = scores[metric.name]
         assert f"|unit:{unit}|units:4|" in own.signature
-        rows = unit_rows(metric, statistics.matrices[metric.statistic], statistics.units, statistics.clusters)
+        rows = unit_rows(
+            metric,
+            statistics.matrices[metric.statistic],
+            statistics.units,
+            statistics.clusters,
+        )
         assert len(rows) == 4
-        assert intervals([(metric, rows)]) == [pytest.approx((own.low, own.high), rel=1e-9)]
+        assert intervals([(metric, rows)]) == [
+            pytest.approx((own.low, own.high), rel=1e-9)
+        ]

@@ -23,7 +23,14 @@ from scoring.worker.score import score
 from tasks.jobs import leases
 from tasks.models import Job, Submission
 from tasks.submissions.run_acts import cancel
-from tests.factories import answers, make_phase, make_submission, make_task, run_bytes, write_corpus
+from tests.factories import (
+    answers,
+    make_phase,
+    make_submission,
+    make_task,
+    run_bytes,
+    write_corpus,
+)
 from tests.scoring import offline
 from tests.scoring.scorers import put_in_place
 
@@ -52,7 +59,9 @@ def _no_folder_is_left(db):
     remove_leftovers(work_folder())  # what workers killed by other tests left
     before = {path.name for path in work_folder().iterdir()} | {"gold"}
     yield
-    assert [path.name for path in work_folder().iterdir() if path.name not in before] == []
+    assert [
+        path.name for path in work_folder().iterdir() if path.name not in before
+    ] == []
 
 
 def read(row):
@@ -80,21 +89,34 @@ def scored_as_often_as_it_is_begun(submission: Submission) -> Submission:
 
 
 class TestPublishing:
-    def test_what_is_published_is_what_the_offline_scorer_prints(self, tmp_path, capsys):
+    def test_what_is_published_is_what_the_offline_scorer_prints(
+        self, tmp_path, capsys
+    ):
         content = run_bytes(answers(sentences=("1", "2")))
         run = scored(make_submission(content=content))
         assert (run.status, run.reason) == ("scored", "")
         (tmp_path / "run.jsonl").write_bytes(content)
         gold = write_corpus(tmp_path / "corpus")
-        said = offline.score(capsys, "clsumm-1a", [gold], tmp_path / "run.jsonl", "--rules", "corrected")
+        said = offline.score(
+            capsys, "clsumm-1a", [gold], tmp_path / "run.jsonl", "--rules", "corrected"
+        )
         evaluation = Evaluation.objects.get(submission=run)
         kept = {
-            each.metric: (each.value, each.low, each.high, each.n, each.scale, each.column, each.signature)
+            each.metric: (
+                each.value,
+                each.low,
+                each.high,
+                each.n,
+                each.scale,
+                each.column,
+                each.signature,
+            )
             for each in evaluation.scores.all()
         }
         fields = ("value", "low", "high", "n", "scale", "column", "signature")
         assert kept == {
-            name: tuple(metric[field] for field in fields) for name, metric in said["metrics"].items()
+            name: tuple(metric[field] for field in fields)
+            for name, metric in said["metrics"].items()
         }
         assert list(kept) == list(said["metrics"])
         assert evaluation.rank_value == next(iter(said["metrics"].values()))["value"]
@@ -111,18 +133,28 @@ class TestPublishing:
             assert set(load_statistics(kept).unit_names) == {"D01-0001", "D01-0002"}
 
     def test_each_rule_set_has_an_evaluation_of_its_own(self):
-        run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
+        run = make_submission(
+            phase=make_phase(task=make_task(rules=["corrected", "official-2017"]))
+        )
         assert scored(run).status == "scored"
-        assert set(run.evaluations.values_list("rules", flat=True)) == {"corrected", "official-2017"}
+        assert set(run.evaluations.values_list("rules", flat=True)) == {
+            "corrected",
+            "official-2017",
+        }
 
     def test_a_job_is_scored_once_however_often_it_is_woken(self, job, submission):
         for _ in range(5):
             score(job.pk)
         assert Evaluation.objects.count() == 1
-        assert (read(job).attempt, read(submission.phase).version) == (1, submission.phase.version + 1)
+        assert (read(job).attempt, read(submission.phase).version) == (
+            1,
+            submission.phase.version + 1,
+        )
 
     @pytest.mark.django_db(transaction=True)
-    def test_scoring_anew_replaces_rows_and_files_and_keeps_the_evaluation(self, job, submission):
+    def test_scoring_anew_replaces_rows_and_files_and_keeps_the_evaluation(
+        self, job, submission
+    ):
         scored(submission)
         before = Evaluation.objects.get()
         scores = Score.objects.count()
@@ -142,15 +174,27 @@ class TestPublishing:
         caplog.handler.addFilter(RequestIdFilter())
         with caplog.at_level(logging.INFO):
             score(job.pk)
-        told = [record for record in caplog.records if record.message == f"Job {job.pk} scored"]
+        told = [
+            record
+            for record in caplog.records
+            if record.message == f"Job {job.pk} scored"
+        ]
         assert [(each.request_id, each.job, each.trace) for each in told] == [
             ("request-1234", job.pk, "request-1234")
         ]
 
 
 class TestRunsThatCannotBeScored:
-    def test_what_is_wrong_with_the_gold_is_not_told_to_teams(self, job, submission, scorer_that):
-        problem = {"problem": {"file": "/data/gold.zip!D01-0001.txt", "line": 3, "message": "SECRET"}}
+    def test_what_is_wrong_with_the_gold_is_not_told_to_teams(
+        self, job, submission, scorer_that
+    ):
+        problem = {
+            "problem": {
+                "file": "/data/gold.zip!D01-0001.txt",
+                "line": 3,
+                "message": "SECRET",
+            }
+        }
         scorer_that(f"print({json.dumps(problem)!r}, file=sys.stderr)\nreturn 2")
         run = scored_as_often_as_it_is_begun(submission)
         assert run.status == "failed"
@@ -167,16 +211,24 @@ class TestRunsThatCannotBeScored:
             "The stored run is not the file that was sent; please submit it again.",
         )
 
-    def test_a_fault_of_the_scorer_is_told_without_its_traceback(self, submission, scorer_that, caplog):
+    def test_a_fault_of_the_scorer_is_told_without_its_traceback(
+        self, submission, scorer_that, caplog
+    ):
         scorer_that("raise KeyError('the answer of the gold')")
         run = scored_as_often_as_it_is_begun(submission)
         assert run.status == "failed"
-        assert run.reason.startswith("The scorer failed on this run by a fault of its own.")
+        assert run.reason.startswith(
+            "The scorer failed on this run by a fault of its own."
+        )
         assert "the answer of the gold" not in run.reason
         assert "KeyError: 'the answer of the gold'" in caplog.text
 
-    def test_a_run_waits_while_a_model_is_missing(self, job, submission, scorer_that, caplog):
-        scorer_that("print('no model of this name: roberta', file=sys.stderr)\nreturn 6")
+    def test_a_run_waits_while_a_model_is_missing(
+        self, job, submission, scorer_that, caplog
+    ):
+        scorer_that(
+            "print('no model of this name: roberta', file=sys.stderr)\nreturn 6"
+        )
         run = scored(submission)
         assert (run.status, read(job).attempt) == ("waiting", 0)
         assert run.reason.startswith(
@@ -186,24 +238,40 @@ class TestRunsThatCannotBeScored:
 
 
 class TestScorersThatMisbehave:
-    def test_one_that_wants_too_much_memory_fails_its_run(self, submission, scorer_that, settings):
+    def test_one_that_wants_too_much_memory_fails_its_run(
+        self, submission, scorer_that, settings
+    ):
         settings.SCORING_MEMORY_MB = 1024
         scorer_that("return len(bytearray(2 << 30))")
         run = scored(submission)
-        assert (run.status, run.reason) == ("failed", "Scoring needed more than 1024 MB of memory.")
+        assert (run.status, run.reason) == (
+            "failed",
+            "Scoring needed more than 1024 MB of memory.",
+        )
         assert run.hit_limit
 
-    def test_one_that_takes_memory_bit_by_bit_fails_its_run(self, submission, scorer_that, settings):
+    def test_one_that_takes_memory_bit_by_bit_fails_its_run(
+        self, submission, scorer_that, settings
+    ):
         settings.SCORING_MEMORY_MB = 1024
-        scorer_that("import numpy\nkept = []\nwhile True: kept.append(numpy.empty(1 << 24))")
-        assert scored(submission).reason == "Scoring needed more than 1024 MB of memory."
+        scorer_that(
+            "import numpy\nkept = []\nwhile True: kept.append(numpy.empty(1 << 24))"
+        )
+        assert (
+            scored(submission).reason == "Scoring needed more than 1024 MB of memory."
+        )
 
-    def test_one_that_computes_for_ever_fails_its_run(self, submission, scorer_that, settings):
+    def test_one_that_computes_for_ever_fails_its_run(
+        self, submission, scorer_that, settings
+    ):
         settings.SCORING_TIMEOUT = 1
         scorer_that("while True: pass")
         run = scored(submission)
         assert run.status == "failed"
-        assert run.reason in ("Scoring took more than 1 s of computing.", "Scoring took more than 2 s.")
+        assert run.reason in (
+            "Scoring took more than 1 s of computing.",
+            "Scoring took more than 2 s.",
+        )
 
     def test_one_that_hangs_fails_its_run(self, submission, scorer_that, settings):
         # On a slow machine what a scorer computes to get ready counts, and is less.
@@ -214,10 +282,14 @@ class TestScorersThatMisbehave:
         assert not run.hit_limit
 
     def test_one_that_fills_the_disk_fails_its_run(self, submission, scorer_that):
-        scorer_that("file = open('large', 'wb')\nfile.seek(2 << 30)\nfile.write(b'x')\nfile.flush()")
+        scorer_that(
+            "file = open('large', 'wb')\nfile.seek(2 << 30)\nfile.write(b'x')\nfile.flush()"
+        )
         assert scored(submission).reason == "Scoring wrote a file of more than 1024 MB."
 
-    def test_one_that_dies_is_begun_again_and_then_fails_its_run(self, job, submission, scorer_that):
+    def test_one_that_dies_is_begun_again_and_then_fails_its_run(
+        self, job, submission, scorer_that
+    ):
         scorer_that("signal.raise_signal(signal.SIGKILL)")
         for attempt in (1, 2):
             score(job.pk)
@@ -228,13 +300,17 @@ class TestScorersThatMisbehave:
         assert run.reason.startswith("The scorer was ended by SIGKILL")
         assert "begun 3 times" in run.reason
 
-    def test_one_that_ends_in_the_middle_of_its_answer_is_begun_again(self, job, scorer_that):
+    def test_one_that_ends_in_the_middle_of_its_answer_is_begun_again(
+        self, job, scorer_that
+    ):
         scorer_that("print('{\"metrics\": ')\nreturn 0")
         score(job.pk)
         assert (read(job).state, read(job).attempt) == ("queued", 1)
         assert not Evaluation.objects.exists()
 
-    def test_one_that_leaves_children_behind_takes_them_along(self, submission, scorer_that, tmp_path):
+    def test_one_that_leaves_children_behind_takes_them_along(
+        self, submission, scorer_that, tmp_path
+    ):
         note = tmp_path / "note"
         scorer_that(
             "child = os.fork()\n"
@@ -251,16 +327,22 @@ class TestScorersThatMisbehave:
         monkeypatch.setenv("CITEBOARD_SECRET_KEY", "secret")
         monkeypatch.setenv("DATABASE_URL", "postgres://secret")
         note = tmp_path / "note"
-        scorer_that("import json\njson.dump([dict(os.environ), os.getcwd()], note)\nreturn real(arguments)")
+        scorer_that(
+            "import json\njson.dump([dict(os.environ), os.getcwd()], note)\nreturn real(arguments)"
+        )
         assert scored(submission).status == "scored"
         environment, folder = json.loads(note.read_text())
         assert "secret" not in json.dumps(environment)
-        ours = {name for name in environment if name.startswith(("CITEBOARD", "DJANGO"))}
+        ours = {
+            name for name in environment if name.startswith(("CITEBOARD", "DJANGO"))
+        }
         assert ours == {"CITEBOARD_MODELS_DIR"}
         assert Path(folder).parent == work_folder()
         assert not Path(folder).exists()
 
-    @pytest.mark.skipif(not rights.landlock_version(), reason="this kernel has no Landlock")
+    @pytest.mark.skipif(
+        not rights.landlock_version(), reason="this kernel has no Landlock"
+    )
     def test_one_cannot_read_the_database_or_what_else_is_on_the_machine(
         self, submission, scorer_that, tmp_path, settings
     ):
@@ -287,15 +369,23 @@ class TestScorersThatMisbehave:
         assert scored(submission).status == "scored"
         assert (tmp_path / "note").read_text().split() == ["refused"]
 
-    def test_limits_alone_hold_one_where_the_site_says_so(self, submission, scorer_that, tmp_path, settings):
+    def test_limits_alone_hold_one_where_the_site_says_so(
+        self, submission, scorer_that, tmp_path, settings
+    ):
         settings.CONFINEMENT = "limits"
-        scorer_that("print(len(open('/etc/passwd').read()) > 0, file=note)\nreturn real(arguments)")
+        scorer_that(
+            "print(len(open('/etc/passwd').read()) > 0, file=note)\nreturn real(arguments)"
+        )
         assert scored(submission).status == "scored"
         assert (tmp_path / "note").read_text().split() == ["True"]
 
-    def test_one_fails_its_own_run_and_nobody_elses(self, submission, scorer_that, monkeypatch):
+    def test_one_fails_its_own_run_and_nobody_elses(
+        self, submission, scorer_that, monkeypatch
+    ):
         with monkeypatch.context() as patched:
-            put_in_place(patched, work_folder().parent, "return len(bytearray(1 << 50))")
+            put_in_place(
+                patched, work_folder().parent, "return len(bytearray(1 << 50))"
+            )
             assert scored(submission).status == "failed"
         assert scored(make_submission(phase=submission.phase)).status == "scored"
 
@@ -343,13 +433,23 @@ class TestRunsThatAreLost:
         until(lambda: not is_running(scorer()))
         assert not Evaluation.objects.exists()
 
-    def test_a_worker_whose_lease_went_to_another_stops_its_scorer(self, job, scorer, meanwhile):
-        meanwhile(job, lambda: (scorer(), Job.objects.filter(pk=job.pk).update(lease_owner="other:1:2")))
+    def test_a_worker_whose_lease_went_to_another_stops_its_scorer(
+        self, job, scorer, meanwhile
+    ):
+        meanwhile(
+            job,
+            lambda: (
+                scorer(),
+                Job.objects.filter(pk=job.pk).update(lease_owner="other:1:2"),
+            ),
+        )
         score(job.pk)
         assert (read(job).state, read(job).lease_owner) == ("running", "other:1:2")
         until(lambda: not is_running(scorer()))
 
-    def test_a_worker_that_is_asked_to_end_gives_its_job_back_first(self, job, submission, scorer, meanwhile):
+    def test_a_worker_that_is_asked_to_end_gives_its_job_back_first(
+        self, job, submission, scorer, meanwhile
+    ):
         heard = []
         before = signal.signal(signal.SIGTERM, lambda *_: heard.append(read(job).state))
         try:

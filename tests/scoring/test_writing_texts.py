@@ -11,7 +11,11 @@ from tests.scoring.tinymodel import make_model
 from tests.tasks.types.instances import DUNES, RIVERS, write_gold, write_lines
 
 #: The model answers 1 where it reads `yes`; a target is never read.
-WITH_YES = {**DUNES, "input": ["<abs> yes </abs>", "Wind moves dunes."], "target": "yes"}
+WITH_YES = {
+    **DUNES,
+    "input": ["<abs> yes </abs>", "Wind moves dunes."],
+    "target": "yes",
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +33,36 @@ def gold(tmp_path) -> Path:
 
 def write(gold: Path, model: Path, *more: str) -> dict[str, str]:
     out = gold.parent / "texts.jsonl"
-    assert main(["write-texts", "--model", str(model), "--inputs", str(gold), "--out", str(out), *more]) == 0
-    return {own["id"]: own["prediction"] for own in map(json.loads, out.read_text().splitlines())}
+    assert (
+        main(
+            [
+                "write-texts",
+                "--model",
+                str(model),
+                "--inputs",
+                str(gold),
+                "--out",
+                str(out),
+                *more,
+            ]
+        )
+        == 0
+    )
+    return {
+        own["id"]: own["prediction"]
+        for own in map(json.loads, out.read_text().splitlines())
+    }
 
 
-def test_every_instance_has_the_text_that_the_model_writes_from_its_inputs(capsys, gold, model):
+def test_every_instance_has_the_text_that_the_model_writes_from_its_inputs(
+    capsys, gold, model
+):
     assert write(gold, model) == {"dunes-00": "1", "rivers-00": "0"}
     capsys.readouterr()
     assert (
-        score(capsys, "citation-text", [gold], gold.parent / "texts.jsonl")["notes"]["missing_predictions"]
+        score(capsys, "citation-text", [gold], gold.parent / "texts.jsonl")["notes"][
+            "missing_predictions"
+        ]
         == 0
     )
 
@@ -51,14 +76,28 @@ def test_context_may_be_left_out_and_inputs_may_be_cut(gold, model):
 
 
 def test_the_texts_do_not_depend_on_what_is_read_together(gold, model):
-    assert write(gold, model, "--batch", "1") == write(gold, model, "--batch", "2", "--beams", "2")
+    assert write(gold, model, "--batch", "1") == write(
+        gold, model, "--batch", "2", "--beams", "2"
+    )
 
 
-def test_a_folder_without_a_model_and_a_number_that_is_none_are_told(capsys, gold, tmp_path):
+def test_a_folder_without_a_model_and_a_number_that_is_none_are_told(
+    capsys, gold, tmp_path
+):
     pytest.importorskip("transformers")
-    words = ["write-texts", "--model", str(tmp_path), "--inputs", str(gold), "--out", str(tmp_path / "x")]
+    words = [
+        "write-texts",
+        "--model",
+        str(tmp_path),
+        "--inputs",
+        str(gold),
+        "--out",
+        str(tmp_path / "x"),
+    ]
     assert main(words) == 6
-    assert "is neither a folder here nor fetched from the hub" in capsys.readouterr().err
+    assert (
+        "is neither a folder here nor fetched from the hub" in capsys.readouterr().err
+    )
     (tmp_path / "config.json").write_text("{}")
     assert main(words) == 6
     assert "holds no sequence-to-sequence model" in capsys.readouterr().err
@@ -71,7 +110,10 @@ def test_a_folder_without_a_model_and_a_number_that_is_none_are_told(capsys, gol
 @pytest.mark.parametrize("attention", ["led"])
 def test_led_reads_its_first_token_with_attention_to_all(gold, attention):
     """A model of this kind needs it; an untrained one writes something for each instance."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    torch, transformers = (
+        pytest.importorskip("torch"),
+        pytest.importorskip("transformers"),
+    )
     torch.manual_seed(3)
     folder = make_model(gold.parent / attention)
     config = transformers.LEDConfig(
@@ -83,4 +125,7 @@ def test_led_reads_its_first_token_with_attention_to_all(gold, attention):
     for old in folder.glob("*.safetensors"):
         old.unlink()
     transformers.LEDForConditionalGeneration(config).save_pretrained(folder)
-    assert set(write(gold, folder, "--max-input", "16", "--max-output", "4")) == {"dunes-00", "rivers-00"}
+    assert set(write(gold, folder, "--max-input", "16", "--max-output", "4")) == {
+        "dunes-00",
+        "rivers-00",
+    }

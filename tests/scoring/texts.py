@@ -70,28 +70,45 @@ SUFFIXES = (
 
 def likely_words(rng: random.Random, count: int) -> list[str]:
     """Words with the endings that stemmers look at, so that every condition is met and missed."""
-    stems = ("".join(rng.choices("aeiouybcdlrstnyyzxw0", k=rng.randint(0, 5))) for _ in range(count))
-    return [stem + rng.choice(SUFFIXES) + rng.choice(("", "", "s", "ed", "ing", "ly", "e")) for stem in stems]
+    stems = (
+        "".join(rng.choices("aeiouybcdlrstnyyzxw0", k=rng.randint(0, 5)))
+        for _ in range(count)
+    )
+    return [
+        stem + rng.choice(SUFFIXES) + rng.choice(("", "", "s", "ed", "ing", "ly", "e"))
+        for stem in stems
+    ]
 
 
 def small_alphabet_pairs(
     rng: random.Random, count: int, words: int, letters: str, break_share: float
 ) -> list[tuple[str, str]]:
     """Texts of up to so many words drawn from few, with a line break now and then."""
-    vocabulary = [*letters, *(f"{letter}ies" for letter in letters[:2]), "cats", "ponies"]
+    vocabulary = [
+        *letters,
+        *(f"{letter}ies" for letter in letters[:2]),
+        "cats",
+        "ponies",
+    ]
 
     def text() -> str:
         drawn = rng.choices(vocabulary, k=rng.randint(0, words))
-        return "".join(word + ("\n" if rng.random() < break_share else " ") for word in drawn)
+        return "".join(
+            word + ("\n" if rng.random() < break_share else " ") for word in drawn
+        )
 
     return [(text(), text()) for _ in range(count)]
 
 
-def related_pairs(rng: random.Random, count: int, words: int, sentence: int = 20) -> list[tuple[str, str]]:
+def related_pairs(
+    rng: random.Random, count: int, words: int, sentence: int = 20
+) -> list[tuple[str, str]]:
     """References of about so many words of a Zipf distribution, in sentences; predictions keep some spans
     of them.
     """
-    vocabulary = sorted(set(likely_words(rng, 6000)) - {""}, key=lambda word: (len(word), word))
+    vocabulary = sorted(
+        set(likely_words(rng, 6000)) - {""}, key=lambda word: (len(word), word)
+    )
     weights = [1 / (rank + 1) for rank in range(len(vocabulary))]
 
     def drawn(k: int) -> list[str]:
@@ -104,13 +121,21 @@ def related_pairs(rng: random.Random, count: int, words: int, sentence: int = 20
         for start in range(0, len(reference), 6):
             span = reference[start : start + 6]
             fate = rng.random()
-            prediction += span if fate < 0.4 else span[::-1] if fate < 0.5 else drawn(rng.randint(1, 8))
+            prediction += (
+                span
+                if fate < 0.4
+                else span[::-1]
+                if fate < 0.5
+                else drawn(rng.randint(1, 8))
+            )
         pairs.append((_written(reference, sentence), _written(prediction, sentence)))
     return pairs
 
 
 def _written(words: list[str], sentence: int) -> str:
-    lines = [words[start : start + sentence] for start in range(0, len(words), sentence)]
+    lines = [
+        words[start : start + sentence] for start in range(0, len(words), sentence)
+    ]
     return "\n".join(" ".join(line).capitalize() + "." for line in lines)
 
 

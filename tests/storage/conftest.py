@@ -29,7 +29,9 @@ def bucket(s3_server, monkeypatch) -> str:
     for name, value in {"ACCESS_KEY_ID": "ours", "SECRET_ACCESS_KEY": "secret"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     name = f"citeboard-{secrets.token_hex(4)}"
-    boto3.client("s3", endpoint_url=s3_server, region_name="us-east-1").create_bucket(Bucket=name)
+    boto3.client("s3", endpoint_url=s3_server, region_name="us-east-1").create_bucket(
+        Bucket=name
+    )
     return f"s3://{name}/site?endpoint={s3_server}&region=us-east-1"
 
 
@@ -38,21 +40,39 @@ def refused(s3_server) -> Iterator:
     """Makes the server refuse every request."""
 
     def refuse() -> None:
-        httpx.post(f"{s3_server}/moto-api/reset-auth", content="0", headers={"Content-Type": "text/plain"})
+        httpx.post(
+            f"{s3_server}/moto-api/reset-auth",
+            content="0",
+            headers={"Content-Type": "text/plain"},
+        )
 
     yield refuse
-    httpx.post(f"{s3_server}/moto-api/reset-auth", content="inf", headers={"Content-Type": "text/plain"})
+    httpx.post(
+        f"{s3_server}/moto-api/reset-auth",
+        content="inf",
+        headers={"Content-Type": "text/plain"},
+    )
 
 
 @pytest.fixture(params=["folder", "bucket"])
 def kept_in(request, settings, tmp_path) -> str:
     """The test runs with the site's files in a folder, and once more with them in a bucket."""
-    place = None if request.param == "folder" else bucket_at(request.getfixturevalue("bucket"))
-    settings.STORAGES = {**settings.STORAGES, "default": backend(place, tmp_path / "files")}
+    place = (
+        None
+        if request.param == "folder"
+        else bucket_at(request.getfixturevalue("bucket"))
+    )
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(place, tmp_path / "files"),
+    }
     return request.param
 
 
 @pytest.fixture
 def in_bucket(settings, bucket, tmp_path):
-    settings.STORAGES = {**settings.STORAGES, "default": backend(bucket_at(bucket), tmp_path / "files")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(bucket_at(bucket), tmp_path / "files"),
+    }
     return storages["default"]

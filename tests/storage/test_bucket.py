@@ -28,7 +28,9 @@ class Large(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self.place = {io.SEEK_SET: 0, io.SEEK_CUR: self.place, io.SEEK_END: self.size}[whence] + offset
+        self.place = {io.SEEK_SET: 0, io.SEEK_CUR: self.place, io.SEEK_END: self.size}[
+            whence
+        ] + offset
         return self.place
 
     def tell(self) -> int:
@@ -36,7 +38,9 @@ class Large(io.RawIOBase):
 
     def readinto(self, buffer) -> int:
         count = min(len(buffer), self.size - self.place)
-        buffer[:count] = bytes(place % 251 for place in range(self.place, self.place + count))
+        buffer[:count] = bytes(
+            place % 251 for place in range(self.place, self.place + count)
+        )
         self.place += count
         return count
 
@@ -72,18 +76,27 @@ def test_a_file_comes_back_by_ranges_of_it_and_in_any_order(in_bucket, monkeypat
 
 
 @pytest.mark.slow
-def test_neither_way_is_a_whole_file_in_memory(in_bucket, s3_server, tmp_path, monkeypatch):
+def test_neither_way_is_a_whole_file_in_memory(
+    in_bucket, s3_server, tmp_path, monkeypatch
+):
     """The server of this test has it all in memory, so that parts and ranges are counted and not bytes."""
     size = 40 * MEGABYTE
     sent, given = [], in_bucket.client.upload_part
     monkeypatch.setattr(
-        in_bucket.client, "upload_part", lambda **told: sent.append(len(told["Body"])) or given(**told)
+        in_bucket.client,
+        "upload_part",
+        lambda **told: sent.append(len(told["Body"])) or given(**told),
     )
-    name = storage.runs.save("large.jsonl", File(io.BufferedReader(Large(size)), "large.jsonl"))
+    name = storage.runs.save(
+        "large.jsonl", File(io.BufferedReader(Large(size)), "large.jsonl")
+    )
     assert sent == [8 * MEGABYTE] * 5
     with asked(monkeypatch) as ranges:
         copy = storage.local_copy(storage.runs, name, tmp_path)
-    assert (copy.stat().st_size, max(length for _, length in ranges)) == (size, MEGABYTE)
+    assert (copy.stat().st_size, max(length for _, length in ranges)) == (
+        size,
+        MEGABYTE,
+    )
 
 
 def test_names_lie_below_the_prefix_and_are_listed_with_size_and_time(in_bucket):
@@ -91,9 +104,15 @@ def test_names_lie_below_the_prefix_and_are_listed_with_size_and_time(in_bucket)
     storage.runs.save("3f/two/deep", ContentFile(b"22"))
     storage.gold.save("3f/gold.zip", ContentFile(b"g"))
     found = list(storage.runs.entries("3f"))
-    assert [(entry.name, entry.size) for entry in found] == [("3f/one", 1), ("3f/two/deep", 2)]
+    assert [(entry.name, entry.size) for entry in found] == [
+        ("3f/one", 1),
+        ("3f/two/deep", 2),
+    ]
     assert all(entry.modified.tzinfo for entry in found)
-    assert [entry.name for entry in storage.runs.entries("")] == ["3f/one", "3f/two/deep"]
+    assert [entry.name for entry in storage.runs.entries("")] == [
+        "3f/one",
+        "3f/two/deep",
+    ]
     keys = in_bucket.client.list_objects_v2(Bucket=in_bucket.bucket_name)["Contents"]
     assert {key["Key"].split("/")[0] for key in keys} == {"site"}
     assert list(storage.runs.entries("no-such-folder")) == []
@@ -133,7 +152,10 @@ def test_reads_and_writes_that_are_refused_are_told(in_bucket, refused):
 def test_a_bucket_that_is_not_there_is_no_missing_file(settings, bucket, tmp_path):
     other = bucket_at(bucket.replace("s3://citeboard", "s3://nobody-s"))
     settings.STORAGES = {**settings.STORAGES, "default": backend(other, tmp_path)}
-    for ask in (lambda: storage.runs.save("run", ContentFile(b"x")), lambda: list(storage.runs.entries(""))):
+    for ask in (
+        lambda: storage.runs.save("run", ContentFile(b"x")),
+        lambda: list(storage.runs.entries("")),
+    ):
         with pytest.raises(storage.StorageAway, match="NoSuchBucket") as told:
             ask()
         assert not isinstance(told.value, storage.FileMissing)
@@ -184,6 +206,16 @@ def test_an_address_that_cannot_be_meant_is_refused(address):
 
 
 def test_an_address_says_bucket_prefix_server_and_region():
-    found = bucket_at("s3://board/site/one?endpoint=http://store:9000&region=eu-1&addressing=path")
-    assert (found.name, found.prefix, found.endpoint) == ("board", "site/one", "http://store:9000")
-    assert (found.region, found.addressing, str(found)) == ("eu-1", "path", "s3://board/site/one")
+    found = bucket_at(
+        "s3://board/site/one?endpoint=http://store:9000&region=eu-1&addressing=path"
+    )
+    assert (found.name, found.prefix, found.endpoint) == (
+        "board",
+        "site/one",
+        "http://store:9000",
+    )
+    assert (found.region, found.addressing, str(found)) == (
+        "eu-1",
+        "path",
+        "s3://board/site/one",
+    )

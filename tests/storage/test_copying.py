@@ -19,7 +19,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def folder(settings, tmp_path):
-    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path / "files")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(None, tmp_path / "files"),
+    }
     return tmp_path / "files"
 
 
@@ -44,16 +47,27 @@ def test_a_site_moves_into_a_bucket_and_back(folder, bucket, settings, tmp_path)
     here = contents(storages["default"])
     assert f"{len(here)} files" in copy(folder, bucket, "--dry-run")
     assert "copied and compared, no files there already" in copy(folder, bucket)
-    settings.STORAGES = {**settings.STORAGES, "default": backend(bucket_at(bucket), tmp_path)}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(bucket_at(bucket), tmp_path),
+    }
     assert contents(storages["default"]) == here
     assert_scored_exactly_once(run)
     copy(bucket, tmp_path / "back")
-    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path / "back")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(None, tmp_path / "back"),
+    }
     assert contents(storages["default"]) == here
 
 
-def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(folder, tmp_path, monkeypatch):
-    names = [storage.runs.save(f"3f/{number}", ContentFile(b"x" * number)) for number in range(1, 6)]
+def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(
+    folder, tmp_path, monkeypatch
+):
+    names = [
+        storage.runs.save(f"3f/{number}", ContentFile(b"x" * number))
+        for number in range(1, 6)
+    ]
     target, given = tmp_path / "there", copying.copied
     read = []
 
@@ -66,11 +80,14 @@ def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(folder, tmp_pa
     monkeypatch.setattr(copying, "copied", fail_at_the_third)
     with pytest.raises(CommandError, match="No space left on device"):
         copy(folder, target)
-    monkeypatch.setattr(copying, "copied", lambda *told: read.append(told[2]) or given(*told))
+    monkeypatch.setattr(
+        copying, "copied", lambda *told: read.append(told[2]) or given(*told)
+    )
     assert "3 files (" in copy(folder, target)
     assert sorted(read) == sorted(f"runs/{name}" for name in names)
-    assert "no files (no bytes) copied and compared, 5 files there already, 5 of them known" in copy(
-        folder, target
+    assert (
+        "no files (no bytes) copied and compared, 5 files there already, 5 of them known"
+        in copy(folder, target)
     )
 
 
@@ -95,15 +112,22 @@ def test_a_copy_that_reads_otherwise_is_told(folder, tmp_path, monkeypatch):
 def test_a_site_whose_files_are_gone_is_not_called_copied(folder, tmp_path):
     run = make_submission()
     storage.runs.delete(run.file)
-    with pytest.raises(CommandError, match=f"runs/{run.file} is named by the database and is not there"):
+    with pytest.raises(
+        CommandError, match=f"runs/{run.file} is named by the database and is not there"
+    ):
         copy(folder, tmp_path / "there")
 
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("there", "neither an absolute folder"), ("s3://me:secret@there", "not the address of a bucket")],
+    [
+        ("there", "neither an absolute folder"),
+        ("s3://me:secret@there", "not the address of a bucket"),
+    ],
 )
-def test_a_target_that_cannot_be_meant_is_refused_without_showing_a_secret(folder, target, words):
+def test_a_target_that_cannot_be_meant_is_refused_without_showing_a_secret(
+    folder, target, words
+):
     with pytest.raises(CommandError, match=words) as refused:
         copy(folder, target)
     assert "secret" not in str(refused.value)

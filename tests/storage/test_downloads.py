@@ -13,7 +13,9 @@ pytestmark = pytest.mark.django_db
 class Downloads:
     def __init__(self, client) -> None:
         phase = make_phase()
-        self.run = make_submission(phase=phase, team=make_team(season=phase.task.season))
+        self.run = make_submission(
+            phase=phase, team=make_team(season=phase.task.season)
+        )
         lead = self.run.team.memberships.get(role=Membership.Role.LEAD).user
         client.force_login(lead)
         _, self.token = Token.objects.issue(user=lead, name="test")
@@ -32,7 +34,9 @@ def downloads(kept_in, client) -> Downloads:
 
 
 def body(response) -> bytes:
-    return b"".join(response.streaming_content) if response.streaming else response.content
+    return (
+        b"".join(response.streaming_content) if response.streaming else response.content
+    )
 
 
 def test_the_whole_file_says_its_length_and_that_ranges_may_be_asked_for(downloads):
@@ -44,16 +48,28 @@ def test_the_whole_file_says_its_length_and_that_ranges_may_be_asked_for(downloa
     assert "no-store" in response["Cache-Control"]
 
 
-RANGES = [("0-0", 0, 1), ("5-9", 5, 10), ("7-", 7, None), ("-4", -4, None), ("3-99999", 3, None)]
+RANGES = [
+    ("0-0", 0, 1),
+    ("5-9", 5, 10),
+    ("7-", 7, None),
+    ("-4", -4, None),
+    ("3-99999", 3, None),
+]
 
 
 def test_a_range_is_answered_with_its_bytes(downloads):
     size = len(downloads.content)
     for asked, start, end in RANGES:
-        response, wanted = downloads.get(Range=f"bytes={asked}"), downloads.content[start:end]
+        response, wanted = (
+            downloads.get(Range=f"bytes={asked}"),
+            downloads.content[start:end],
+        )
         assert (response.status_code, body(response)) == (206, wanted)
         first = start % size
-        assert response["Content-Range"] == f"bytes {first}-{first + len(wanted) - 1}/{size}"
+        assert (
+            response["Content-Range"]
+            == f"bytes {first}-{first + len(wanted) - 1}/{size}"
+        )
         assert response["Content-Length"] == str(len(wanted))
 
 
@@ -65,7 +81,14 @@ def test_a_range_beyond_the_file_is_refused_with_its_length(downloads):
 
 
 def test_what_is_no_single_range_gets_the_whole(downloads):
-    for asked in ("bytes=9-5", "bytes=-", "bytes=0-1,3-4", "lines=1-2", "bytes=a-b", "bytes=0"):
+    for asked in (
+        "bytes=9-5",
+        "bytes=-",
+        "bytes=0-1,3-4",
+        "lines=1-2",
+        "bytes=a-b",
+        "bytes=0",
+    ):
         response = downloads.get(Range=asked)
         assert (response.status_code, body(response)) == (200, downloads.content)
 
@@ -73,8 +96,14 @@ def test_what_is_no_single_range_gets_the_whole(downloads):
 def test_a_range_of_another_file_gets_the_whole_of_this_one(downloads):
     response = downloads.get()
     tag, _ = response["ETag"], body(response)
-    assert body(downloads.get(**{"Range": "bytes=0-3", "If-Range": tag})) == downloads.content[:4]
-    assert body(downloads.get(**{"Range": "bytes=0-3", "If-Range": '"another"'})) == downloads.content
+    assert (
+        body(downloads.get(**{"Range": "bytes=0-3", "If-Range": tag}))
+        == downloads.content[:4]
+    )
+    assert (
+        body(downloads.get(**{"Range": "bytes=0-3", "If-Range": '"another"'}))
+        == downloads.content
+    )
     assert downloads.get(**{"If-None-Match": tag}).status_code == 304
 
 
@@ -89,7 +118,11 @@ def test_the_api_and_the_public_inputs_are_given_out_in_the_same_way(downloads):
         reverse("inputs", args=[phase.task.season.slug, phase.task.slug, phase.slug]),
         headers={"Range": "bytes=0-1"},
     )
-    assert (response.status_code, body(response), response["Content-Type"]) == (206, b"PK", "application/zip")
+    assert (response.status_code, body(response), response["Content-Type"]) == (
+        206,
+        b"PK",
+        "application/zip",
+    )
 
 
 def test_who_may_not_have_a_run_learns_nothing_by_a_range_either(downloads):
@@ -102,4 +135,7 @@ def test_a_file_that_is_not_there_is_answered_503(downloads):
     downloads.client.raise_request_exception = False
     response = downloads.get()
     assert (response.status_code, response["Retry-After"]) == (503, "10")
-    assert "A file is missing in the storage of the site. Please" in response.content.decode()
+    assert (
+        "A file is missing in the storage of the site. Please"
+        in response.content.decode()
+    )

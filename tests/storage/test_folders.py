@@ -55,7 +55,10 @@ def test_what_no_row_names_is_found_and_removed_in_any_storage(kept_in, monkeypa
 
 
 def test_each_folder_has_names_of_its_own(kept_in):
-    names = [each.save("same.txt", ContentFile(b"x")) for each in (storage.runs, storage.statistics)]
+    names = [
+        each.save("same.txt", ContentFile(b"x"))
+        for each in (storage.runs, storage.statistics)
+    ]
     assert names == ["same.txt", "same.txt"]
     storage.runs.delete("same.txt")
     assert storage.statistics.exists("same.txt")
@@ -63,7 +66,9 @@ def test_each_folder_has_names_of_its_own(kept_in):
 
 
 def test_a_name_that_is_taken_keeps_its_file(kept_in):
-    first, second = (storage.runs.save("run.txt", ContentFile(content)) for content in (b"1", b"2"))
+    first, second = (
+        storage.runs.save("run.txt", ContentFile(content)) for content in (b"1", b"2")
+    )
     assert first != second
     with storage.runs.open(first) as one, storage.runs.open(second) as other:
         assert (one.read(), other.read()) == (b"1", b"2")
@@ -74,7 +79,9 @@ def test_no_file_has_an_address_that_goes_around_the_views():
         storage.gold.url("gold.zip")
 
 
-def test_a_disk_that_fills_up_leaves_nothing_of_what_did_not_fit(settings, tmp_path, monkeypatch):
+def test_a_disk_that_fills_up_leaves_nothing_of_what_did_not_fit(
+    settings, tmp_path, monkeypatch
+):
     settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
     written = FileSystemStorage._save
 

@@ -17,7 +17,15 @@ from citeboard.core.env import backend
 from citeboard.teams.models import Membership, Token
 from tasks.models import Bundle, Gold, Job, Submission
 from tasks.submissions.uploads import DiskUploadHandler, stored_run
-from tests.factories import make_phase, make_season, make_task, make_team, make_upload, make_user, run_bytes
+from tests.factories import (
+    make_phase,
+    make_season,
+    make_task,
+    make_team,
+    make_upload,
+    make_user,
+    run_bytes,
+)
 from tests.going_on import GoesOn
 from tests.web.test_gold_pages import archive
 
@@ -53,7 +61,10 @@ FAULTS = {
 @pytest.fixture
 def doors(tmp_path, settings):
     """By the name of a door how a file is sent through it."""
-    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path / "files")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": backend(None, tmp_path / "files"),
+    }
     lead = make_user()
     phase = make_phase(task=make_task(season=make_season(organiser=lead)))
     season, task = phase.task.season, phase.task
@@ -61,30 +72,48 @@ def doors(tmp_path, settings):
     _, secret = Token.objects.issue(user=lead, name="test")
     page = GoesOn(raise_request_exception=False)
     page.force_login(lead)
-    api = Client(raise_request_exception=False, headers={"Authorization": f"Token {secret}"})
+    api = Client(
+        raise_request_exception=False, headers={"Authorization": f"Token {secret}"}
+    )
     new_gold = archive(tmp_path).read()
 
     def run() -> dict:
-        return {"system": "S", "kind": "primary", "run": SimpleUploadedFile("run.jsonl", run_bytes())}
+        return {
+            "system": "S",
+            "kind": "primary",
+            "run": SimpleUploadedFile("run.jsonl", run_bytes()),
+        }
 
     def gold() -> dict:
         file = SimpleUploadedFile("gold.zip", new_gold)
-        return {"split": f"{phase.task_id}/{phase.split}", "reason": "Corrected", "file": file}
+        return {
+            "split": f"{phase.task_id}/{phase.split}",
+            "reason": "Corrected",
+            "file": file,
+        }
 
     upload = reverse("upload", args=[season.slug, task.slug, phase.slug])
     return {
         "page": lambda: page.post(upload, run()),
-        "page, as its script sends it": lambda: page.post(upload, run(), headers={"HX-Request": "true"}),
-        "page of a bundle": lambda: page.post(reverse("season-upload", args=[season.slug]), run()),
+        "page, as its script sends it": lambda: page.post(
+            upload, run(), headers={"HX-Request": "true"}
+        ),
+        "page of a bundle": lambda: page.post(
+            reverse("season-upload", args=[season.slug]), run()
+        ),
         "API": lambda: api.post(reverse("api:submit", args=[phase.pk]), run()),
-        "API, a bundle": lambda: api.post(reverse("api:bundle", args=[season.slug]), run()),
+        "API, a bundle": lambda: api.post(
+            reverse("api:bundle", args=[season.slug]), run()
+        ),
         "gold": lambda: page.post(reverse("organise-gold", args=[season.slug]), gold()),
     }
 
 
 def kept() -> tuple:
     rows = (Submission, Bundle, Job, Gold)
-    files = sorted(entry.name for place in storage.FOLDERS for entry in place.entries(""))
+    files = sorted(
+        entry.name for place in storage.FOLDERS for entry in place.entries("")
+    )
     return [model.objects.count() for model in rows], files
 
 
@@ -113,14 +142,19 @@ def test_what_was_refused_is_taken_once_the_trouble_is_over(doors, monkeypatch):
         for send in doors.values():
             send()
     before = kept()
-    assert [doors[door]().status_code for door in ("page", "API", "gold")] == [302, 201, 302]
+    assert [doors[door]().status_code for door in ("page", "API", "gold")] == [
+        302,
+        201,
+        302,
+    ]
     (runs, _, _, golds), files = kept()
     assert (runs, golds) == (2, 2)
     assert len(files) == len(before[1]) + 2 + 3
 
 
 @pytest.mark.parametrize(
-    ("error", "stays"), [(OperationalError, True), (InterfaceError, True), (ValueError, False)]
+    ("error", "stays"),
+    [(OperationalError, True), (InterfaceError, True), (ValueError, False)],
 )
 def test_a_run_whose_commit_may_have_been_made_stays_until_a_sweep_knows(error, stays):
     upload = make_upload()
@@ -135,18 +169,27 @@ def test_a_refusal_stays_what_it_is_where_its_file_cannot_be_removed(monkeypatch
         raise OSError(errno.EIO, "no answer")
 
     monkeypatch.setattr(FileSystemStorage, "delete", refuse)
-    with pytest.raises(ValueError, match="the quota"), stored_run(make_upload(), "3f" * 32, is_checked=True):
+    with (
+        pytest.raises(ValueError, match="the quota"),
+        stored_run(make_upload(), "3f" * 32, is_checked=True),
+    ):
         raise ValueError("the quota is used up")
 
 
 def test_a_bucket_that_refuses_is_answered_503(in_bucket, refused):
     phase = make_phase()
     team = make_team(season=phase.task.season)
-    _, secret = Token.objects.issue(user=team.memberships.get(role=Membership.Role.LEAD).user, name="test")
-    api = Client(raise_request_exception=False, headers={"Authorization": f"Token {secret}"})
+    _, secret = Token.objects.issue(
+        user=team.memberships.get(role=Membership.Role.LEAD).user, name="test"
+    )
+    api = Client(
+        raise_request_exception=False, headers={"Authorization": f"Token {secret}"}
+    )
     refused()
     run = {"system": "S", "run": SimpleUploadedFile("run.jsonl", run_bytes())}
     response = api.post(reverse("api:submit", args=[phase.pk]), run)
     assert (response.status_code, response["Retry-After"]) == (503, "10")
-    assert response.json()["detail"].startswith("The storage of the site does not answer. Nothing was stored")
+    assert response.json()["detail"].startswith(
+        "The storage of the site does not answer. Nothing was stored"
+    )
     assert not Submission.objects.exists()

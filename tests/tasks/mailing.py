@@ -27,4 +27,7 @@ def letters_to(person) -> list[str]:
     with patch.object(mails, "TOGETHER", dt.timedelta()):
         send_mails()
     own = [letter for letter in mail.outbox if letter.to == [person.email]]
-    return [f"{letter.subject}\n\n{letter.body.partition('-- ')[0]}".strip() for letter in own]
+    return [
+        f"{letter.subject}\n\n{letter.body.partition('-- ')[0]}".strip()
+        for letter in own
+    ]

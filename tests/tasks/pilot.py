@@ -7,7 +7,10 @@ PILOT = (
     "J00-3003", "J98-2005", "N01-1011", "P98-1081", "X96-1048",
 )  # fmt: skip
 CLEANED = ("P06-2124", "N06-2049")
-PATHS = [*(f"pilot/{topic}_TRAIN" for topic in PILOT), *(f"cleaned/{topic}" for topic in CLEANED)]
+PATHS = [
+    *(f"pilot/{topic}_TRAIN" for topic in PILOT),
+    *(f"cleaned/{topic}" for topic in CLEANED),
+]
 
 
 def season_text() -> str:

@@ -84,7 +84,9 @@ def conflicts(folder: Path, **options) -> list[str]:
     """The lines in which the command says what it would undo; the test fails where it does not."""
     err = io.StringIO()
     with pytest.raises(CommandError) as failed:
-        call_command("load_season", str(folder), stdout=io.StringIO(), stderr=err, **options)
+        call_command(
+            "load_season", str(folder), stdout=io.StringIO(), stderr=err, **options
+        )
     lines = err.getvalue().splitlines()
     assert failed.value.returncode == 3, failed.value
     assert str(failed.value).startswith(f"{len(lines)} key")
@@ -95,8 +97,13 @@ def refusals(folder: Path, **options) -> list[str]:
     """The lines in which the command says why it refuses; the test fails where it does not."""
     err = io.StringIO()
     with pytest.raises(CommandError) as failed:
-        call_command("load_season", str(folder), stdout=io.StringIO(), stderr=err, **options)
+        call_command(
+            "load_season", str(folder), stdout=io.StringIO(), stderr=err, **options
+        )
     lines = err.getvalue().splitlines()
     count = f"{len(lines)} problem{'' if len(lines) == 1 else 's'}"
-    assert (str(failed.value), failed.value.returncode) == (f"{count}; nothing was loaded", 2)
+    assert (str(failed.value), failed.value.returncode) == (
+        f"{count}; nothing was loaded",
+        2,
+    )
     return lines

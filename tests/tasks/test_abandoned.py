@@ -70,7 +70,9 @@ def test_a_run_that_a_row_names_stays_whatever_became_of_it(status):
 
 
 def test_a_file_that_goes_while_it_is_looked_at_is_nobody_s_fault(monkeypatch):
-    monkeypatch.setattr("citeboard.core.storage.os.walk", lambda folder: [(folder, [], ["gone"])])
+    monkeypatch.setattr(
+        "citeboard.core.storage.os.walk", lambda folder: [(folder, [], ["gone"])]
+    )
     assert uploads.remove_unnamed_runs("4a", later()) == 0
 
 

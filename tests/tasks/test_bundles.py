@@ -19,9 +19,7 @@ pytestmark = pytest.mark.django_db
 TOPIC = "D01-0001"
 LINE = answer_line(TOPIC, "D05-0001", "3", ["1"])
 WRONG = {f"Task1__{TOPIC}.annv3.txt": "Citing Article: nothing else"}
-WITH_FACETS = (
-    b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"], "facets": ["Method"]}'
-)
+WITH_FACETS = b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"], "facets": ["Method"]}'
 
 
 @pytest.fixture
@@ -30,20 +28,30 @@ def season(tmp_path) -> Season:
     season = factories.make_season()
     for slug in ("1a", "1b", "2"):
         task = factories.make_task(
-            season=season, slug=slug, title=f"Task {slug.upper()}", type=f"clsumm-{slug}"
+            season=season,
+            slug=slug,
+            title=f"Task {slug.upper()}",
+            type=f"clsumm-{slug}",
         )
         phase = factories.make_phase(
             task=task, slug="open", title="Open", runs_in_total=3, with_gold=slug != "2"
         )
         if slug == "2":
-            load_gold(task=task, split=phase.split, paths=[summaries(tmp_path)], reason="first release")
+            load_gold(
+                task=task,
+                split=phase.split,
+                paths=[summaries(tmp_path)],
+                reason="first release",
+            )
     return season
 
 
 def summaries(folder):
     factories.write_corpus(folder / "corpus", topics=(TOPIC,))
     (folder / "corpus" / TOPIC / "summary").mkdir()
-    (folder / "corpus" / TOPIC / "summary" / f"{TOPIC}.human.txt").write_text("Words are counted well.\n")
+    (folder / "corpus" / TOPIC / "summary" / f"{TOPIC}.human.txt").write_text(
+        "Words are counted well.\n"
+    )
     return folder / "corpus"
 
 
@@ -74,18 +82,31 @@ def archive(**changes) -> bytes:
     return packed.getvalue()
 
 
-def post(client, season, content: bytes | None = None, *, name="runs.zip", do="submit", **fields):
+def post(
+    client,
+    season,
+    content: bytes | None = None,
+    *,
+    name="runs.zip",
+    do="submit",
+    **fields,
+):
     file = SimpleUploadedFile(name, archive() if content is None else content)
     data = {"run": file, "system": "A system", "do": do} | fields
     return client.post(reverse("season-upload", args=[season.slug]), data)
 
 
-def send(season, team, content: bytes | None = None, *, name="runs.zip", key="", **fields):
+def send(
+    season, team, content: bytes | None = None, *, name="runs.zip", key="", **fields
+):
     _, secret = Token.objects.issue(user=team.memberships.get().user, name="test")
-    headers = {"Authorization": f"Token {secret}"} | ({"Idempotency-Key": key} if key else {})
+    headers = {"Authorization": f"Token {secret}"} | (
+        {"Idempotency-Key": key} if key else {}
+    )
     file = SimpleUploadedFile(name, archive() if content is None else content)
     return Client(headers=headers).post(
-        f"/api/v1/seasons/{season.slug}/submissions/", {"run": file, "system": "A system"} | fields
+        f"/api/v1/seasons/{season.slug}/submissions/",
+        {"run": file, "system": "A system"} | fields,
     )
 
 
@@ -96,24 +117,34 @@ def entered() -> list[str]:
 
 class TestTaken:
     def test_metadata_of_the_file_gives_each_run_its_costs(self, season, team):
-        metadata = SimpleUploadedFile("meta.yaml", b"resources:\n  runtime:\n    wallclock: 12 s\n")
+        metadata = SimpleUploadedFile(
+            "meta.yaml", b"resources:\n  runtime:\n    wallclock: 12 s\n"
+        )
         assert send(season, team, metadata=metadata, memory_mib="5").status_code == 201
-        found = TeamFigure.objects.order_by("submission", "name").values_list("name", "value")
+        found = TeamFigure.objects.order_by("submission", "name").values_list(
+            "name", "value"
+        )
         assert list(found) == [("memory_mib", 5.0), ("wall_seconds", 12.0)] * 3
 
     def test_where_runs_have_a_priority_that_of_a_file_comes_last(self, season, team):
         Phase.objects.update(counting="priority")
         for _ in range(2):
             assert send(season, team).status_code == 201
-        found = Submission.objects.order_by("phase", "number").values_list("number", "priority")
+        found = Submission.objects.order_by("phase", "number").values_list(
+            "number", "priority"
+        )
         assert list(found) == [(1, 1), (2, 2)] * 3
 
     def test_a_figure_that_none_of_the_tasks_takes_is_named(self, season, team):
         answer = send(season, team, mauve="50")
-        assert answer.json()["errors"] == {"mauve": ["none of these tasks takes this figure"]}
+        assert answer.json()["errors"] == {
+            "mauve": ["none of these tasks takes this figure"]
+        }
         assert not Submission.objects.exists()
 
-    def test_the_official_zip_enters_all_three_tasks_with_one_run_each(self, season, team):
+    def test_the_official_zip_enters_all_three_tasks_with_one_run_each(
+        self, season, team
+    ):
         answer = send(season, team)
         assert answer.status_code == 201, answer.content
         told = answer.json()
@@ -127,8 +158,14 @@ class TestTaken:
         ]
         bundle = Bundle.objects.get()
         assert told["id"] == bundle.pk
-        assert told["page"] == answer["Location"] == f"http://testserver/submissions/together/{bundle.pk}/"
-        assert set(Submission.objects.values_list("bundle", "sha256")) == {(bundle.pk, bundle.sha256)}
+        assert (
+            told["page"]
+            == answer["Location"]
+            == f"http://testserver/submissions/together/{bundle.pk}/"
+        )
+        assert set(Submission.objects.values_list("bundle", "sha256")) == {
+            (bundle.pk, bundle.sha256)
+        }
         assert Job.objects.filter(state="queued").count() == 3
 
     @pytest.mark.parametrize(
@@ -145,12 +182,17 @@ class TestTaken:
     @pytest.mark.parametrize(
         ("line", "tasks"),
         [
-            (b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"]}', ["1a"]),
+            (
+                b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"]}',
+                ["1a"],
+            ),
             (WITH_FACETS, ["1a", "1b"]),
             (b'{"topic": "D01-0001", "summary": "Words are counted."}', ["2"]),
         ],
     )
-    def test_json_lines_say_by_their_keys_what_they_answer(self, season, team, line, tasks):
+    def test_json_lines_say_by_their_keys_what_they_answer(
+        self, season, team, line, tasks
+    ):
         assert send(season, team, line + b"\n", name="run.jsonl").status_code == 201
         assert entered() == tasks
 
@@ -163,17 +205,23 @@ class TestTaken:
         assert send(season, team).status_code == 201
         assert entered() == ["1a", "1b"]
 
-    def test_a_run_that_was_sent_together_is_scored_from_the_file_that_was_sent(self, season, team):
+    def test_a_run_that_was_sent_together_is_scored_from_the_file_that_was_sent(
+        self, season, team
+    ):
         from scoring.worker.score import score
 
         send(season, team)
         for job in Job.objects.all():
             score(job.pk)
-        assert set(Submission.objects.values_list("status", "reason")) == {("scored", "")}
+        assert set(Submission.objects.values_list("status", "reason")) == {
+            ("scored", "")
+        }
 
 
 class TestRefused:
-    def test_one_part_that_is_wrong_keeps_all_from_being_taken_and_each_says_what_it_is(self, season, team):
+    def test_one_part_that_is_wrong_keeps_all_from_being_taken_and_each_says_what_it_is(
+        self, season, team
+    ):
         answer = send(season, team, archive(**WRONG))
         told = answer.json()
         assert answer.status_code == 422
@@ -185,11 +233,15 @@ class TestRefused:
             f"runs.zip!Task1/{TOPIC}.annv3.txt"
         }
         assert told["problems"] == parts["1a"]["problems"]
-        assert told["detail"] == "Nothing was taken, since the part for Task 1A cannot be."
+        assert (
+            told["detail"] == "Nothing was taken, since the part for Task 1A cannot be."
+        )
         assert not Submission.objects.exists()
         assert not Bundle.objects.exists()
 
-    def test_a_quota_that_is_used_up_in_one_task_keeps_all_from_being_taken(self, season, team):
+    def test_a_quota_that_is_used_up_in_one_task_keeps_all_from_being_taken(
+        self, season, team
+    ):
         Phase.objects.filter(task__slug="2").update(runs_in_total=0)
         answer = send(season, team)
         assert answer.status_code == 429
@@ -204,13 +256,19 @@ class TestRefused:
         assert send(season, team, archive(note="4")).status_code == 429
         assert Submission.objects.count() == 9
 
-    def test_a_file_that_no_task_reads_is_refused_with_the_tasks_that_there_are(self, season, team):
+    def test_a_file_that_no_task_reads_is_refused_with_the_tasks_that_there_are(
+        self, season, team
+    ):
         answer = send(season, team, b"Dear organisers\n", name="letter.txt")
         assert answer.status_code == 422
-        assert "the format of none of the tasks" in answer.json()["detail"].replace("The file has ", "")
+        assert "the format of none of the tasks" in answer.json()["detail"].replace(
+            "The file has ", ""
+        )
         assert "Task 1A, Task 1B, Task 2" in answer.json()["detail"]
 
-    def test_an_archive_that_cannot_be_opened_is_refused_as_anywhere(self, season, team):
+    def test_an_archive_that_cannot_be_opened_is_refused_as_anywhere(
+        self, season, team
+    ):
         answer = send(season, team, b"PK\x03\x04 no archive", name="runs.zip")
         assert answer.status_code == 422
         assert answer.json()["problems"]
@@ -218,7 +276,9 @@ class TestRefused:
     def test_a_task_that_is_named_must_be_there_and_open(self, season, team):
         answer = send(season, team, tasks="3")
         assert answer.status_code == 400
-        assert answer.json()["errors"]["tasks"] == ["there is no task “3”; there are 1a, 1b, 2"]
+        assert answer.json()["errors"]["tasks"] == [
+            "there is no task “3”; there are 1a, 1b, 2"
+        ]
         Phase.objects.filter(task__slug="2").update(closes=timezone.now())
         assert send(season, team, tasks="2").status_code == 409
         assert not Submission.objects.exists()
@@ -228,17 +288,23 @@ class TestRefused:
             factories.make_phase(task=phase.task, slug="late", title="Late")
         answer = send(season, team)
         assert answer.status_code == 400
-        assert answer.json()["errors"]["phase"] == ["Task 1A has several open phases; name one of open, late"]
+        assert answer.json()["errors"]["phase"] == [
+            "Task 1A has several open phases; name one of open, late"
+        ]
         assert send(season, team, phase="late").status_code == 201
         assert entered() == ["1a", "1b"]
 
-    def test_a_team_that_takes_no_part_is_refused_before_the_file_is_read(self, season, team):
+    def test_a_team_that_takes_no_part_is_refused_before_the_file_is_read(
+        self, season, team
+    ):
         team.registrations.update(is_approved=False)
         assert send(season, team, b"whatever", name="letter.txt").status_code == 403
 
 
 class TestSentAgain:
-    def test_the_same_key_and_file_answer_with_the_runs_of_the_first_time(self, season, team):
+    def test_the_same_key_and_file_answer_with_the_runs_of_the_first_time(
+        self, season, team
+    ):
         first = send(season, team, key="one").json()
         Phase.objects.update(closes=timezone.now())
         again = send(season, team, key="one")
@@ -271,7 +337,10 @@ class TestPages:
     ):
         answer = post(client, season)
         bundle = Bundle.objects.get()
-        assert (answer.status_code, answer["Location"]) == (302, f"/submissions/together/{bundle.pk}/")
+        assert (answer.status_code, answer["Location"]) == (
+            302,
+            f"/submissions/together/{bundle.pk}/",
+        )
         page = client.get(answer["Location"]).content.decode()
         for run in Submission.objects.all():
             assert f'<a href="/submissions/{run.pk}/">A system, run 1</a>' in page
@@ -279,9 +348,13 @@ class TestPages:
         run_page = client.get(f"/submissions/{run.pk}/").content.decode()
         assert f'<a href="/submissions/together/{bundle.pk}/">' in run_page
 
-    def test_what_is_wrong_is_told_task_by_task_and_nothing_is_kept(self, season, client, member):
+    def test_what_is_wrong_is_told_task_by_task_and_nothing_is_kept(
+        self, season, client, member
+    ):
         answer = post(
-            client, season, archive(**{f"Task1__{TOPIC}.annv3.txt": "Citing Article: nothing else"})
+            client,
+            season,
+            archive(**{f"Task1__{TOPIC}.annv3.txt": "Citing Article: nothing else"}),
         )
         page = answer.content.decode()
         assert answer.status_code == 422
@@ -296,10 +369,14 @@ class TestPages:
         assert "All of this can be scored." in answer.content.decode()
         assert not Submission.objects.exists()
 
-    def test_costs_of_the_file_stand_with_each_of_its_runs_and_may_be_required(self, season, client, member):
+    def test_costs_of_the_file_stand_with_each_of_its_runs_and_may_be_required(
+        self, season, client, member
+    ):
         Phase.objects.update(card_required=["costs"])
         checked = post(client, season, do="check").content.decode()
-        assert checked.count("the run card lacks Costs, at least one figure (costs)") == 3
+        assert (
+            checked.count("the run card lacks Costs, at least one figure (costs)") == 3
+        )
         page = post(client, season)
         assert page.status_code == 422
         assert "This phase asks for it." in page.content.decode()
@@ -324,7 +401,9 @@ class TestPages:
 
     def test_a_bundle_of_another_team_is_not_there(self, season, client, member):
         other = factories.make_team(season=season)
-        bundle = Bundle.objects.create(season=season, team=other, filename="x.zip", sha256="0" * 64)
+        bundle = Bundle.objects.create(
+            season=season, team=other, filename="x.zip", sha256="0" * 64
+        )
         assert client.get(reverse("bundle", args=[bundle.pk])).status_code == 404
 
 

@@ -18,7 +18,15 @@ from tasks.submissions import reading
 from tasks.submissions.submit import check_run
 from tasks.types import task_type
 from tasks.types.problems import fatal
-from tests.factories import TOPICS, answers, make_gold, make_phase, make_task, make_upload, run_bytes
+from tests.factories import (
+    TOPICS,
+    answers,
+    make_gold,
+    make_phase,
+    make_task,
+    make_upload,
+    run_bytes,
+)
 from tests.tasks.types.corpus import CITANCES, answer_line
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +39,9 @@ def phase(request):
     return make_phase(task=make_task(type=request.param))
 
 
-def archive(members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def archive(
+    members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", method) as kept:
         for name, content in members.items():
@@ -55,15 +65,26 @@ def refusal(phase, content: bytes, filename: str = "run.zip") -> str:
 
 def test_a_good_run_has_no_problems(phase):
     assert problems(phase, run_bytes(), "run.jsonl") == []
-    text = {f"Task1/{topic}.annv3.txt": LINE.replace("D01-0001", topic) for topic in TOPICS}
+    text = {
+        f"Task1/{topic}.annv3.txt": LINE.replace("D01-0001", topic) for topic in TOPICS
+    }
     assert fatal(problems(phase, archive(text))) == []
 
 
 @pytest.mark.parametrize(
-    "name", ["../D01-0001.annv3.txt", "/etc/D01-0001.txt", "a/../../b.txt", "..\\b.txt", "C:/b.txt"]
+    "name",
+    [
+        "../D01-0001.annv3.txt",
+        "/etc/D01-0001.txt",
+        "a/../../b.txt",
+        "..\\b.txt",
+        "C:/b.txt",
+    ],
 )
 def test_a_member_that_leads_out_of_the_archive(phase, name):
-    assert "leads out of the archive" in refusal(phase, archive({NAME: LINE, name: LINE}))
+    assert "leads out of the archive" in refusal(
+        phase, archive({NAME: LINE, name: LINE})
+    )
 
 
 def test_a_bomb(phase):
@@ -71,7 +92,9 @@ def test_a_bomb(phase):
 
 
 def test_an_archive_in_the_archive(phase):
-    assert "an archive inside" in refusal(phase, archive({NAME: LINE, "more.zip": archive({NAME: LINE})}))
+    assert "an archive inside" in refusal(
+        phase, archive({NAME: LINE, "more.zip": archive({NAME: LINE})})
+    )
 
 
 def test_a_link(phase):
@@ -125,7 +148,9 @@ def test_a_member_that_is_encrypted(phase):
 
 
 def test_a_method_that_unpacks_without_bounds(phase):
-    assert "other than deflate" in refusal(phase, archive({NAME: LINE}, zipfile.ZIP_LZMA))
+    assert "other than deflate" in refusal(
+        phase, archive({NAME: LINE}, zipfile.ZIP_LZMA)
+    )
 
 
 @pytest.mark.parametrize("offset", [1, 0x7FFFFFFF, 0xFFFFFFFE])
@@ -137,7 +162,9 @@ def test_a_directory_that_points_nowhere(phase, offset):
 
 
 @given(
-    edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=12),
+    edits=st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=12
+    ),
     cut=st.integers(0, 40),
 )
 def test_no_damage_to_an_archive_is_more_than_a_refusal(edits, cut):
@@ -146,7 +173,12 @@ def test_no_damage_to_an_archive_is_more_than_a_refusal(edits, cut):
         data[-1 - place % len(data)] = value
     index = {"topics": {topic: {"citances": [], "sentences": []} for topic in TOPICS}}
     options = task_type("clsumm-1a").checked_options({})
-    given = {"task_type": "clsumm-1a", "options": options, "filename": "run.zip", "max_bytes": 1 << 20}
+    given = {
+        "task_type": "clsumm-1a",
+        "options": options,
+        "filename": "run.zip",
+        "max_bytes": 1 << 20,
+    }
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path(UPLOAD).write_bytes(bytes(data[: len(data) - cut]))
         found = reading.check(given, index)["problems"]
@@ -154,7 +186,9 @@ def test_no_damage_to_an_archive_is_more_than_a_refusal(edits, cut):
 
 
 def test_an_archive_that_is_cut_off(phase):
-    assert "not a readable zip archive" in refusal(phase, archive({NAME: LINE * 50})[:-30])
+    assert "not a readable zip archive" in refusal(
+        phase, archive({NAME: LINE * 50})[:-30]
+    )
 
 
 def test_an_archive_of_nothing(phase):
@@ -181,9 +215,18 @@ def test_a_giant_line(phase, settings, filename):
         (b'{"topic": ' + b"9" * 5000 + b"}", "not JSON"),
         (b'"a text"', "expected a JSON object"),
         (b'{"topic": {"a": 1}, "citance": "1", "sentences": []}', "is an object"),
-        (b'{"topic": "D01-0001", "citance": "1", "sentences": [["1"]]}', "not a list of sentence ids"),
-        (b'{"topic": "D01-0001", "citance": "1", "sentences": [true]}', "not a list of sentence ids"),
-        (b'{"topic": "D09-9999", "citance": "1", "sentences": ["1"]}', "answers no instance of the split"),
+        (
+            b'{"topic": "D01-0001", "citance": "1", "sentences": [["1"]]}',
+            "not a list of sentence ids",
+        ),
+        (
+            b'{"topic": "D01-0001", "citance": "1", "sentences": [true]}',
+            "not a list of sentence ids",
+        ),
+        (
+            b'{"topic": "D09-9999", "citance": "1", "sentences": ["1"]}',
+            "answers no instance of the split",
+        ),
     ],
 )
 def test_a_broken_file_of_answers(phase, content, words):
@@ -197,7 +240,9 @@ def test_a_file_of_another_kind(phase, filename):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
 def test_the_encodings_of_the_field_are_read(phase, encoding):
-    text = "".join(LINE.replace("D01-0001", topic).replace("Us,", "Gödel,") for topic in TOPICS[:1])
+    text = "".join(
+        LINE.replace("D01-0001", topic).replace("Us,", "Gödel,") for topic in TOPICS[:1]
+    )
     content = text.replace("\n", "\r\n").encode(encoding)
     assert fatal(problems(phase, content, "D01-0001.annv3.txt")) == []
 
@@ -213,11 +258,16 @@ def test_what_is_said_of_a_run_does_not_depend_on_the_gold_answers(phase):
     """Two golds that ask the same and answer otherwise: index, public inputs and messages are the same."""
     other = make_phase(task=make_task(type=phase.task.type), with_gold=False)
     asked = [(citing, marker) for citing, marker, _, _ in CITANCES]
-    make_gold(phase=other, citances=[(*names, ["4"], "Implication_Citation") for names in asked])
+    make_gold(
+        phase=other,
+        citances=[(*names, ["4"], "Implication_Citation") for names in asked],
+    )
     golds = [Gold.objects.current(each) for each in (phase, other)]
     assert golds[0].digest != golds[1].digest
     assert index_of(golds[0]) == index_of(golds[1])
-    assert golds[0].public.rpartition("/")[2] == golds[1].public.rpartition("/")[2], "the name is a checksum"
+    assert golds[0].public.rpartition("/")[2] == golds[1].public.rpartition("/")[2], (
+        "the name is a checksum"
+    )
     runs = [
         answers(),
         answers(sentences=("4", "77"), facets=("Background",))[1:],
@@ -229,7 +279,9 @@ def test_what_is_said_of_a_run_does_not_depend_on_the_gold_answers(phase):
         [{"topic": "D01-0001"}],
     ]
     for records in runs:
-        said = [problems(each, run_bytes(records), "run.jsonl") for each in (phase, other)]
+        said = [
+            problems(each, run_bytes(records), "run.jsonl") for each in (phase, other)
+        ]
         assert said[0] == said[1]
 
 
@@ -238,12 +290,17 @@ def test_a_member_of_an_archive_is_named_with_its_archive(phase):
     assert said.startswith(f"our run.zip!{NAME}:1: ")
 
 
-@pytest.mark.parametrize(("line", "filename"), [(b"{}\n", "run.jsonl"), (b"x\n", "D01-0001.annv3.txt")])
+@pytest.mark.parametrize(
+    ("line", "filename"), [(b"{}\n", "run.jsonl"), (b"x\n", "D01-0001.annv3.txt")]
+)
 def test_a_file_meant_to_fill_the_memory_is_read_no_further(phase, line, filename):
     found = problems(phase, line * 200_000, filename)
     assert len(found) < 1_010
     told = {each.message for each in found}
-    assert told & {"not read any further, after 1,000 errors", "this looks like plain text"}
+    assert told & {
+        "not read any further, after 1,000 errors",
+        "this looks like plain text",
+    }
 
 
 def test_warnings_without_end_are_cut_off(phase):

@@ -43,7 +43,11 @@ def elsewhere(request, child_environment, root, settings):
         path = f"{root / 'platform'}:{root}"
         return subprocess.run(
             [sys.executable, "-c", f"{OFF}\n{line}", str(request.param)],
-            env={**child_environment, "PYTHONPATH": path, "CITEBOARD_LEASE_SECONDS": str(LEASE)},
+            env={
+                **child_environment,
+                "PYTHONPATH": path,
+                "CITEBOARD_LEASE_SECONDS": str(LEASE),
+            },
             cwd=root,
             capture_output=True,
             text=True,
@@ -63,14 +67,19 @@ def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
     job = make_submission().jobs.get()
     elsewhere(f"engine.claim({job.pk}, 'host:1:2')")
     assert sweep() == Swept()
-    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).lost == 1
+    assert (
+        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).lost
+        == 1
+    )
 
 
 def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settings):
     job = make_submission().jobs.get()
     elsewhere(f"engine.release(engine.claim({job.pk}, 'host:1:2'))")
     assert sweep().woken == 0
-    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+    assert (
+        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+    )
 
 
 def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):

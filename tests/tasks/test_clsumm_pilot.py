@@ -37,11 +37,15 @@ def test_the_twelve_topics_become_the_gold_of_both_tasks(loaded, tmp_path, share
         assert f"gold {task}/test: version 1, {len(lines)} instances" in loaded
     for task in Season.objects.get().tasks.all():
         assert sorted(index_of(task.gold.get())["topics"]) == sorted((*PILOT, *CLEANED))
-    assert load(tmp_path, data=shared / "scisumm") == ["season clsumm-pilot: nothing to change"]
+    assert load(tmp_path, data=shared / "scisumm") == [
+        "season clsumm-pilot: nothing to change"
+    ]
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_published_runs_are_taken_as_they_are_distributed(loaded, shared, tmp_path, name):
+def test_the_published_runs_are_taken_as_they_are_distributed(
+    loaded, shared, tmp_path, name
+):
     folder = shared / "scisumm" / "golden" / "annv3" / name / "submission"
     packed = tmp_path / f"{name}.zip"
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -51,6 +55,8 @@ def test_the_published_runs_are_taken_as_they_are_distributed(loaded, shared, tm
     for phase in Phase.objects.all():
         upload = Upload(packed, packed.name)
         assert check_run(phase=phase, upload=upload).errors == []
-        submission = submit_run(phase=phase, team=team, user=None, upload=upload, system=name)
+        submission = submit_run(
+            phase=phase, team=team, user=None, upload=upload, system=name
+        )
         assert submission.jobs.count() == 2
         assert bool(submission.warnings) == (name in ("oracle", "awkward"))

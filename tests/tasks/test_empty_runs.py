@@ -20,13 +20,19 @@ EMPTY = {
     "citation-resolution": {"ranked": []},
     "positional-citations": {"output": "\t"},
 }
-DECLARED = {"citation-intent": None, "source-retrieval": {"ranking": []}, "citation-spans": None}
+DECLARED = {
+    "citation-intent": None,
+    "source-retrieval": {"ranking": []},
+    "citation-spans": None,
+}
 #: What says nothing and is an answer all the same.
 ANSWERS = {"claims-and-evidence": {"evidence": {}}, "citation-spans": {"spans": []}}
 
 
 def told(capsys, task_type, gold, run, *more):
-    status = main(["check", task_type, "--gold", *map(str, gold), "--run", str(run), *more])
+    status = main(
+        ["check", task_type, "--gold", *map(str, gold), "--run", str(run), *more]
+    )
     words = capsys.readouterr()
     return status, words.out + words.err
 
@@ -41,7 +47,9 @@ def declared(name):
 
 
 @pytest.mark.parametrize("name", [*EMPTY, *DECLARED])
-def test_a_run_without_answers_and_one_of_empty_answers_are_refused_in_one_sentence(name, capsys, tmp_path):
+def test_a_run_without_answers_and_one_of_empty_answers_are_refused_in_one_sentence(
+    name, capsys, tmp_path
+):
     kind = task_types().get(name)
     task_type, (gold, run), more = (
         (name, sample(kind)[:2], sample_options(kind))
@@ -55,13 +63,18 @@ def test_a_run_without_answers_and_one_of_empty_answers_are_refused_in_one_sente
         status, words = told(capsys, task_type, gold, emptied, *more)
         assert status == 2
         assert f"{SENTENCE}: {len(lines)} answers are empty or not allowed" in words
-        half = [line | change if place % 2 == 0 else line for place, line in enumerate(lines)]
+        half = [
+            line | change if place % 2 == 0 else line
+            for place, line in enumerate(lines)
+        ]
         if len(lines) > 1:
             emptied.write_text("".join(json.dumps(line) + "\n" for line in half))
             status, words = told(capsys, task_type, gold, emptied, *more)
             assert status == 0
             assert f"of {len(lines)} answers are empty or not allowed" in words
-    emptied.write_text(json.dumps({**lines[0], "topic": "X"}) if name.startswith("clsumm") else "")
+    emptied.write_text(
+        json.dumps({**lines[0], "topic": "X"}) if name.startswith("clsumm") else ""
+    )
     status, words = told(capsys, task_type, gold, emptied, *more)
     assert (status, SENTENCE in words) == (2, True)
 

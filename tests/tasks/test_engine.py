@@ -25,7 +25,14 @@ from tasks.jobs.engine import JobLost
 from tasks.jobs.sweeper import sweep
 from tasks.jobs.work import JobDied, JobWaits, take_job, take_jobs
 from tasks.models import Delivery, Job, Notification, Submission, Webhook
-from tests.factories import make_job, make_phase, make_season, make_submission, make_team, make_user
+from tests.factories import (
+    make_job,
+    make_phase,
+    make_season,
+    make_submission,
+    make_team,
+    make_user,
+)
 
 Kind, Priority = Job.Kind, Job.Priority
 
@@ -54,13 +61,19 @@ def of_mail() -> Job:
 
 
 def of_invitation() -> Job:
-    invitation = invite_by_mail(team=make_team(season=make_season()), address="a@example.org", by=make_user())
+    invitation = invite_by_mail(
+        team=make_team(season=make_season()), address="a@example.org", by=make_user()
+    )
     return Job.all_kinds.get(pk=invitation.job)
 
 
 def of_event() -> Job:
-    webhook = Webhook.objects.create(season=make_season(), url="https://example.org", nonce="1")
-    return Delivery.objects.create(webhook=webhook, payload={}, job=make_job(Kind.WEBHOOK)).job
+    webhook = Webhook.objects.create(
+        season=make_season(), url="https://example.org", nonce="1"
+    )
+    return Delivery.objects.create(
+        webhook=webhook, payload={}, job=make_job(Kind.WEBHOOK)
+    ).job
 
 
 MADE = {
@@ -90,7 +103,9 @@ def read(job: Job) -> Job:
 
 
 def fall_silent(job: Job) -> None:
-    Job.all_kinds.filter(pk=job.pk).update(lease_expires_at=database_now() - dt.timedelta(seconds=5))
+    Job.all_kinds.filter(pk=job.pk).update(
+        lease_expires_at=database_now() - dt.timedelta(seconds=5)
+    )
 
 
 @pytest.fixture
@@ -107,7 +122,9 @@ def handled(monkeypatch):
 
     handle.act, handle.jobs = None, jobs
     for kind in WORKED:
-        monkeypatch.setattr(type(engine.kind_of(Job(kind=kind))), "handler", f"{__name__}.HANDLER")
+        monkeypatch.setattr(
+            type(engine.kind_of(Job(kind=kind))), "handler", f"{__name__}.HANDLER"
+        )
     monkeypatch.setitem(globals(), "HANDLER", handle)
     return handle
 
@@ -132,7 +149,9 @@ def test_sweepers_at_once_take_a_lost_job_once():
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(swept, range(4))) == len(Kind)
-    assert set(Job.all_kinds.values_list("state", "attempt", "leases_lost")) == {("queued", 1, 1)}
+    assert set(Job.all_kinds.values_list("state", "attempt", "leases_lost")) == {
+        ("queued", 1, 1)
+    }
 
 
 @every
@@ -201,13 +220,19 @@ def test_a_sign_of_life_at_the_last_moment_keeps_it(kind, monkeypatch):
 def test_what_is_left_in_good_order_does_not_count_and_is_not_lost(kind):
     job = engine.claim(MADE[kind]().pk, "host:1:1")
     assert engine.release(job)
-    assert (read(job).state, read(job).attempt, read(job).leases_lost) == ("queued", 0, 0)
+    assert (read(job).state, read(job).attempt, read(job).leases_lost) == (
+        "queued",
+        0,
+        0,
+    )
     assert read(job).lease_expires_at is None
 
 
 @every
 @pytest.mark.django_db
-def test_what_takes_every_worker_down_ends_and_what_is_posted_never_does(kind, settings):
+def test_what_takes_every_worker_down_ends_and_what_is_posted_never_does(
+    kind, settings
+):
     job = MADE[kind]()
     for _ in range(settings.MAX_ATTEMPTS):
         fall_silent(engine.claim(job.pk, "host:1:1"))
@@ -224,7 +249,11 @@ def test_what_takes_every_worker_down_ends_and_what_is_posted_never_does(kind, s
 def test_it_waits_uncounted_for_what_is_missing_and_goes_on_by_itself(kind, settings):
     job = engine.claim(MADE[kind]().pk, "host:1:1")
     assert engine.defer(job, "The storage is away.")
-    assert (read(job).state, read(job).attempt, read(job).reason) == ("waiting", 0, "The storage is away.")
+    assert (read(job).state, read(job).attempt, read(job).reason) == (
+        "waiting",
+        0,
+        "The storage is away.",
+    )
     assert sweep().resumed == 0
     later = database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
     assert sweep(later).resumed == 1
@@ -238,7 +267,9 @@ def test_a_wake_is_of_no_job_and_given_again_where_it_is_lost(kind, settings):
     MADE[kind]()
     OrmQ.objects.all().delete()
     assert sweep().woken == 0
-    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+    assert (
+        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+    )
     task = OrmQ.objects.get().task
     assert (task["func"], task["args"]) == (engine.WAKE, ())
 
@@ -295,7 +326,9 @@ def test_between_two_jobs_a_worker_does_the_run_that_came_meanwhile(handled):
 
 
 @pytest.mark.parametrize(
-    "wake", [score_next, do_job, compare_board, take_jobs], ids=lambda wake: wake.__module__
+    "wake",
+    [score_next, do_job, compare_board, take_jobs],
+    ids=lambda wake: wake.__module__,
 )
 @pytest.mark.django_db
 def test_a_wake_of_an_earlier_release_has_whose_turn_it_is_done(handled, wake):
@@ -317,7 +350,9 @@ ENDS = {
 @worked
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.django_db
-def test_however_the_work_ends_the_job_says_so_and_nothing_is_raised(handled, kind, end):
+def test_however_the_work_ends_the_job_says_so_and_nothing_is_raised(
+    handled, kind, end
+):
     raised, (state, attempt, reason) = ENDS[end]
 
     def act(job):
@@ -327,7 +362,10 @@ def test_however_the_work_ends_the_job_says_so_and_nothing_is_raised(handled, ki
     job = MADE[kind]()
     take_job(job.pk)
     assert (read(job).state, read(job).attempt) == (state, attempt)
-    expected = {"fault": engine.kind_of(job).fault, "stopped": engine.kind_of(job).stopped_reason}
+    expected = {
+        "fault": engine.kind_of(job).fault,
+        "stopped": engine.kind_of(job).stopped_reason,
+    }
     if reason or end in expected:
         assert read(job).reason == (reason or expected[end])
 

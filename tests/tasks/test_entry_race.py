@@ -19,7 +19,9 @@ def test_of_many_teams_of_a_season_that_somebody_joins_at_once_one_takes_them(se
     person = make_user()
     teams = [make_team(season=season) for _ in range(6)]
     invitations = [renew_invitation(team=team, by=team.members.get()) for team in teams]
-    outcomes = together(6, lambda number: join_team(invitation=invitations[number], user=person))
+    outcomes = together(
+        6, lambda number: join_team(invitation=invitations[number], user=person)
+    )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == (
         ["EntryRefused"] * 5 + ["Membership"]
     ), outcomes
@@ -29,7 +31,9 @@ def test_of_many_teams_of_a_season_that_somebody_joins_at_once_one_takes_them(se
 def test_of_many_teams_of_one_person_that_enter_at_once_one_is_in(season):
     person = make_user()
     teams = [make_team(lead=person) for _ in range(6)]
-    outcomes = together(6, lambda number: register_team(season=season, team=teams[number], by=person))
+    outcomes = together(
+        6, lambda number: register_team(season=season, team=teams[number], by=person)
+    )
     assert sum(isinstance(outcome, EntryRefused) for outcome in outcomes) == 5, outcomes
     assert Registration.objects.count() == 1
 

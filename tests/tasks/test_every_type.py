@@ -18,7 +18,9 @@ from tests.scoring.offline import score
 
 TYPES = list(task_types().values())
 
-pytestmark = pytest.mark.parametrize("task_type", TYPES, ids=[kind.slug for kind in TYPES])
+pytestmark = pytest.mark.parametrize(
+    "task_type", TYPES, ids=[kind.slug for kind in TYPES]
+)
 
 
 def folder(task_type: TaskType) -> Path:
@@ -43,7 +45,9 @@ def sample_options(task_type: TaskType) -> list[str]:
     own = folder(task_type) / "sample"
     path = own / "options.json"
     given = json.loads(path.read_text()) if path.exists() else {}
-    pairs = (f"{name}={value.replace('{sample}', str(own))}" for name, value in given.items())
+    pairs = (
+        f"{name}={value.replace('{sample}', str(own))}" for name, value in given.items()
+    )
     return [word for pair in pairs for word in ("--option", pair)]
 
 
@@ -56,7 +60,9 @@ def test_every_metric_reference_leads_to_a_metric_of_that_name_and_rule_set(task
     options = task_type.checked_options({})
     for rules, declared in task_type.rules.items():
         metrics = metrics_of(task_type, rules, options)
-        assert [metric.name for metric in metrics][: len(declared)] == [metric.name for metric in declared]
+        assert [metric.name for metric in metrics][: len(declared)] == [
+            metric.name for metric in declared
+        ]
         assert len({metric.name for metric in metrics}) == len(metrics)
         for metric in metrics:
             assert metric.rules == rules
@@ -68,16 +74,23 @@ def test_rule_sets_are_the_corrected_one_and_official_ones(task_type):
         assert re.fullmatch(r"corrected|official(-\d{4})?", rules)
 
 
-def test_the_old_names_of_rule_sets_are_understood_and_written_as_the_new_ones(capsys, task_type):
+def test_the_old_names_of_rule_sets_are_understood_and_written_as_the_new_ones(
+    capsys, task_type
+):
     old = {"corrected": ["fair", "default"], "official": ["as-published"]}
     for rules in task_type.rules:
         for name in old.get(rules, ()):
             scores = scored(capsys, task_type, "--rules", name, "--intervals", "0")
             assert scores["rules"] == rules
-            assert all(f"|rules:{rules}|" in metric["column"] for metric in scores["metrics"].values())
+            assert all(
+                f"|rules:{rules}|" in metric["column"]
+                for metric in scores["metrics"].values()
+            )
     if "official" not in task_type.rules:
         known = ", ".join(task_type.rules)
-        with pytest.raises(OptionRefused, match=f"no rules “as-published”; it has {known}"):
+        with pytest.raises(
+            OptionRefused, match=f"no rules “as-published”; it has {known}"
+        ):
             task_type.checked_rules("as-published")
 
 
@@ -88,7 +101,10 @@ def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
         metrics = scored(capsys, task_type, "--rules", rules)["metrics"]
         assert set(metrics) == {metric.name for metric in task_type.rules[rules]}
         for name, value in values.items():
-            assert metrics[name]["value"] == pytest.approx(value, rel=1e-12), (rules, name)
+            assert metrics[name]["value"] == pytest.approx(value, rel=1e-12), (
+                rules,
+                name,
+            )
 
 
 def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp_path):
@@ -97,10 +113,14 @@ def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp
     for rules in task_type.rules:
         told = scored(capsys, task_type, "--rules", rules, "--statistics", str(kept))
         statistics = load_statistics(kept)
-        for metric in metrics_of(task_type, rules, task_type.checked_options(told["options"])):
+        for metric in metrics_of(
+            task_type, rules, task_type.checked_options(told["options"])
+        ):
             if metric.statistic not in statistics.matrices:
                 continue
-            rows = unit_rows(metric, statistics.matrices[metric.statistic], statistics.units)
+            rows = unit_rows(
+                metric, statistics.matrices[metric.statistic], statistics.units
+            )
             weights = draw.integers(0, 3, (2, 3, len(rows))).astype(float)
             sums = weights @ rows
             values = np.asarray(metric.aggregate(sums))
@@ -109,27 +129,42 @@ def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp
             np.testing.assert_allclose(values, each, rtol=1e-12, err_msg=metric.name)
             low, high = metric.value_range
             known = values[np.isfinite(values)]
-            assert ((known >= low - 1e-9) & (known <= high + 1e-9)).all(), (metric.name, known)
+            assert ((known >= low - 1e-9) & (known <= high + 1e-9)).all(), (
+                metric.name,
+                known,
+            )
             carried = metric.denominators(rows)
             assert carried.shape == (len(rows),)
             assert (carried >= 0).all()
 
 
-def test_by_the_option_engine_packages_give_the_same_and_sign_what_they_computed(capsys, task_type):
+def test_by_the_option_engine_packages_give_the_same_and_sign_what_they_computed(
+    capsys, task_type
+):
     """ROUGE of skip-bigrams, which no package has, stays this program's; the other columns stay apart."""
     if "engine" not in {option.name for option in task_type.options}:
         return
     for rules in task_type.rules:
         ours, theirs = (
-            scored(capsys, task_type, "--rules", rules, "--option", f"engine={engine}")["metrics"]
+            scored(capsys, task_type, "--rules", rules, "--option", f"engine={engine}")[
+                "metrics"
+            ]
             for engine in ("own", "package")
         )
         assert {name: metric["value"] for name, metric in theirs.items()} == {
             name: metric["value"] for name, metric in ours.items()
         }
-        assert not [name for name, metric in ours.items() if "|engine:" in metric["signature"]]
-        signed = {name for name, metric in theirs.items() if "|engine:rouge-score-0.1.2|" in metric["column"]}
-        computed = {name for name, metric in theirs.items() if metric["value"] is not None}
+        assert not [
+            name for name, metric in ours.items() if "|engine:" in metric["signature"]
+        ]
+        signed = {
+            name
+            for name, metric in theirs.items()
+            if "|engine:rouge-score-0.1.2|" in metric["column"]
+        }
+        computed = {
+            name for name, metric in theirs.items() if metric["value"] is not None
+        }
         assert signed == {name for name in computed if re.match("rouge_[^s]", name)}
 
 
@@ -146,7 +181,9 @@ def test_the_same_command_gives_the_same_numbers(capsys, task_type):
 ORDERED = "references.jsonl"
 
 
-def test_the_order_of_gold_lines_changes_neither_digest_nor_column(capsys, task_type, tmp_path):
+def test_the_order_of_gold_lines_changes_neither_digest_nor_column(
+    capsys, task_type, tmp_path
+):
     gold, run, _ = sample(task_type)
     reversed_gold = []
     for path in gold:
@@ -156,23 +193,31 @@ def test_the_order_of_gold_lines_changes_neither_digest_nor_column(capsys, task_
     for file in (*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("*.annv3.txt")):
         if file.name != ORDERED:
             file.write_text("\n".join(reversed(file.read_text().splitlines())))
-    again = score(capsys, task_type.slug, reversed_gold, run, *sample_options(task_type))
+    again = score(
+        capsys, task_type.slug, reversed_gold, run, *sample_options(task_type)
+    )
     first = scored(capsys, task_type)
     assert again["gold"]["sha256"] == first["gold"]["sha256"]
     for name, metric in first["metrics"].items():
         assert again["metrics"][name]["column"] == metric["column"]
         value = metric["value"]
-        assert again["metrics"][name]["value"] == (value and pytest.approx(value, rel=1e-12))
+        assert again["metrics"][name]["value"] == (
+            value and pytest.approx(value, rel=1e-12)
+        )
 
 
-def test_every_signature_opens_with_its_column_key_and_names_the_rules(capsys, task_type):
+def test_every_signature_opens_with_its_column_key_and_names_the_rules(
+    capsys, task_type
+):
     scores = scored(capsys, task_type)
     columns = [metric["column"] for metric in scores["metrics"].values()]
     assert len(set(columns)) == len(columns)
     for name, metric in scores["metrics"].items():
         assert metric["signature"].startswith(metric["column"] + "|")
         assert metric["column"].startswith(f"{name}|rules:{task_type.default_rules}|")
-        assert scores["gold"]["sha256"].startswith(metric["column"].partition("gold:")[2].partition("|")[0])
+        assert scores["gold"]["sha256"].startswith(
+            metric["column"].partition("gold:")[2].partition("|")[0]
+        )
 
 
 def test_the_public_files_check_a_run_as_the_gold_does(task_type, tmp_path):
@@ -205,13 +250,17 @@ def test_the_card_says_what_a_participant_needs(task_type):
 def test_instances_go_by_names_that_participants_know(task_type):
     """Whoever is told on which instances two runs differ learns no gold by their names."""
     gold, run, _ = sample(task_type)
-    given = dict(word.split("=", 1) for word in sample_options(task_type) if word != "--option")
+    given = dict(
+        word.split("=", 1) for word in sample_options(task_type) if word != "--option"
+    )
     options = task_type.checked_options(given)
     gold_files = [file for path in gold for file in open_input(path)]
     split = task_type.read_gold(gold_files, options)
     answers, _ = task_type.read_run(open_input(run), split.index, options)
     public = [*task_type.public_files(gold_files, options)]
-    known = " ".join(f"{name} {content.decode(errors='replace')}" for name, content in public)
+    known = " ".join(
+        f"{name} {content.decode(errors='replace')}" for name, content in public
+    )
     for rules in task_type.rules:
         names = task_type.pair(split, answers, rules, options).names
         assert names is not None

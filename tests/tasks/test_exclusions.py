@@ -44,7 +44,9 @@ def scored(phase, team, value, **fields) -> Submission:
 
 
 def on_board(phase) -> list[int]:
-    return [row.submission for row in standings(Phase.objects.get(pk=phase.pk), None).rows]
+    return [
+        row.submission for row in standings(Phase.objects.get(pk=phase.pk), None).rows
+    ]
 
 
 def ask(client, person, run, how, reason="Not its own work."):
@@ -68,17 +70,24 @@ def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back
     client.force_login(team.memberships.get().user)
     page = client.get(reverse("submission", args=[first.pk])).content.decode()
     assert "Not its own work." in page
-    assert "Not its own work." in client.get(reverse("team", args=[team.slug])).content.decode()
+    assert (
+        "Not its own work."
+        in client.get(reverse("team", args=[team.slug])).content.decode()
+    )
 
     ask(client, organiser, first, "reinstate", "We were wrong.")
     assert on_board(phase) == [first.pk]
     assert history(phase.task.season).first().changes[0]["after"] is None
 
 
-def test_without_a_reason_and_by_its_own_team_nothing_is_excluded(client, phase, team, organiser):
+def test_without_a_reason_and_by_its_own_team_nothing_is_excluded(
+    client, phase, team, organiser
+):
     run = scored(phase, team, 0.4)
     ask(client, organiser, run, "disqualify", "  ")
-    assert ask(client, team.memberships.get().user, run, "disqualify").status_code == 404
+    assert (
+        ask(client, team.memberships.get().user, run, "disqualify").status_code == 404
+    )
     assert on_board(phase) == [run.pk]
 
 
@@ -118,18 +127,28 @@ def test_an_excluded_run_cannot_be_chosen(client, phase, team, organiser):
 
 
 def test_a_refused_file_cannot_be_scored_again(phase, team, organiser):
-    run = factories.make_submission(phase=phase, team=team, status="failed", problems=[{"message": "no"}])
+    run = factories.make_submission(
+        phase=phase, team=team, status="failed", problems=[{"message": "no"}]
+    )
     with pytest.raises(Refused, match="refused file"):
         score_again(submission=run, by=organiser)
 
 
 def give(client, organiser, phase, team, **fields):
     client.force_login(organiser)
-    given = {"team": team.pk, "phase": phase.pk, "tries": 1, "reason": "The site was away.", **fields}
+    given = {
+        "team": team.pk,
+        "phase": phase.pk,
+        "tries": 1,
+        "reason": "The site was away.",
+        **fields,
+    }
     return client.post(reverse("organise-tries", args=[phase.task.season.slug]), given)
 
 
-def test_extra_tries_are_one_teams_in_one_phase_and_say_why(client, phase, team, organiser):
+def test_extra_tries_are_one_teams_in_one_phase_and_say_why(
+    client, phase, team, organiser
+):
     other = factories.make_team(season=phase.task.season)
     for _ in range(2):
         factories.make_submission(phase=phase, team=team)
@@ -143,24 +162,34 @@ def test_extra_tries_are_one_teams_in_one_phase_and_say_why(client, phase, team,
 
     client.force_login(team.memberships.get().user)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
-    assert "The site was away." in client.get(reverse("upload", args=place)).content.decode()
+    assert (
+        "The site was away."
+        in client.get(reverse("upload", args=place)).content.decode()
+    )
 
 
 def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     client, phase, team, organiser
 ):
-    Phase.objects.update(runs_per_day=1, runs_in_total=None, time_zone=factories.lasting_day())
+    Phase.objects.update(
+        runs_per_day=1, runs_in_total=None, time_zone=factories.lasting_day()
+    )
     phase.refresh_from_db()
     give(client, organiser, phase, team, tries=2)
     assert quota(phase, team).left == 3
     assert quota(phase, team, timezone.now() + dt.timedelta(days=1)).left == 1
 
 
-def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(client, phase, team, organiser):
+def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(
+    client, phase, team, organiser
+):
     give(client, organiser, phase, team, tries=1)
     for _ in range(3):
         factories.make_submission(phase=phase, team=team)
-    address = reverse("organise-tries-back", args=[phase.task.season.slug, ExtraTries.objects.get().pk])
+    address = reverse(
+        "organise-tries-back",
+        args=[phase.task.season.slug, ExtraTries.objects.get().pk],
+    )
     client.post(address)
     assert quota(phase, team).left == 0
     assert team.submissions.count() == 3
@@ -168,9 +197,12 @@ def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(client, phase, te
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"tries": 0}, {"tries": -1}, {"tries": 10**9}, {"reason": " "}, {"tries": ""}]
+    "wrong",
+    [{"tries": 0}, {"tries": -1}, {"tries": 10**9}, {"reason": " "}, {"tries": ""}],
 )
-def test_what_cannot_be_given_is_refused_by_field(client, phase, team, organiser, wrong):
+def test_what_cannot_be_given_is_refused_by_field(
+    client, phase, team, organiser, wrong
+):
     assert give(client, organiser, phase, team, **wrong).status_code == 422
     assert not ExtraTries.objects.exists()
 

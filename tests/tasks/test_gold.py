@@ -25,7 +25,10 @@ from tests.factories import (
 from tests.tasks.types.corpus import answer_line, write_topic
 
 pytestmark = pytest.mark.django_db
-OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Results_Citation"))
+OTHER = (
+    ("D05-0001", "3", ["4"], "Aim_Citation"),
+    ("D05-0002", "7", ["2"], "Results_Citation"),
+)
 
 
 @pytest.fixture
@@ -96,10 +99,14 @@ def test_the_same_files_give_the_same_archives_byte_for_byte(phase, corpus):
     assert (same.file, same.index, same.public) == (gold.file, gold.index, gold.public)
 
 
-def test_other_content_is_the_next_version_and_the_first_one_stays(phase, corpus, tmp_path):
+def test_other_content_is_the_next_version_and_the_first_one_stays(
+    phase, corpus, tmp_path
+):
     first, _ = load(phase, corpus)
     before = content(first.file)
-    second, is_new = load(phase, write_corpus(tmp_path / "fixed", citances=OTHER), reason="A fix.")
+    second, is_new = load(
+        phase, write_corpus(tmp_path / "fixed", citances=OTHER), reason="A fix."
+    )
     assert (is_new, second.number, second.reason) == (True, 2, "A fix.")
     assert Gold.objects.current(phase) == second
     assert content(first.file) == before
@@ -128,7 +135,9 @@ def test_public_inputs_are_packed_anew_without_a_new_version(phase, corpus):
     assert (again.pk, is_new) == (gold.pk, False)
     assert again.public != gold.public
     assert "D01-0001/Citance_XML/D05-0001.xml" in members(again.public)
-    assert any(name.endswith("Citance_XML/D05-0001.xml") for name in members(again.file))
+    assert any(
+        name.endswith("Citance_XML/D05-0001.xml") for name in members(again.file)
+    )
 
 
 def test_a_file_that_an_interrupted_load_left_is_written_again(phase, corpus):
@@ -141,11 +150,15 @@ def test_a_file_that_an_interrupted_load_left_is_written_again(phase, corpus):
     assert content(gold.file) == whole
 
 
-def test_every_line_that_is_wrong_in_gold_is_told_at_once_and_nothing_is_kept(phase, corpus):
+def test_every_line_that_is_wrong_in_gold_is_told_at_once_and_nothing_is_kept(
+    phase, corpus
+):
     one = corpus / "D01-0001" / "annotation" / "D01-0001.annv3.txt"
     two = corpus / "D01-0002" / "annotation" / "D01-0002.annv3.txt"
     one.write_text("no annotation\n" + one.read_text())
-    two.write_text(two.read_text() + "\nCitance Number: 3 | Reference Article: D01-0002.xml |\n")
+    two.write_text(
+        two.read_text() + "\nCitance Number: 3 | Reference Article: D01-0002.xml |\n"
+    )
     with pytest.raises(InputRefused) as refused:
         load(phase, corpus)
     assert [(problem.file, problem.line) for problem in refused.value.problems] == [
@@ -162,7 +175,10 @@ def test_two_folders_of_one_name_are_refused_rather_than_mixed(phase, tmp_path):
     shared = [tmp_path / root / "gold" for root in ("a", "b")]
     for folder in shared:
         (folder / "annotation" / "note.txt").write_text("seen twice")
-    with pytest.raises(InputRefused, match=r"another file of this gold is called gold/annotation/note.txt"):
+    with pytest.raises(
+        InputRefused,
+        match=r"another file of this gold is called gold/annotation/note.txt",
+    ):
         load(phase, *shared)
 
 
@@ -170,7 +186,10 @@ def test_the_gold_that_was_stored_is_the_gold_that_was_read(phase, corpus, tmp_p
     gold, _ = load(phase, corpus)
     copy = storage.local_copy(storage.gold, gold.file, tmp_path)
     task_type = phase.task.task_type
-    assert task_type.read_gold(open_input(copy), task_type.checked_options({})).digest == gold.digest
+    assert (
+        task_type.read_gold(open_input(copy), task_type.checked_options({})).digest
+        == gold.digest
+    )
 
 
 CANARIES = ("Wombat", "Quokka", "Numbat")
@@ -181,8 +200,12 @@ def test_no_gold_leaves_through_the_index_or_the_public_inputs(task_type, tmp_pa
     """Each canary is a word of the gold that stands nowhere else: in texts, facets, annotators, summaries."""
     folder = write_topic(tmp_path / "corpus", "D01-0001", citances=())
     line = answer_line("D01-0001", "D05-0001", "3", ["2", "4"], facet="Method_Citation")
-    line = line.replace("We count them well", f"{CANARIES[0]} counts").replace("More could be", CANARIES[1])
-    line = line.replace("Annotator: us", f"Annotator: {CANARIES[2]} | Remark: {CANARIES[2]}")
+    line = line.replace("We count them well", f"{CANARIES[0]} counts").replace(
+        "More could be", CANARIES[1]
+    )
+    line = line.replace(
+        "Annotator: us", f"Annotator: {CANARIES[2]} | Remark: {CANARIES[2]}"
+    )
     (folder / "annotation" / "D01-0001.annv3.txt").write_text(line)
     (folder / "annotation" / "D01-0001.annv2.txt").write_text(line)
     (folder / "annotation" / "notes.txt").write_text(CANARIES[1])
@@ -194,7 +217,9 @@ def test_no_gold_leaves_through_the_index_or_the_public_inputs(task_type, tmp_pa
     private = b"".join(members(gold.file).values()).decode()
     assert all(canary in private for canary in CANARIES), "the canaries are in the gold"
     public = members(gold.public)
-    said = content(gold.index).decode() + "".join([*public, *(each.decode() for each in public.values())])
+    said = content(gold.index).decode() + "".join(
+        [*public, *(each.decode() for each in public.values())]
+    )
     assert "D05-0001" in said, "the inputs say what is asked"
     for secret in (*CANARIES, "Method", "Reference Offset", "'2'", "'4'"):
         assert secret not in said
@@ -215,7 +240,9 @@ def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
     failed = make_submission(phase=phase, status="failed")
     fixed = write_corpus(tmp_path / "fixed", citances=OTHER)
     address = f"{phase.task.season.slug}/{phase.task.slug}"
-    out, err = run_command("load_gold", address, str(fixed), reason="Citance 1 was wrong.")
+    out, err = run_command(
+        "load_gold", address, str(fixed), reason="Citance 1 was wrong."
+    )
     assert err == ""
     assert out.splitlines() == [
         "split test: version 2, 4 instances",
@@ -225,7 +252,9 @@ def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
     assert failed.jobs.count() == 1
     run.refresh_from_db()
     assert run.status == "scored"
-    out, _ = run_command("load_gold", str(phase.task.pk), str(fixed), reason="Citance 1 was wrong.")
+    out, _ = run_command(
+        "load_gold", str(phase.task.pk), str(fixed), reason="Citance 1 was wrong."
+    )
     assert out.splitlines() == ["split test: version 2, 4 instances, as it was"]
 
 
@@ -234,12 +263,23 @@ def test_load_gold_tells_what_it_cannot_do(tmp_path):
     make_phase(task=phase.task, split="test", with_gold=False)
     fixed = str(write_corpus(tmp_path / "fixed", citances=OTHER))
     address = f"{phase.task.season.slug}/{phase.task.slug}"
-    assert "--reason is empty" in run_command("load_gold", address, fixed, reason=" ")[1]
-    assert f"there are {address}" in run_command("load_gold", "nothing/here", fixed, reason="A fix.")[1]
-    assert "--split names one of dev, test" in run_command("load_gold", address, fixed, reason="A fix.")[1]
-    missing = run_command("load_gold", address, str(tmp_path / "no"), reason="A fix.", split="dev")[1]
     assert (
-        missing == f"{tmp_path / 'no'}: there is no such file or folder\n1 problem; the gold stays as it was"
+        "--reason is empty" in run_command("load_gold", address, fixed, reason=" ")[1]
+    )
+    assert (
+        f"there are {address}"
+        in run_command("load_gold", "nothing/here", fixed, reason="A fix.")[1]
+    )
+    assert (
+        "--split names one of dev, test"
+        in run_command("load_gold", address, fixed, reason="A fix.")[1]
+    )
+    missing = run_command(
+        "load_gold", address, str(tmp_path / "no"), reason="A fix.", split="dev"
+    )[1]
+    assert (
+        missing
+        == f"{tmp_path / 'no'}: there is no such file or folder\n1 problem; the gold stays as it was"
     )
     assert Gold.objects.count() == 1
 
@@ -247,10 +287,15 @@ def test_load_gold_tells_what_it_cannot_do(tmp_path):
 def test_rescore_queues_what_is_missing_and_nothing_twice():
     phase = make_phase()
     team = make_team(season=phase.task.season)
-    runs = [make_submission(phase=phase, team=team, status=status) for status in ("scored", "queued")]
+    runs = [
+        make_submission(phase=phase, team=team, status=status)
+        for status in ("scored", "queued")
+    ]
     make_submission(phase=phase, team=team, status="withdrawn")
     address = f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
-    assert "queued or scored against gold v1 already" in run_command("rescore", address)[0]
+    assert (
+        "queued or scored against gold v1 already" in run_command("rescore", address)[0]
+    )
     phase.task.rules = ["corrected", "official-2017"]
     phase.task.save()
     out, _ = run_command("rescore", address)
@@ -268,12 +313,19 @@ def test_rescore_tells_what_it_cannot_do():
     assert "has no gold yet" in run_command("rescore", str(phase.pk))[1]
     known = f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
     for unknown in ("99999999999999999999", "0", "a/b/c", "a", "", "a/b/c/d"):
-        assert f"there is no phase “{unknown}”; there are {known}" in run_command("rescore", unknown)[1]
+        assert (
+            f"there is no phase “{unknown}”; there are {known}"
+            in run_command("rescore", unknown)[1]
+        )
 
 
-def test_a_run_checked_against_an_index_is_read_only_once_from_storage(phase, corpus, monkeypatch):
+def test_a_run_checked_against_an_index_is_read_only_once_from_storage(
+    phase, corpus, monkeypatch
+):
     gold, _ = load(phase, corpus)
     first = index_of(gold)
-    monkeypatch.setattr(storage.gold, "open", lambda *given: pytest.fail("the index was read again"))
+    monkeypatch.setattr(
+        storage.gold, "open", lambda *given: pytest.fail("the index was read again")
+    )
     assert index_of(gold) is first
     assert run_bytes()

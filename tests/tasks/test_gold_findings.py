@@ -16,17 +16,25 @@ from tests.tasks.types.rankings import write_lines, write_resolution
 def found(instances) -> dict[str, list[str]]:
     findings = Findings()
     for shown, secret in instances:
-        of_shown, of_all = (sha256(repr(part).encode()).digest() for part in (shown, (shown, secret)))
+        of_shown, of_all = (
+            sha256(repr(part).encode()).digest() for part in (shown, (shown, secret))
+        )
         findings.note(shown, secret, of_shown, of_all)
     return {finding["kind"]: finding["names"] for finding in findings.all()}
 
 
 def labelled(**counts: int) -> list[tuple[dict[str, str], str]]:
-    return [({"text": f"{label} {n}"}, label) for label, count in counts.items() for n in range(count)]
+    return [
+        ({"text": f"{label} {n}"}, label)
+        for label, count in counts.items()
+        for n in range(count)
+    ]
 
 
 @pytest.mark.parametrize(("rare", "told"), [(4, {"few": ["method (4)"]}), (5, {})])
-def test_a_label_that_fewer_than_five_instances_have_is_named_with_its_count(rare, told):
+def test_a_label_that_fewer_than_five_instances_have_is_named_with_its_count(
+    rare, told
+):
     assert found(labelled(result=20, method=rare)) == told
 
 
@@ -36,12 +44,18 @@ def test_answers_that_are_nearly_all_different_are_no_labels():
 
 @pytest.mark.parametrize(("among", "kinds"), [(10, {"shown"}), (9, set())])
 def test_an_answer_that_is_a_field_of_half_of_what_is_shown_is_told(among, kinds):
-    rows = [({"text": f"text {n}", "hint": "method" if n < among else ""}, "method") for n in range(20)]
+    rows = [
+        ({"text": f"text {n}", "hint": "method" if n < among else ""}, "method")
+        for n in range(20)
+    ]
     assert found(rows).keys() == kinds
 
 
 def test_an_answer_among_candidates_or_within_a_text_is_none_that_is_shown():
-    rows = [({"text": f"method {n}", "candidates": ["method", "result"]}, "method") for n in range(20)]
+    rows = [
+        ({"text": f"method {n}", "candidates": ["method", "result"]}, "method")
+        for n in range(20)
+    ]
     assert found(rows) == {}
 
 
@@ -51,16 +65,32 @@ def of_resolution(folder):
 
 
 def of_facets(folder):
-    cited = [("D05-0001", "3", ["1"], "Method_Citation"), ("D05-0002", "7", ["99"], "???")]
+    cited = [
+        ("D05-0001", "3", ["1"], "Method_Citation"),
+        ("D05-0002", "7", ["99"], "???"),
+    ]
     write_corpus(folder, citances=cited, topics=("X96-0001",))
-    return task_type("clsumm-1b"), ["X96-0001, D05-0002 7: ???", "X96-0001, D05-0002 7: 99"]
+    return task_type("clsumm-1b"), [
+        "X96-0001, D05-0002 7: ???",
+        "X96-0001, D05-0002 7: 99",
+    ]
 
 
 def of_evidence(folder):
-    files = {path.name: path.read_text() for path in (EXAMPLES / "claims-and-evidence").glob("task.toml")}
-    claim = {"id": "1", "claim": "So.", "evidence": {"d1": [{"sentences": [0, 3], "label": "SUPPORT"}]}}
+    files = {
+        path.name: path.read_text()
+        for path in (EXAMPLES / "claims-and-evidence").glob("task.toml")
+    }
+    claim = {
+        "id": "1",
+        "claim": "So.",
+        "evidence": {"d1": [{"sentences": [0, 3], "label": "SUPPORT"}]},
+    }
     write_lines(folder / "claims.jsonl", [claim])
-    write_lines(folder / "corpus.jsonl", [{"doc_id": "d1", "title": "One", "abstract": ["a", "b", "c"]}])
+    write_lines(
+        folder / "corpus.jsonl",
+        [{"doc_id": "d1", "title": "One", "abstract": ["a", "b", "c"]}],
+    )
     return task_type(json.dumps(files)), ["1: d1:3"]
 
 
@@ -68,6 +98,8 @@ def of_evidence(folder):
 def test_what_of_the_gold_no_answer_can_name_is_told(tmp_path, write):
     (tmp_path / "packed").mkdir()
     chosen, named = write(tmp_path / "gold")
-    prepared = prepare_gold(chosen, open_input(tmp_path / "gold"), {}, tmp_path / "packed")
+    prepared = prepare_gold(
+        chosen, open_input(tmp_path / "gold"), {}, tmp_path / "packed"
+    )
     told = {finding["kind"]: finding["names"] for finding in prepared.findings}
     assert told["unreachable"] == named

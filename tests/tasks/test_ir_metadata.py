@@ -71,7 +71,9 @@ def phase(db, tmp_path):
 def sent(phase, text: str, **fields):
     team = factories.make_team(season=phase.task.season)
     upload = factories.make_upload(text.encode(), filename="run.trec")
-    return submit_run(phase=phase, team=team, user=None, upload=upload, system="BM25", **fields)
+    return submit_run(
+        phase=phase, team=team, user=None, upload=upload, system="BM25", **fields
+    )
 
 
 def test_a_run_says_itself_how_it_was_made(phase):
@@ -82,7 +84,9 @@ def test_a_run_says_itself_how_it_was_made(phase):
 
 
 def test_what_the_sender_writes_stands_in_its_place(phase):
-    assert sent(phase, header(METADATA) + RUN, description="Mine.").description == "Mine."
+    assert (
+        sent(phase, header(METADATA) + RUN, description="Mine.").description == "Mine."
+    )
     assert sent(phase, RUN).description == ""
 
 
@@ -101,16 +105,22 @@ def test_what_the_sender_writes_stands_in_its_place(phase):
         "ir_metadata.start\nir_metadata.end\n",
     ],
 )
-def test_a_header_that_cannot_be_meant_describes_nothing_and_the_run_is_taken(phase, tmp_path, text):
+def test_a_header_that_cannot_be_meant_describes_nothing_and_the_run_is_taken(
+    phase, tmp_path, text
+):
     assert said_in_header(file(tmp_path, header(text) + RUN))["description"] == ""
     submission = sent(phase, header(text) + RUN)
     assert (submission.description, submission.warnings) == ("", [])
 
 
-def test_lines_keep_their_numbers_behind_a_header_and_comments_elsewhere_are_faults(phase):
+def test_lines_keep_their_numbers_behind_a_header_and_comments_elsewhere_are_faults(
+    phase,
+):
     with pytest.raises(RunRejected) as refused:
         sent(phase, header(METADATA) + RUN + "# one more\n")
-    assert [problem.line for problem in refused.value.problems] == [len(METADATA.splitlines()) + 4]
+    assert [problem.line for problem in refused.value.problems] == [
+        len(METADATA.splitlines()) + 4
+    ]
 
 
 def test_no_value_grows_beyond_what_a_description_holds(phase):

@@ -32,8 +32,12 @@ def nothing() -> None:
 
 
 def test_a_run_gets_one_job_for_each_rule_set_and_one_wake():
-    run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
-    assert [(job.rules, job.sets_status, job.state) for job in run.jobs.order_by("pk")] == [
+    run = make_submission(
+        phase=make_phase(task=make_task(rules=["corrected", "official-2017"]))
+    )
+    assert [
+        (job.rules, job.sets_status, job.state) for job in run.jobs.order_by("pk")
+    ] == [
         ("corrected", True, "queued"),
         ("official-2017", False, "queued"),
     ]
@@ -42,7 +46,9 @@ def test_a_run_gets_one_job_for_each_rule_set_and_one_wake():
 
 def test_jobs_are_made_once_for_a_gold_version(submission):
     assert leases.create_jobs(submission, submission.jobs.get().gold) == []
-    new = make_gold(phase=submission.phase, topics=("D01-0001",), reason="one topic less")
+    new = make_gold(
+        phase=submission.phase, topics=("D01-0001",), reason="one topic less"
+    )
     assert [job.gold for job in leases.create_jobs(submission, new)] == [new]
     assert leases.create_jobs(submission, new) == []
 
@@ -72,7 +78,11 @@ def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
     assert leases.complete(mine, lambda: written.append(1))
     assert not leases.complete(mine, lambda: written.append(2))
     assert written == [1]
-    assert (read(job).state, read(job).progress, read(job.submission).status) == ("done", 1, "scored")
+    assert (read(job).state, read(job).progress, read(job.submission).status) == (
+        "done",
+        1,
+        "scored",
+    )
     assert read(job.submission.phase).version == before + 1
 
 
@@ -104,7 +114,9 @@ def test_what_fails_while_it_is_written_leaves_the_job_as_it_was(job):
     assert leases.complete(mine, nothing)
 
 
-def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(job, settings):
+def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
+    job, settings
+):
     settings.MAX_ATTEMPTS = 3
     for _ in range(3):
         mine = engine.claim(job.pk, "host:1:2")
@@ -119,7 +131,11 @@ def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
 
 def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
     engine.release(engine.claim(job.pk, "host:1:2"))
-    assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
+    assert (read(job).state, read(job).attempt, read(job.submission).status) == (
+        "queued",
+        0,
+        "queued",
+    )
     engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
     assert (read(job).state, read(job).attempt) == ("waiting", 0)
     run = read(job.submission)
@@ -132,12 +148,28 @@ def test_what_becomes_of_one_job_changes_no_other():
     mine = engine.claim(first.pk, "host:1:2")
     engine.claim(second.pk, "host:1:2")
     cancel(third.submission, third.submission.submitted_by)
-    assert [read(job).state for job in (first, second, third)] == ["running", "running", "cancelled"]
+    assert [read(job).state for job in (first, second, third)] == [
+        "running",
+        "running",
+        "cancelled",
+    ]
     leases.complete(mine, nothing)
-    assert [read(job).state for job in (first, second, third)] == ["done", "running", "cancelled"]
-    assert [read(job).finished_at is None for job in (first, second, third)] == [False, True, False]
+    assert [read(job).state for job in (first, second, third)] == [
+        "done",
+        "running",
+        "cancelled",
+    ]
+    assert [read(job).finished_at is None for job in (first, second, third)] == [
+        False,
+        True,
+        False,
+    ]
     leases.restart(first)
-    assert [read(job).state for job in (first, second, third)] == ["queued", "running", "cancelled"]
+    assert [read(job).state for job in (first, second, third)] == [
+        "queued",
+        "running",
+        "cancelled",
+    ]
     assert read(first).finished_at is None
 
 
@@ -170,7 +202,9 @@ def test_a_cancelled_run_is_noticed_at_the_next_sign_of_life_and_stays_cancelled
 
 def test_a_scored_run_stays_on_the_board_while_it_is_scored_anew(job):
     leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
-    new = make_gold(phase=job.submission.phase, topics=("D01-0001",), reason="one topic less")
+    new = make_gold(
+        phase=job.submission.phase, topics=("D01-0001",), reason="one topic less"
+    )
     [again] = leases.create_jobs(job.submission, new)
     since = read(job.submission).status_since
     mine = engine.claim(again.pk, "host:1:2")
@@ -197,12 +231,18 @@ def test_a_failed_job_is_scored_anew_with_all_its_attempts(job, settings):
     engine.crashed(mine, "The scorer was ended.")
     assert not leases.restart(make_submission().jobs.get())
     assert leases.restart(job)
-    assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
+    assert (read(job).state, read(job).attempt, read(job.submission).status) == (
+        "queued",
+        0,
+        "queued",
+    )
     assert (read(job).progress, read(job).reason) == (0, "")
 
 
 def test_a_job_of_another_rule_set_never_decides_what_becomes_of_the_run():
-    run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
+    run = make_submission(
+        phase=make_phase(task=make_task(rules=["corrected", "official-2017"]))
+    )
     second = run.jobs.get(sets_status=False)
     leases.fail(engine.claim(second.pk, "host:1:2"), "The scorer failed.")
     assert read(run).status == "queued"

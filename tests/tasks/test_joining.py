@@ -64,7 +64,9 @@ def season():
 
 @pytest.fixture
 def team(season, ada):
-    return factories.make_team(season=season, lead=ada, name="Night Shift", slug="night-shift")
+    return factories.make_team(
+        season=season, lead=ada, name="Night Shift", slug="night-shift"
+    )
 
 
 def make_old(invitation, days: int) -> None:
@@ -75,7 +77,9 @@ def make_old(invitation, days: int) -> None:
 
 def test_an_invitation_by_mail(team, ada):
     invitation = invite_by_mail(team=team, address=" Bob@example.net ", by=ada)
-    MailedInvitation.objects.update(expires_at=dt.datetime(2091, 5, 8, 21, 59, tzinfo=dt.UTC))
+    MailedInvitation.objects.update(
+        expires_at=dt.datetime(2091, 5, 8, 21, 59, tzinfo=dt.UTC)
+    )
     assert send_mails() == 1
     (letter,) = mail.outbox
     assert letter.to == [ADDRESS]
@@ -105,7 +109,9 @@ def test_whoever_has_the_link_joins_with_it_once(team, ada):
 
 
 @pytest.mark.parametrize("end", ["declined", "withdrawn", "expired"])
-def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(team, ada, end):
+def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(
+    team, ada, end
+):
     invitation = invite_by_mail(team=team, address=ADDRESS, by=ada)
     if end == "declined":
         decline_mailed(invitation=invitation)
@@ -113,7 +119,9 @@ def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(te
         withdraw_mailed(invitation=invitation, by=ada)
         withdraw_mailed(invitation=invitation, by=ada)
     else:
-        MailedInvitation.objects.update(expires_at=timezone.now() - dt.timedelta(days=1))
+        MailedInvitation.objects.update(
+            expires_at=timezone.now() - dt.timedelta(days=1)
+        )
     with pytest.raises(InvitationNotValid):
         mailed_invitation_for(mailed_secret(invitation))
     send_mails()
@@ -126,7 +134,9 @@ def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(te
 
 
 def test_the_history_keeps_no_address(team, ada):
-    withdraw_mailed(invitation=invite_by_mail(team=team, address=ADDRESS, by=ada), by=ada)
+    withdraw_mailed(
+        invitation=invite_by_mail(team=team, address=ADDRESS, by=ada), by=ada
+    )
     for entry in history(team):
         assert ADDRESS not in f"{entry.words} {entry.subject} {entry.changes}"
 
@@ -146,17 +156,23 @@ def test_nobody_is_written_to_again_at_once_or_after_declining(team, ada):
         invite_by_mail(team=team, address=ADDRESS, by=ada)
 
 
-@pytest.mark.parametrize("address", ["", "nobody", "a@b", "a@example.org\nBcc: x@example.org", "x" * 300])
+@pytest.mark.parametrize(
+    "address", ["", "nobody", "a@b", "a@example.org\nBcc: x@example.org", "x" * 300]
+)
 def test_what_is_no_address_is_refused(team, ada, address):
     with pytest.raises(ValidationError):
         invite_by_mail(team=team, address=address, by=ada)
     assert not MailedInvitation.objects.exists()
 
 
-def test_an_address_that_no_mail_can_be_written_to_holds_up_no_other(team, ada, settings, monkeypatch):
+def test_an_address_that_no_mail_can_be_written_to_holds_up_no_other(
+    team, ada, settings, monkeypatch
+):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     # A server that would take everything: the address is looked at before anything is said to it.
-    monkeypatch.setattr(EmailBackend, "open", lambda self: bool(self.__dict__.update(connection=self)))
+    monkeypatch.setattr(
+        EmailBackend, "open", lambda self: bool(self.__dict__.update(connection=self))
+    )
     monkeypatch.setattr(EmailBackend, "close", lambda self: None)
     invite_by_mail(team=team, address="=?utf-8?q?=0a?=@example.com", by=ada)
     assert send_mails() == 0
@@ -201,7 +217,9 @@ def test_a_person_finds_invitations_to_addresses_that_they_have_confirmed(team, 
     assert list(invitations_for(mallory)) == []
 
 
-def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(team, ada, monkeypatch):
+def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(
+    team, ada, monkeypatch
+):
     invite_by_mail(team=team, address=ADDRESS, by=ada)
     refuse_connections(monkeypatch)
     send_mails()
@@ -223,7 +241,9 @@ def test_addresses_are_forgotten_a_month_after_an_invitation_ended(team, ada):
     assert not MailedInvitation.objects.filter(pk=invitation.pk).exists()
 
 
-def test_own_data_and_a_deleted_account_have_invitations_and_requests(team, ada, season):
+def test_own_data_and_a_deleted_account_have_invitations_and_requests(
+    team, ada, season
+):
     bob = factories.make_user(email=ADDRESS, name="Bob")
     invite_by_mail(team=team, address=ADDRESS, by=ada)
     ask_to_join(season=season, team=team, user=bob, message="I know parsers.")
@@ -237,7 +257,9 @@ def test_own_data_and_a_deleted_account_have_invitations_and_requests(team, ada,
     assert not Notification.objects.filter(kind=Kind.JOIN_ASKED).exists()
 
 
-def test_members_are_told_who_asks_to_join_and_who_asked_is_told_the_answer(team, ada, season):
+def test_members_are_told_who_asks_to_join_and_who_asked_is_told_the_answer(
+    team, ada, season
+):
     bob = factories.make_user(name="Bob")
     asked = ask_to_join(season=season, team=team, user=bob, message="I know parsers.")
     assert letters_to(ada) == [
@@ -259,7 +281,9 @@ def test_members_are_told_who_asks_to_join_and_who_asked_is_told_the_answer(team
         decline_request(asked=asked, by=ada)
 
 
-def test_who_was_declined_is_told_and_does_not_ask_the_same_team_again(team, ada, season):
+def test_who_was_declined_is_told_and_does_not_ask_the_same_team_again(
+    team, ada, season
+):
     bob = factories.make_user(name="Bob")
     asked = ask_to_join(season=season, team=team, user=bob, message="")
     decline_request(asked=asked, by=ada)
@@ -306,7 +330,10 @@ def test_what_a_season_says_of_members_holds_for_who_asks(team, season, ada):
     season.save()
     with pytest.raises(EntryRefused, match="at most"):
         accept_request(asked=asked, by=ada)
-    season.max_team_size, season.members_until = None, timezone.now() - dt.timedelta(days=1)
+    season.max_team_size, season.members_until = (
+        None,
+        timezone.now() - dt.timedelta(days=1),
+    )
     season.save()
     with pytest.raises(EntryRefused, match="keep their members"):
         accept_request(asked=asked, by=ada)
@@ -316,14 +343,21 @@ def test_what_a_season_says_of_members_holds_for_who_asks(team, season, ada):
 def test_asking_tells_nothing_of_other_seasons_of_the_team(team, season):
     hidden = factories.make_season(title="A draft", is_public=False, max_team_size=1)
     Registration.objects.create(season=hidden, team=team)
-    assert ask_to_join(season=season, team=team, user=factories.make_user(), message="").season == season
+    assert (
+        ask_to_join(
+            season=season, team=team, user=factories.make_user(), message=""
+        ).season
+        == season
+    )
 
 
 def test_so_often_a_person_asks_in_a_day_at_most(team, season, monkeypatch):
     monkeypatch.setattr("tasks.registration.entries.MAX_A_DAY", 2)
     bob = factories.make_user()
     for _ in range(2):
-        take_back_request(asked=ask_to_join(season=season, team=team, user=bob, message=""))
+        take_back_request(
+            asked=ask_to_join(season=season, team=team, user=bob, message="")
+        )
     with pytest.raises(EntryRefused, match="within a day"):
         ask_to_join(season=season, team=team, user=bob, message="")
 
@@ -331,6 +365,10 @@ def test_so_often_a_person_asks_in_a_day_at_most(team, season, monkeypatch):
 def test_so_many_requests_of_a_person_wait_at_most(season):
     bob = factories.make_user()
     for _ in range(MAX_ASKED):
-        ask_to_join(season=season, team=factories.make_team(season=season), user=bob, message="")
+        ask_to_join(
+            season=season, team=factories.make_team(season=season), user=bob, message=""
+        )
     with pytest.raises(EntryRefused, match="wait for an answer"):
-        ask_to_join(season=season, team=factories.make_team(season=season), user=bob, message="")
+        ask_to_join(
+            season=season, team=factories.make_team(season=season), user=bob, message=""
+        )

@@ -25,7 +25,9 @@ MINUTE = dt.timedelta(minutes=1)
 def over(**fields) -> Phase:
     """A phase that closed ten minutes ago, on a whole second."""
     now = timezone.now().replace(microsecond=0)
-    return factories.make_phase(opens=now - dt.timedelta(days=1), closes=now - 10 * MINUTE, **fields)
+    return factories.make_phase(
+        opens=now - dt.timedelta(days=1), closes=now - 10 * MINUTE, **fields
+    )
 
 
 def send(client, phase, team, begun=None):
@@ -34,7 +36,9 @@ def send(client, phase, team, begun=None):
     file = SimpleUploadedFile("run.jsonl", factories.run_bytes())
     headers = {"X-Request-Start": f"t={begun.timestamp():.3f}"} if begun else {}
     return client.post(
-        reverse("upload", args=place), {"run": file, "system": "S", "kind": "primary"}, headers=headers
+        reverse("upload", args=place),
+        {"run": file, "system": "S", "kind": "primary"},
+        headers=headers,
     )
 
 
@@ -53,10 +57,14 @@ def test_an_upload_that_began_before_the_deadline_counts(client, behind_proxy):
     assert abs(run.begun_at - begun) < dt.timedelta(milliseconds=2)
 
 
-def test_one_that_began_after_it_is_refused_with_the_time_by_which_it_was_late(client, behind_proxy):
+def test_one_that_began_after_it_is_refused_with_the_time_by_which_it_was_late(
+    client, behind_proxy
+):
     phase = over()
     team = factories.make_team(season=phase.task.season)
-    response = send(client, phase, team, phase.closes + dt.timedelta(minutes=3, seconds=5))
+    response = send(
+        client, phase, team, phase.closes + dt.timedelta(minutes=3, seconds=5)
+    )
     assert response.status_code == 422
     assert "began 3 minutes and 5 seconds too late" in response.content.decode()
     assert not Submission.objects.exists()
@@ -87,7 +95,10 @@ def test_the_api_says_by_how_many_seconds_a_run_was_late(client, behind_proxy):
     response = client.post(
         f"/api/v1/phases/{phase.pk}/submissions/",
         {"run": SimpleUploadedFile("run.jsonl", factories.run_bytes()), "system": "S"},
-        headers={"Authorization": f"Token {secret}", "X-Request-Start": f"t={begun.timestamp():.3f}"},
+        headers={
+            "Authorization": f"Token {secret}",
+            "X-Request-Start": f"t={begun.timestamp():.3f}",
+        },
     )
     assert response.status_code == 409
     assert response.json()["late_by_seconds"] == pytest.approx(60, abs=0.01)
@@ -104,10 +115,15 @@ def test_a_phase_that_keeps_late_runs_marks_them_and_sets_them_on_no_board(clien
     organiser = factories.make_user()
     Organiser.objects.create(season=phase.task.season, user=organiser)
     assert standings(phase, None).rows == []
-    assert "This run is late" in client.get(reverse("submission", args=[run.pk])).content.decode()
+    assert (
+        "This run is late"
+        in client.get(reverse("submission", args=[run.pk])).content.decode()
+    )
 
     client.force_login(organiser)
-    client.post(reverse("submission-accept", args=[run.pk]), {"reason": "The site was away."})
+    client.post(
+        reverse("submission-accept", args=[run.pk]), {"reason": "The site was away."}
+    )
     assert [row.submission for row in standings(phase, None).rows] == [run.pk]
     assert "The site was away." in history(phase.task.season).first().words
 
@@ -125,10 +141,16 @@ def test_organisers_withdraw_by_token_with_a_reason_and_not_without(client):
     organiser = factories.make_user()
     Organiser.objects.create(season=phase.task.season, user=organiser)
     _, secret = Token.objects.issue(user=organiser, name="test")
-    where, headers = f"/api/v1/submissions/{run.pk}/withdraw/", {"Authorization": f"Token {secret}"}
+    where, headers = (
+        f"/api/v1/submissions/{run.pk}/withdraw/",
+        {"Authorization": f"Token {secret}"},
+    )
     assert client.post(where, headers=headers).status_code == 400
     told = client.post(where, {"reason": "Its team asked us."}, headers=headers).json()
-    assert (told["status"], "Its team asked us." in told["reason"]) == ("withdrawn", True)
+    assert (told["status"], "Its team asked us." in told["reason"]) == (
+        "withdrawn",
+        True,
+    )
 
 
 NOW = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
@@ -153,7 +175,9 @@ def test_a_stated_start_is_read_in_the_units_that_proxies_use(text, at):
 @pytest.mark.parametrize("offset", [dt.timedelta(hours=1), -dt.timedelta(days=1)])
 def test_a_start_in_the_future_or_long_ago_is_the_present(behind_proxy, offset):
     stated = NOW + offset
-    request = RequestFactory().get("/", headers={"X-Request-Start": f"{stated.timestamp():.0f}"})
+    request = RequestFactory().get(
+        "/", headers={"X-Request-Start": f"{stated.timestamp():.0f}"}
+    )
     assert begun_at(request, NOW) == NOW
 
 

@@ -63,12 +63,18 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
     [point] = re.findall(r'entry-points\."(.*)"\]\n(\S+ = )"(.*)"\n', page)
     info = site / "worthiness_example-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: worthiness-example\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: worthiness-example\nVersion: 1.0\n"
+    )
     (info / "entry_points.txt").write_text("[{}]\n{}{}\n".format(*point))
     monkeypatch.syspath_prepend(site)
     for module in (child, pool):
         real = module.environment
-        monkeypatch.setattr(module, "environment", lambda *given, real=real: with_path(real(*given), site))
+        monkeypatch.setattr(
+            module,
+            "environment",
+            lambda *given, real=real: with_path(real(*given), site),
+        )
     monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))
     monkeypatch.setattr(confinement, "_pool", cache(confinement._pool.__wrapped__))
     forget()
@@ -81,7 +87,10 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
 
 
 def with_path(environment: dict[str, str], site: Path) -> dict[str, str]:
-    return {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}{os.pathsep}{site}"}
+    return {
+        **environment,
+        "PYTHONPATH": f"{environment['PYTHONPATH']}{os.pathsep}{site}",
+    }
 
 
 @pytest.fixture
@@ -134,7 +143,10 @@ def board(phase, tmp_path, client) -> Phase:
 def test_the_type_has_five_files_and_at_most_150_lines_of_python_and_card(files):
     assert len(files) == 5
     lines = [
-        line for name, text in files.items() if name.endswith((".py", ".md")) for line in text.splitlines()
+        line
+        for name, text in files.items()
+        if name.endswith((".py", ".md"))
+        for line in text.splitlines()
     ]
     assert 60 < len(lines) <= 150
 
@@ -153,18 +165,26 @@ def test_an_installed_type_keeps_every_promise_that_a_built_in_one_keeps(
 ):
     own = task_type(SLUG)
     monkeypatch.setattr(every_type, "folder", lambda _: installed)
-    every_type.test_every_metric_reference_leads_to_a_metric_of_that_name_and_rule_set(own)
+    every_type.test_every_metric_reference_leads_to_a_metric_of_that_name_and_rule_set(
+        own
+    )
     every_type.test_rule_sets_are_the_corrected_one_and_official_ones(own)
     every_type.test_the_sample_scores_what_was_worked_out_by_hand(capsys, own)
     every_type.test_the_declared_dimensions_are_those_of_the_breakdowns(capsys, own)
-    every_type.test_every_signature_opens_with_its_column_key_and_names_the_rules(capsys, own)
-    every_type.test_the_public_files_check_a_run_as_the_gold_does(own, tmp_path / "public")
+    every_type.test_every_signature_opens_with_its_column_key_and_names_the_rules(
+        capsys, own
+    )
+    every_type.test_the_public_files_check_a_run_as_the_gold_does(
+        own, tmp_path / "public"
+    )
     every_type.test_an_unknown_option_is_refused_by_name(own)
     every_type.test_the_card_says_what_a_participant_needs(own)
     every_type.test_instances_go_by_names_that_participants_know(own)
 
 
-def test_the_same_folder_is_found_where_the_types_of_the_site_are(files, tmp_path, monkeypatch):
+def test_the_same_folder_is_found_where_the_types_of_the_site_are(
+    files, tmp_path, monkeypatch
+):
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
@@ -176,18 +196,32 @@ def test_the_same_folder_is_found_where_the_types_of_the_site_are(files, tmp_pat
         assert registry.card_text(SLUG).startswith("# Citation worthiness")
     finally:
         forget()
-        for name in [name for name in sys.modules if name.startswith(f"tasks.types.{PACKAGE}")]:
+        for name in [
+            name for name in sys.modules if name.startswith(f"tasks.types.{PACKAGE}")
+        ]:
             del sys.modules[name]
 
 
-def test_the_commands_of_the_page_do_what_they_say(page, installed, monkeypatch, capsys):
+def test_the_commands_of_the_page_do_what_they_say(
+    page, installed, monkeypatch, capsys
+):
     monkeypatch.chdir(installed)
-    [block] = [text for text in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "baseline" in text]
+    [block] = [
+        text
+        for text in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        if "baseline" in text
+    ]
     commands = block.strip().splitlines()
-    assert [command.split()[3] for command in commands] == ["check", "score", "baseline"]
+    assert [command.split()[3] for command in commands] == [
+        "check",
+        "score",
+        "baseline",
+    ]
     for command in commands:
         assert main(command.split()[3:]) == 0, capsys.readouterr().err
-    lines = [json.loads(line) for line in Path("majority.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in Path("majority.jsonl").read_text().splitlines()
+    ]
     # p1 has one of each, as have p2 and p3 together: of equals the first.
     assert {line["id"]: line["label"] for line in lines} == dict.fromkeys(
         [line["id"] for line in lines], "yes"
@@ -197,8 +231,14 @@ def test_the_commands_of_the_page_do_what_they_say(page, installed, monkeypatch,
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"id": "p1-1", "label": "perhaps"}', "“perhaps” is no label; expected one of yes, no"),
-        ('{"id": "p1-1", "label": true}', "“label” is true or false; expected one of yes, no"),
+        (
+            '{"id": "p1-1", "label": "perhaps"}',
+            "“perhaps” is no label; expected one of yes, no",
+        ),
+        (
+            '{"id": "p1-1", "label": true}',
+            "“label” is true or false; expected one of yes, no",
+        ),
         ('{"id": "p1-1"}', "“label” is missing; expected one of yes, no"),
         ('{"id": "p1-1", "label": NaN}', "NaN is not a finite number"),
         ('{"id": "p1-1", "label": 1e999}', "1e999 is not a finite number"),
@@ -217,9 +257,21 @@ def test_a_run_is_checked_by_line(installed, tmp_path, capsys, line, told):
 
 def test_gold_is_checked_by_line(installed, tmp_path, capsys):
     gold = tmp_path / "gold.jsonl"
-    sentence = {"id": "a", "paper": "p", "section": "method", "sentence": "So.", "label": "yes"}
-    wrong = [{**sentence, "label": "maybe"}, {**sentence, "id": "b", "paper": [7]}, {**sentence, "id": None}]
-    gold.write_text("".join(json.dumps(each) + "\n" for each in (sentence, *wrong, sentence)))
+    sentence = {
+        "id": "a",
+        "paper": "p",
+        "section": "method",
+        "sentence": "So.",
+        "label": "yes",
+    }
+    wrong = [
+        {**sentence, "label": "maybe"},
+        {**sentence, "id": "b", "paper": [7]},
+        {**sentence, "id": None},
+    ]
+    gold.write_text(
+        "".join(json.dumps(each) + "\n" for each in (sentence, *wrong, sentence))
+    )
     found = offline.refusals(capsys, SLUG, [gold], installed / "sample" / "run.jsonl")
     assert [line.removeprefix(f"{gold}:").split(";")[0] for line in found] == [
         "2: instance “a” is there twice",
@@ -232,7 +284,14 @@ def test_gold_is_checked_by_line(installed, tmp_path, capsys):
 
 def test_a_bad_option_is_a_sentence_and_exit_code_2(installed, capsys):
     sample = installed / "sample"
-    command = ["score", SLUG, "--gold", str(sample / "gold.jsonl"), "--run", str(sample / "run.jsonl")]
+    command = [
+        "score",
+        SLUG,
+        "--gold",
+        str(sample / "gold.jsonl"),
+        "--run",
+        str(sample / "run.jsonl"),
+    ]
     assert main([*command, "--option", "labels=yes,no"]) == 2
     assert capsys.readouterr().err == (
         "python -m scoring: citation-worthiness has no option “labels”; it has unit\n"
@@ -243,18 +302,27 @@ def test_a_refused_upload_names_its_lines_and_a_good_one_is_scored_as_offline(
     board, tmp_path, client, capsys
 ):
     client.force_login(Submission.objects.exclude(team=None).get().team.members.get())
-    refused = text_of(uploaded(client, board, b'{"id": "p1-1", "label": "perhaps"}\n', do="check"))
+    refused = text_of(
+        uploaded(client, board, b'{"id": "p1-1", "label": "perhaps"}\n', do="check")
+    )
     assert "“perhaps” is no label" in refused
     season = tmp_path / "season"
-    expected = offline.score(capsys, SLUG, [season / "gold.jsonl"], season / "run.jsonl")["metrics"]
+    expected = offline.score(
+        capsys, SLUG, [season / "gold.jsonl"], season / "run.jsonl"
+    )["metrics"]
     run = Submission.objects.exclude(team=None).get()
     scores = {row.metric: row.value for row in run.evaluations.get().scores.all()}
     assert scores == {name: metric["value"] for name, metric in expected.items()}
 
 
-def test_it_stands_on_a_board_with_its_names_its_classes_and_its_baseline(board, client):
+def test_it_stands_on_a_board_with_its_names_its_classes_and_its_baseline(
+    board, client
+):
     rows = standings(board, None).rows
-    assert {(row.kind, row.rank) for row in rows} == {("primary", 1), ("baseline", None)}
+    assert {(row.kind, row.rank) for row in rows} == {
+        ("primary", 1),
+        ("baseline", None),
+    }
     page = text_of(client.get(boards.address("board", board)))
     assert "F1 of worthy sentences" in page
     assert "MCC" in page
@@ -273,7 +341,9 @@ def test_the_api_and_the_exports_have_it_too(board, client):
     assert b"citation-worthiness-majority" in b"".join(exported)
 
 
-def test_a_package_that_cannot_be_loaded_or_takes_a_name_is_named(installed, monkeypatch):
+def test_a_package_that_cannot_be_loaded_or_takes_a_name_is_named(
+    installed, monkeypatch
+):
     points = {
         "gone:TASK_TYPE": "gone:TASK_TYPE cannot be loaded: ModuleNotFoundError",
         "json:dumps": "json:dumps is no TaskType",
@@ -281,7 +351,9 @@ def test_a_package_that_cannot_be_loaded_or_takes_a_name_is_named(installed, mon
     }
     for value, told in points.items():
         point = metadata.EntryPoint(name="x", value=value, group=registry.ENTRY_POINTS)
-        monkeypatch.setattr("importlib.metadata.entry_points", lambda group, point=point: [point])
+        monkeypatch.setattr(
+            "importlib.metadata.entry_points", lambda group, point=point: [point]
+        )
         forget()
         with pytest.raises(registry.BrokenTaskType, match=re.escape(told)):
             task_types()

@@ -27,7 +27,10 @@ pytestmark = pytest.mark.django_db
 def phase():
     season = factories.make_season(organiser=factories.make_user())
     return factories.make_phase(
-        task=factories.make_task(season=season), counting="priority", priority_runs=2, runs_in_total=9
+        task=factories.make_task(season=season),
+        counting="priority",
+        priority_runs=2,
+        runs_in_total=9,
     )
 
 
@@ -53,11 +56,15 @@ def send(phase, team, system, **fields) -> Submission:
 
 
 def on_board(phase) -> list[str]:
-    return sorted(row.system for row in standings(Phase.objects.get(pk=phase.pk), None).rows)
+    return sorted(
+        row.system for row in standings(Phase.objects.get(pk=phase.pk), None).rows
+    )
 
 
 def order(phase) -> list[str]:
-    runs = Submission.objects.filter(phase=phase, kind="primary").order_by("priority", "number")
+    runs = Submission.objects.filter(phase=phase, kind="primary").order_by(
+        "priority", "number"
+    )
     return [run.system for run in runs]
 
 
@@ -92,7 +99,9 @@ def test_contrastive_and_failed_runs_have_no_place(phase, team):
     Submission.objects.filter(pk=first.pk).update(status="failed")
     assert on_board(phase) == ["b", "c"]
     with pytest.raises(NotInThisState, match="has a priority"):
-        set_priority(Submission.objects.get(system="aside"), team.memberships.get().user, place=1)
+        set_priority(
+            Submission.objects.get(system="aside"), team.memberships.get().user, place=1
+        )
 
 
 @pytest.mark.parametrize("gone", ["withdrawn", "hidden", "disqualified"])
@@ -102,14 +111,18 @@ def test_no_other_run_moves_up_when_one_is_taken_away(phase, team, gone):
     if gone == "withdrawn":
         withdraw(runs[0], user)
     else:
-        Submission.objects.filter(pk=runs[0].pk).update(exclusion=gone, exclusion_reason="So.")
+        Submission.objects.filter(pk=runs[0].pk).update(
+            exclusion=gone, exclusion_reason="So."
+        )
     assert on_board(phase) == ["b"]
     # Until the close its team may say otherwise.
     set_priority(runs[0], user, place=3)
     assert on_board(phase) == ["b", "c"]
 
 
-def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_reason(phase, team):
+def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_reason(
+    phase, team
+):
     user = team.memberships.get().user
     runs = [send(phase, team, system) for system in "abc"]
     version = Phase.objects.get(pk=phase.pk).version
@@ -130,7 +143,9 @@ def test_places_and_phases_that_have_none_are_refused(phase, team):
     user = team.memberships.get().user
     run = send(phase, team, "a")
     for place in (0, 2):
-        with pytest.raises(NotInThisState, match=f"1 run with a priority, and no place {place}"):
+        with pytest.raises(
+            NotInThisState, match=f"1 run with a priority, and no place {place}"
+        ):
             set_priority(run, user, place=place)
     for fields, words in (
         ({"kind": "contrastive", "priority": 1}, "contrastive"),
@@ -153,7 +168,9 @@ def test_board_and_exports_say_which_priority_a_run_has(client, phase, team):
     page = text_of(client.get(boards.address("board", phase)))
     assert "The first 2 runs of each team by the priority that it gave" in page
     assert "Ada, priority 2" in page
-    lines = csv.DictReader(io.StringIO(client.get(boards.address("board-csv", phase)).content.decode()))
+    lines = csv.DictReader(
+        io.StringIO(client.get(boards.address("board-csv", phase)).content.decode())
+    )
     assert {line["system"]: line["priority"] for line in lines} == {"a": "1", "b": "2"}
     said = client.get(boards.address("board-json", phase)).json()["rows"]
     assert {row["system"]: row["priority"] for row in said} == {"a": 1, "b": 2}
@@ -171,7 +188,9 @@ def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
     first = send(phase, team, "a")
     upload = reverse("upload", args=place)
-    assert "the first 2 runs of a team stand on the board" in text_of(client.get(upload))
+    assert "the first 2 runs of a team stand on the board" in text_of(
+        client.get(upload)
+    )
     sent = client.post(
         upload,
         {
@@ -185,10 +204,14 @@ def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team)
     assert order(phase) == ["b", "a"]
     page = client.get(reverse("submission", args=[first.pk]))
     assert "Priority 2 of 2: change it" in text_of(page)
-    told = client.post(reverse("submission-priority", args=[first.pk]), {"priority": "1"}, follow=True)
+    told = client.post(
+        reverse("submission-priority", args=[first.pk]), {"priority": "1"}, follow=True
+    )
     assert "has priority 1 now" in text_of(told)
     assert order(phase) == ["a", "b"]
-    told = client.post(reverse("submission-priority", args=[first.pk]), {"priority": "9"}, follow=True)
+    told = client.post(
+        reverse("submission-priority", args=[first.pk]), {"priority": "9"}, follow=True
+    )
     assert "2 runs with a priority, and no place 9" in text_of(told)
 
 

@@ -10,7 +10,9 @@ from tasks.management.commands.qcluster import EndingCluster
 
 @pytest.fixture
 def handlers():
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -110,7 +110,10 @@ def test_who_comes_late_has_no_turns_to_make_up_for():
     for _ in range(3):
         make_submission(phase=phase, team=first)
         claimed()
-    runs = [make_submission(phase=phase, team=team) for team in (first, first, second, second, second)]
+    runs = [
+        make_submission(phase=phase, team=team)
+        for team in (first, first, second, second, second)
+    ]
     order = [job.submission_id for job in claimed()]
     assert order == [runs[place].pk for place in (2, 0, 3, 1, 4)]
 
@@ -141,7 +144,10 @@ def test_a_place_after_a_hundred_others_is_not_counted(client):
     last = make_submission(phase=phase, team=many)
     assert place_in_queue(last) == MAX_PLACE + 1
     client.force_login(last.submitted_by)
-    assert "At least 100 runs before it." in client.get(f"/submissions/{last.pk}/").content.decode()
+    assert (
+        "At least 100 runs before it."
+        in client.get(f"/submissions/{last.pk}/").content.decode()
+    )
     assert place_in_queue(make_submission(phase=phase, team=one)) == 2
 
 
@@ -180,11 +186,16 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
     phase, other = make_phase(), make_phase()
     teams = [make_team(season=season.task.season) for season in (phase, phase, other)]
     phases = [phase, phase, other]
-    runs = [make_submission(phase=phases[n], team=teams[n]) for n in (0, 0, 0, 1, 2, 2, 0, 1, 2)]
+    runs = [
+        make_submission(phase=phases[n], team=teams[n])
+        for n in (0, 0, 0, 1, 2, 2, 0, 1, 2)
+    ]
     leases.complete(engine.claim(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None)
     waiting = [run for run in runs if run is not runs[3]]
     places = {run.pk: place_in_queue(run) for run in waiting}
-    assert [places[job.submission_id] for job in claimed()] == list(range(1, len(waiting) + 1))
+    assert [places[job.submission_id] for job in claimed()] == list(
+        range(1, len(waiting) + 1)
+    )
 
 
 def test_a_run_that_is_taken_while_its_place_is_counted_has_none(monkeypatch):
@@ -208,7 +219,10 @@ def test_runs_that_are_scored_again_come_after_new_ones():
     old.refresh_from_db()
     [again] = leases.create_jobs(old, gold)
     new = make_submission(phase=old.phase)
-    assert (again.priority, new.jobs.get().priority) == (Job.Priority.AGAIN, Job.Priority.NEW)
+    assert (again.priority, new.jobs.get().priority) == (
+        Job.Priority.AGAIN,
+        Job.Priority.NEW,
+    )
     assert [job.submission_id for job in claimed()] == [new.pk, old.pk]
 
 
@@ -230,10 +244,26 @@ class TestQueues:
             ("citation-text", {"bertscore": "yes"}, "models"),
             ("citation-text", {"bertscore": "yes", "engine": "package"}, "models"),
             ("citation-text", {"learned_model": "/models/bleurt"}, "models"),
-            ("positional-citations", {"entailment": "labels:TRUE", "parser": "/parses.jsonl"}, "light"),
-            ("positional-citations", {"entailment": "model:TRUE", "parser": "/parses.jsonl"}, "models"),
-            ("positional-citations", {"entailment": "labels:TRUE", "parser": "en_core_web_sm"}, "models"),
-            ("positional-citations", {"entailment": "labels:TRUE", "parser": "rules"}, "light"),
+            (
+                "positional-citations",
+                {"entailment": "labels:TRUE", "parser": "/parses.jsonl"},
+                "light",
+            ),
+            (
+                "positional-citations",
+                {"entailment": "model:TRUE", "parser": "/parses.jsonl"},
+                "models",
+            ),
+            (
+                "positional-citations",
+                {"entailment": "labels:TRUE", "parser": "en_core_web_sm"},
+                "models",
+            ),
+            (
+                "positional-citations",
+                {"entailment": "labels:TRUE", "parser": "rules"},
+                "light",
+            ),
         ],
     )
     def test_without_a_name_the_options_decide(self, task_type, options, queue):
@@ -251,7 +281,9 @@ class TestQueues:
         job = make_submission(phase=make_phase(task=make_task(queue="gpu"))).jobs.get()
         assert (job.kind, job.queue) == (Job.Kind.CHECK, "light")
 
-    def test_a_group_that_serves_nothing_that_waits_is_not_stuck(self, heavy, settings, monkeypatch):
+    def test_a_group_that_serves_nothing_that_waits_is_not_stuck(
+        self, heavy, settings, monkeypatch
+    ):
         settings.QUEUES = ["light"]
         now = [1000.0]
         monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
@@ -314,7 +346,9 @@ class TestLanes:
         for number, run in enumerate(runs):
             first, _ = run.jobs.order_by("pk")
             claimed = engine.claim(first.pk, f"{GROUP}{number}.2")
-            assert [other.rules for other in leases.claim_others(claimed)] == ["official-2017"]
+            assert [other.rules for other in leases.claim_others(claimed)] == [
+                "official-2017"
+            ]
         assert self.claim(5) is None
         assert set(Job.objects.values_list("attempt", "state")) == {(1, "running")}
 
@@ -327,7 +361,9 @@ class TestLanes:
         phase = make_phase()
         for _ in range(3):
             job = make_submission(phase=phase).jobs.get()
-            Job.objects.filter(pk=job.pk).update(state="done", started_at=THEN, finished_at=THEN + 2 * HEAVY)
+            Job.objects.filter(pk=job.pk).update(
+                state="done", started_at=THEN, finished_at=THEN + 2 * HEAVY
+            )
         assert make_submission(phase=phase).jobs.get().is_heavy
         assert not make_submission().jobs.get().is_heavy
         settings.CHECK_MAX_MB = 0
@@ -346,7 +382,11 @@ class TestLanes:
 
         with ThreadPoolExecutor(8) as pool:
             kinds = list(pool.map(claim, range(8)))
-        assert (kinds.count("heavy"), kinds.count("light"), kinds.count(None)) == (2, 3, 3)
+        assert (kinds.count("heavy"), kinds.count("light"), kinds.count(None)) == (
+            2,
+            3,
+            3,
+        )
         assert Job.objects.filter(state="running").count() == 5
 
 
@@ -359,14 +399,18 @@ def test_workers_that_claim_at_once_take_each_job_once(settings):
 
     def claim(number: int) -> int | None:
         try:
-            job = engine.claim_next(f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:")
+            job = engine.claim_next(
+                f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:"
+            )
             return None if job is None else job.pk
         finally:
             connection.close()
 
     with ThreadPoolExecutor(9) as pool:
         taken = list(pool.map(claim, range(9)))
-    assert sorted(pk for pk in taken if pk) == sorted(Job.objects.values_list("pk", flat=True))
+    assert sorted(pk for pk in taken if pk) == sorted(
+        Job.objects.values_list("pk", flat=True)
+    )
     assert {job.attempt for job in Job.objects.all()} == {1}
 
 
@@ -420,7 +464,9 @@ class TestWakes:
             make_submission()
         assert sorted(OrmQ.objects.values_list("key", flat=True)) == ["gpu", "light"]
 
-    def test_what_nobody_was_told_of_is_found_by_whoever_looks(self, queued, monkeypatch):
+    def test_what_nobody_was_told_of_is_found_by_whoever_looks(
+        self, queued, monkeypatch
+    ):
         monkeypatch.setattr("tasks.jobs.brokers.LOOK", 0)
         OrmQ.objects.all().delete()
         broker = get_broker()
@@ -434,16 +480,23 @@ class TestWakes:
         assert get_broker().dequeue() is None
 
     @pytest.mark.parametrize("minutes", [-10, 10])
-    def test_the_clock_of_a_machine_neither_hides_nor_brings_back_one(self, queued, monkeypatch, minutes):
+    def test_the_clock_of_a_machine_neither_hides_nor_brings_back_one(
+        self, queued, monkeypatch, minutes
+    ):
         real = timezone.now
-        monkeypatch.setattr("django.utils.timezone.now", lambda: real() + minutes * MINUTE)
+        monkeypatch.setattr(
+            "django.utils.timezone.now", lambda: real() + minutes * MINUTE
+        )
         assert self.fetched() == queued
 
     def test_whoever_fetches_gives_a_sign_of_life(self, settings):
         settings.QUEUES = ["gpu", "models"]
         get_broker().dequeue()
         [group] = living_groups()
-        assert (group.name, group.queues) == (group_name(os.getpgrp()), ["gpu", "models"])
+        assert (group.name, group.queues) == (
+            group_name(os.getpgrp()),
+            ["gpu", "models"],
+        )
 
 
 class TestGroups:
@@ -451,16 +504,24 @@ class TestGroups:
         assert why_unserved("light") == "no worker is running"
         settings.QUEUES = ["light"]
         note_group(GROUP)
-        assert (why_unserved("light"), why_unserved("gpu")) == ("", "no worker serves the queue gpu")
+        assert (why_unserved("light"), why_unserved("gpu")) == (
+            "",
+            "no worker serves the queue gpu",
+        )
         settings.QUEUES = []
         note_group("other-0a1b2c3d:1.1:")
         assert why_unserved("gpu") == ""
 
     def test_a_group_that_is_silent_serves_nothing_and_is_forgotten_later(self):
         note_group(GROUP)
-        WorkerGroup.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE + 1))
+        WorkerGroup.objects.update(
+            seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE + 1)
+        )
         sweep()
-        assert (why_unserved("light"), WorkerGroup.objects.count()) == ("no worker is running", 1)
+        assert (why_unserved("light"), WorkerGroup.objects.count()) == (
+            "no worker is running",
+            1,
+        )
         WorkerGroup.objects.update(seen_at=timezone.now() - dt.timedelta(days=2))
         sweep()
         assert WorkerGroup.objects.count() == 0
@@ -471,7 +532,11 @@ def test_teams_in_two_seasons_have_a_turn_in_each():
     team = make_team(season=first.task.season)
     team.registrations.create(season=second.task.season)
     runs = [make_submission(phase=phase, team=team) for phase in (first, first, second)]
-    assert [job.submission_id for job in claimed()] == [runs[0].pk, runs[2].pk, runs[1].pk]
+    assert [job.submission_id for job in claimed()] == [
+        runs[0].pk,
+        runs[2].pk,
+        runs[1].pk,
+    ]
 
 
 class TestLimits:
@@ -482,7 +547,11 @@ class TestLimits:
             ({"max_seconds": 60, "max_memory_mb": 512}, 60, 512),
             ({"max_seconds": 9999}, 1800, 4096),
         ],
-        ids=["those of the site", "those of the task", "never more than those of the site"],
+        ids=[
+            "those of the site",
+            "those of the task",
+            "never more than those of the site",
+        ],
     )
     def test_a_scoring_has(self, own, seconds, memory_mb):
         limits = limits_for(make_task(**own))
@@ -492,12 +561,21 @@ class TestLimits:
             memory_mb,
         )
 
-    def test_a_run_that_needs_more_than_its_task_allows_is_told_so(self, tmp_path, monkeypatch):
+    def test_a_run_that_needs_more_than_its_task_allows_is_told_so(
+        self, tmp_path, monkeypatch
+    ):
         """Another task's run, scored by the same worker, has the site's."""
         task = make_task(max_memory_mb=256)
-        put_in_place(monkeypatch, tmp_path, "bytearray(1 << 29)\nreturn real(arguments)")
-        small, other = (make_submission(phase=make_phase(task=own)) for own in (task, make_task()))
+        put_in_place(
+            monkeypatch, tmp_path, "bytearray(1 << 29)\nreturn real(arguments)"
+        )
+        small, other = (
+            make_submission(phase=make_phase(task=own)) for own in (task, make_task())
+        )
         take_jobs()
         small.refresh_from_db(), other.refresh_from_db()
-        assert (small.status, small.reason) == ("failed", "Scoring needed more than 256 MB of memory.")
+        assert (small.status, small.reason) == (
+            "failed",
+            "Scoring needed more than 256 MB of memory.",
+        )
         assert other.status == "scored"

@@ -57,7 +57,13 @@ def test_twelve_runs_at_once_against_a_limit_of_three_leave_three(entry):
     uploads = [make_upload(other_run(number)) for number in range(RUNNERS)]
 
     def send(number):
-        return submit_run(phase=phase, team=team, user=None, upload=uploads[number], system=f"S{number}")
+        return submit_run(
+            phase=phase,
+            team=team,
+            user=None,
+            upload=uploads[number],
+            system=f"S{number}",
+        )
 
     outcomes = together(RUNNERS, send)
     assert Counter(type(outcome) for outcome in outcomes) == {
@@ -71,15 +77,21 @@ def test_twelve_runs_at_once_against_a_limit_of_three_leave_three(entry):
     assert len({each.renews_at for each in refused}) == 1
 
 
-def test_twelve_bundles_at_once_against_a_limit_of_three_leave_three_in_each_task(entry):
+def test_twelve_bundles_at_once_against_a_limit_of_three_leave_three_in_each_task(
+    entry,
+):
     phase, team = entry
     season = phase.task.season
     other = make_phase(task=make_task(season=season), runs_per_day=LIMIT)
     uploads = [make_upload(other_run(number)) for number in range(RUNNERS)]
 
     def send(number):
-        details = RunDetails(system=f"S{number}", description="", kind=Submission.Kind.PRIMARY)
-        return submit_bundle(season=season, team=team, user=None, upload=uploads[number], details=details)
+        details = RunDetails(
+            system=f"S{number}", description="", kind=Submission.Kind.PRIMARY
+        )
+        return submit_bundle(
+            season=season, team=team, user=None, upload=uploads[number], details=details
+        )
 
     outcomes = together(RUNNERS, send)
     assert Counter(type(outcome) for outcome in outcomes) == {
@@ -97,11 +109,23 @@ def test_bundles_and_runs_at_once_share_one_limit(entry):
     uploads = [make_upload(other_run(number)) for number in range(RUNNERS)]
 
     def send(number):
-        details = RunDetails(system=f"S{number}", description="", kind=Submission.Kind.PRIMARY)
+        details = RunDetails(
+            system=f"S{number}", description="", kind=Submission.Kind.PRIMARY
+        )
         if number % 2:
-            return submit_run(phase=phase, team=team, user=None, upload=uploads[number], system=f"S{number}")
+            return submit_run(
+                phase=phase,
+                team=team,
+                user=None,
+                upload=uploads[number],
+                system=f"S{number}",
+            )
         return submit_bundle(
-            season=phase.task.season, team=team, user=None, upload=uploads[number], details=details
+            season=phase.task.season,
+            team=team,
+            user=None,
+            upload=uploads[number],
+            details=details,
         )
 
     together(RUNNERS, send)
@@ -114,11 +138,18 @@ def test_one_key_sent_many_times_at_once_is_one_run(entry):
 
     def send(number):
         return submit_run(
-            phase=phase, team=team, user=None, upload=upload, system="S", idempotency_key="once"
+            phase=phase,
+            team=team,
+            user=None,
+            upload=upload,
+            system="S",
+            idempotency_key="once",
         )
 
     outcomes = together(8, send)
-    assert {getattr(outcome, "pk", outcome) for outcome in outcomes} == {Submission.objects.get().pk}
+    assert {getattr(outcome, "pk", outcome) for outcome in outcomes} == {
+        Submission.objects.get().pk
+    }
 
 
 def test_the_limit_of_one_team_does_not_hold_up_another(entry):
@@ -128,15 +159,24 @@ def test_the_limit_of_one_team_does_not_hold_up_another(entry):
 
     def send(number):
         team = (first, second)[number % 2]
-        return submit_run(phase=phase, team=team, user=None, upload=uploads[number], system="S")
+        return submit_run(
+            phase=phase, team=team, user=None, upload=uploads[number], system="S"
+        )
 
     together(8, send)
-    assert Counter(Submission.objects.values_list("team", flat=True)) == {first.pk: LIMIT, second.pk: LIMIT}
+    assert Counter(Submission.objects.values_list("team", flat=True)) == {
+        first.pk: LIMIT,
+        second.pk: LIMIT,
+    }
 
 
-def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(entry, live_server, settings):
+def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(
+    entry, live_server, settings
+):
     """Real requests to a real server, whose threads have connections of their own."""
-    settings.CHECKS = RUNNERS + 1  # One account has all places but one, and waits for none here.
+    settings.CHECKS = (
+        RUNNERS + 1
+    )  # One account has all places but one, and waits for none here.
     phase, team = entry
     lead = team.memberships.get().user
     _, token = Token.objects.issue(user=lead, name="race")
@@ -144,7 +184,9 @@ def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(entr
     def post(number):
         file = SimpleUploadedFile("run.jsonl", other_run(number))
         body = encode_multipart(BOUNDARY, {"system": f"S{number}", "run": file})
-        request = Request(f"{live_server.url}/api/v1/phases/{phase.pk}/submissions/", body)
+        request = Request(
+            f"{live_server.url}/api/v1/phases/{phase.pk}/submissions/", body
+        )
         request.add_header("Content-Type", MULTIPART_CONTENT)
         request.add_header("Authorization", f"Token {token}")
         try:
@@ -155,7 +197,10 @@ def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(entr
                 return refused.code, json.load(refused)
 
     outcomes = together(RUNNERS, post)
-    assert Counter(status for status, _ in outcomes) == {201: LIMIT, 429: RUNNERS - LIMIT}, outcomes
+    assert Counter(status for status, _ in outcomes) == {
+        201: LIMIT,
+        429: RUNNERS - LIMIT,
+    }, outcomes
     renews_at = quota(phase, team).renews_at
     for status, answer in outcomes:
         if status == 429:

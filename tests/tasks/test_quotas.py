@@ -22,12 +22,42 @@ def at(text: str) -> dt.datetime:
 DAYS = [
     ("UTC", "2026-03-01 12:00", "2026-03-01 00:00", "2026-03-02 00:00"),
     ("UTC", "2026-03-01 00:00", "2026-03-01 00:00", "2026-03-02 00:00"),
-    ("Europe/Rome", "2026-03-29 11:00", "2026-03-28 23:00", "2026-03-29 22:00"),  # 23 hours
-    ("Europe/Rome", "2026-10-25 11:00", "2026-10-24 22:00", "2026-10-25 23:00"),  # 25 hours
-    ("Europe/Rome", "2026-10-25 00:30", "2026-10-24 22:00", "2026-10-25 23:00"),  # 02:30, the first
-    ("Europe/Rome", "2026-10-25 01:30", "2026-10-24 22:00", "2026-10-25 23:00"),  # 02:30, the second
-    ("Africa/Cairo", "2026-04-24 10:00", "2026-04-23 22:00", "2026-04-24 21:00"),  # midnight is skipped
-    ("America/Havana", "2026-11-01 04:30", "2026-11-01 04:00", "2026-11-02 05:00"),  # midnight comes twice
+    (
+        "Europe/Rome",
+        "2026-03-29 11:00",
+        "2026-03-28 23:00",
+        "2026-03-29 22:00",
+    ),  # 23 hours
+    (
+        "Europe/Rome",
+        "2026-10-25 11:00",
+        "2026-10-24 22:00",
+        "2026-10-25 23:00",
+    ),  # 25 hours
+    (
+        "Europe/Rome",
+        "2026-10-25 00:30",
+        "2026-10-24 22:00",
+        "2026-10-25 23:00",
+    ),  # 02:30, the first
+    (
+        "Europe/Rome",
+        "2026-10-25 01:30",
+        "2026-10-24 22:00",
+        "2026-10-25 23:00",
+    ),  # 02:30, the second
+    (
+        "Africa/Cairo",
+        "2026-04-24 10:00",
+        "2026-04-23 22:00",
+        "2026-04-24 21:00",
+    ),  # midnight is skipped
+    (
+        "America/Havana",
+        "2026-11-01 04:30",
+        "2026-11-01 04:00",
+        "2026-11-02 05:00",
+    ),  # midnight comes twice
     ("America/Havana", "2026-11-01 05:30", "2026-11-01 04:00", "2026-11-02 05:00"),
     ("Etc/GMT+12", "2026-03-01 11:59", "2026-02-28 12:00", "2026-03-01 12:00"),
     ("Pacific/Kiritimati", "2026-03-01 10:00", "2026-03-01 10:00", "2026-03-02 10:00"),
@@ -36,11 +66,15 @@ DAYS = [
 
 
 @pytest.mark.parametrize(("zone", "instant", "begins", "ends"), DAYS)
-def test_a_day_goes_from_midnight_to_midnight_where_the_phase_is(zone, instant, begins, ends):
+def test_a_day_goes_from_midnight_to_midnight_where_the_phase_is(
+    zone, instant, begins, ends
+):
     assert day_of(at(instant), ZoneInfo(zone)) == (at(begins), at(ends))
 
 
-@pytest.mark.parametrize("zone", ["Europe/Rome", "Africa/Cairo", "America/Havana", "Pacific/Apia"])
+@pytest.mark.parametrize(
+    "zone", ["Europe/Rome", "Africa/Cairo", "America/Havana", "Pacific/Apia"]
+)
 def test_days_follow_each_other_without_gap_or_overlap(zone):
     instant = at("2026-01-01 00:00")
     begins, ends = day_of(instant, ZoneInfo(zone))
@@ -122,7 +156,11 @@ def test_runs_over_their_limit_count_from_the_second_on(phase, team):
     for number, expected in enumerate([(2, 5, 2), (1, 4, 1), (0, 3, 0)]):
         sent(phase, team, f"2026-03-01 12:0{number}", "failed", hit_limit=True)
         assert left(phase, team, "2026-03-01 13:00") == expected
-    assert left(phase, make_team(season=phase.task.season), "2026-03-01 13:00") == (2, 5, 2)
+    assert left(phase, make_team(season=phase.task.season), "2026-03-01 13:00") == (
+        2,
+        5,
+        2,
+    )
 
 
 def test_every_status_is_either_counted_or_free():
@@ -132,19 +170,30 @@ def test_every_status_is_either_counted_or_free():
 def test_another_team_and_another_phase_have_runs_of_their_own(phase, team):
     sent(phase, team, "2026-03-01 12:00")
     other_phase = make_phase(task=phase.task, runs_per_day=2, runs_in_total=5)
-    assert left(phase, make_team(season=phase.task.season), "2026-03-01 12:00") == (2, 5, 2)
+    assert left(phase, make_team(season=phase.task.season), "2026-03-01 12:00") == (
+        2,
+        5,
+        2,
+    )
     assert left(other_phase, team, "2026-03-01 12:00") == (2, 5, 2)
 
 
 def test_the_day_s_limit_renews_at_the_next_midnight_of_the_phase(phase, team):
-    assert quota(phase, team, at("2026-07-01 12:00")).renews_at == at("2026-07-01 22:00")
+    assert quota(phase, team, at("2026-07-01 12:00")).renews_at == at(
+        "2026-07-01 22:00"
+    )
 
 
 def test_a_used_up_total_renews_never(phase, team):
     for day in range(1, 6):
         sent(phase, team, f"2026-03-0{day} 12:00")
     now = quota(phase, team, at("2026-03-20 12:00"))
-    assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (2, 0, 0, None)
+    assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (
+        2,
+        0,
+        0,
+        None,
+    )
 
 
 def test_a_limit_that_was_lowered_below_what_was_sent_leaves_none(phase, team):
@@ -158,7 +207,12 @@ def test_a_phase_without_limits_takes_any_number(db):
     phase = make_phase()
     team = make_team(season=phase.task.season)
     now = quota(phase, team)
-    assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (None, None, None, None)
+    assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_cancelled_run_gives_its_try_back(db):
@@ -175,7 +229,9 @@ def test_a_refusal_says_in_words_when_the_next_run_may_be_sent(db):
     phase = make_phase(runs_per_day=1, time_zone="Pacific/Kiritimati")
     team = make_team(season=phase.task.season)
     sent(phase, team, "2026-03-01 12:00")
-    with pytest.raises(QuotaExceeded, match=r"no run is left .* at 2026-03-02 10:00 UTC"):
+    with pytest.raises(
+        QuotaExceeded, match=r"no run is left .* at 2026-03-02 10:00 UTC"
+    ):
         check_quota(phase, team, at("2026-03-01 13:00"))
 
 

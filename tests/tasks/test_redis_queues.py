@@ -56,7 +56,11 @@ class TestQueues:
         )
 
     def test_a_group_without_a_setting_fetches_those_of_all_also_of_a_new_one(self):
-        assert sorted(self.fetched()) == ["a wake for gpu", "a wake for light", "a wake for models"]
+        assert sorted(self.fetched()) == [
+            "a wake for gpu",
+            "a wake for light",
+            "a wake for models",
+        ]
         RedisWakes(list_key="of-a-task").enqueue("a wake")
         assert self.fetched() == ["a wake"]
 
@@ -132,7 +136,9 @@ class TestAway:
         group.dequeue()
         assert len(asked) == 2
 
-    def test_what_was_sent_before_everybody_knew_that_it_is_back_is_found(self, monkeypatch):
+    def test_what_was_sent_before_everybody_knew_that_it_is_back_is_found(
+        self, monkeypatch
+    ):
         make_submission()
         now = [1000.0]
         monkeypatch.setattr(brokers.time, "monotonic", lambda: now[0])

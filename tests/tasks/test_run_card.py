@@ -67,10 +67,16 @@ def sent(phase=None, content: str | None = None, **fields) -> Submission:
     phase = phase or factories.make_phase()
     team = factories.make_team(season=phase.task.season)
     if content is not None:
-        fields["metadata"] = factories.make_upload(content.encode(), filename="meta.yaml")
+        fields["metadata"] = factories.make_upload(
+            content.encode(), filename="meta.yaml"
+        )
     upload = factories.make_upload()
     return submit_run(
-        phase=phase, team=team, user=None, upload=upload, **{"system": "Ours", "description": "", **fields}
+        phase=phase,
+        team=team,
+        user=None,
+        upload=upload,
+        **{"system": "Ours", "description": "", **fields},
     )
 
 
@@ -78,12 +84,17 @@ def test_a_file_of_ir_metadata_fills_card_description_and_costs():
     run = sent(content=METADATA)
     assert run.card == FILLED
     assert run.description == "Automatic run.\nBM25 and a reranker.\nCode at 9548cd6."
-    figures = dict(TeamFigure.objects.filter(submission=run).values_list("name", "value"))
+    figures = dict(
+        TeamFigure.objects.filter(submission=run).values_list("name", "value")
+    )
     assert figures == {"wall_seconds": 12.01, "cpu_seconds": 20.5, "memory_mib": 2.0}
 
 
 def test_the_same_file_may_be_commented_like_a_header():
-    assert sent(content="".join(f"# {line}\n" for line in METADATA.splitlines())).card == FILLED
+    assert (
+        sent(content="".join(f"# {line}\n" for line in METADATA.splitlines())).card
+        == FILLED
+    )
 
 
 def test_what_the_sender_says_comes_first():
@@ -91,7 +102,11 @@ def test_what_the_sender_says_comes_first():
         content=METADATA, card={"model": "open", "code": ""}, description="Mine.",
         team_figures={"wall_seconds": "7"},
     )  # fmt: skip
-    assert (run.card["model"], run.card["code"], run.description) == ("open", FILLED["code"], "Mine.")
+    assert (run.card["model"], run.card["code"], run.description) == (
+        "open",
+        FILLED["code"],
+        "Mine.",
+    )
     assert TeamFigure.objects.get(submission=run, name="wall_seconds").value == 7
 
 
@@ -100,21 +115,41 @@ def test_what_the_sender_says_comes_first():
     [
         ("method: [\n", "no YAML: "),
         ("- 1\n", "YAML, but no names with values"),
-        ("method: !!python/object/apply:os.system [id]\n", "could not determine a constructor"),
+        (
+            "method: !!python/object/apply:os.system [id]\n",
+            "could not determine a constructor",
+        ),
         ("a: &a [x, x]\nmethod: {description: [*a, *a]}\n", "no YAML"),
         (f"method: {'[' * 3000}\n", "no YAML"),
         (f"method: {'x' * 300_000}\n", "has at most 256 kB"),
         ("a: 1\n---\nb: 2\n", "no YAML"),
-        (f"method: {{description: 0x{'f' * 4000}}}\n", "a number has at most 60 characters"),
-        (f"method: {{description: {'1:' * 180}1.5}}\n", "a number has at most 60 characters"),
-        ("run card:\n  model: secret\n", "model: “secret” is not one of open, closed, none"),
+        (
+            f"method: {{description: 0x{'f' * 4000}}}\n",
+            "a number has at most 60 characters",
+        ),
+        (
+            f"method: {{description: {'1:' * 180}1.5}}\n",
+            "a number has at most 60 characters",
+        ),
+        (
+            "run card:\n  model: secret\n",
+            "model: “secret” is not one of open, closed, none",
+        ),
         ("run card:\n  modle: open\n", "modle: a run card has no such field"),
-        ("run card:\n  code: javascript:alert(1)\n", "code: “javascript:alert(1)” is no address"),
-        ("run card:\n  knowledge_cutoff: next year\n", "knowledge_cutoff: “next year” is no year"),
+        (
+            "run card:\n  code: javascript:alert(1)\n",
+            "code: “javascript:alert(1)” is no address",
+        ),
+        (
+            "run card:\n  knowledge_cutoff: next year\n",
+            "knowledge_cutoff: “next year” is no year",
+        ),
         (b"method: \xff\n", "no YAML in UTF-8"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_by_what_is_wrong_and_nothing_is_stored(content, said):
+def test_a_file_that_cannot_be_meant_is_refused_by_what_is_wrong_and_nothing_is_stored(
+    content, said
+):
     text = content if isinstance(content, str) else content.decode("latin-1")
     phase = factories.make_phase()
     team = factories.make_team(season=phase.task.season)
@@ -131,7 +166,8 @@ def test_a_file_that_cannot_be_meant_is_refused_by_what_is_wrong_and_nothing_is_
 
 
 @pytest.mark.parametrize(
-    "content", ["", "ir_metadata.start\nir_metadata.end\n", "platform:\n  hardware: x\n"]
+    "content",
+    ["", "ir_metadata.start\nir_metadata.end\n", "platform:\n  hardware: x\n"],
 )
 def test_a_file_that_says_nothing_of_the_run_fills_nothing(content):
     assert (sent(content=content or "\n").card, TeamFigure.objects.count()) == ({}, 0)
@@ -144,7 +180,9 @@ def test_a_figure_without_a_unit_that_is_known_is_passed_over(value):
 
 
 def test_a_run_that_lacks_what_the_phase_requires_is_refused_by_name_and_costs_nothing():
-    phase = factories.make_phase(card_required=["method", "code", "training_data", "costs"])
+    phase = factories.make_phase(
+        card_required=["method", "code", "training_data", "costs"]
+    )
     with pytest.raises(CardIncomplete) as refused:
         sent(phase, card={"code": "https://example.org/x"})
     assert refused.value.missing == ["method", "training_data", "costs"]
@@ -165,17 +203,27 @@ def test_a_dry_run_names_each_field_that_the_phase_requires_and_nobody_fills(cli
 
     def warnings(**fields) -> list[str]:
         files = {"run": SimpleUploadedFile("run.jsonl", factories.run_bytes())}
-        where, token = f"/api/v1/phases/{phase.pk}/check/", {"Authorization": f"Token {secret}"}
+        where, token = (
+            f"/api/v1/phases/{phase.pk}/check/",
+            {"Authorization": f"Token {secret}"},
+        )
         answer = client.post(where, {**files, **fields}, headers=token)
         assert answer.status_code == 200, answer.content
-        return [told["message"] for told in answer.json()["warnings"] if "run card" in told["message"]]
+        return [
+            told["message"]
+            for told in answer.json()["warnings"]
+            if "run card" in told["message"]
+        ]
 
     assert warnings(code="https://example.org/x") == [
         "the run card lacks Method, as the description (method), which this phase requires",
         "the run card lacks Costs, at least one figure (costs), which this phase requires",
     ]
     assert warnings(metadata=SimpleUploadedFile("meta.yaml", METADATA.encode())) == []
-    assert warnings(code="https://example.org/x", description="BM25.", wall_seconds=3) == []
+    assert (
+        warnings(code="https://example.org/x", description="BM25.", wall_seconds=3)
+        == []
+    )
     assert not Submission.objects.exists()
 
 
@@ -186,22 +234,37 @@ def test_a_baseline_of_organisers_needs_no_card():
 
 def test_every_fault_of_a_card_is_told_at_once_and_names_are_made_plain():
     with pytest.raises(ValidationError) as refused:
-        checked_card({"code": "x", "model": "big", "training_data": "y" * 1001, "colour": "red"})
-    assert set(refused.value.message_dict) == {"code", "model", "training_data", "colour"}
+        checked_card(
+            {"code": "x", "model": "big", "training_data": "y" * 1001, "colour": "red"}
+        )
+    assert set(refused.value.message_dict) == {
+        "code",
+        "model",
+        "training_data",
+        "colour",
+    }
     assert checked_card({"training_data": " a \n b\x00", "knowledge_cutoff": "None", "code": None}) == {
         "training_data": "a b", "knowledge_cutoff": "none",
     }  # fmt: skip
 
 
 def test_data_sets_trained_on_are_names_each_once_and_no_prose():
-    assert checked_card({"trained_on": " XING,lu , xing,"}) == {"trained_on": "lu, xing"}
+    assert checked_card({"trained_on": " XING,lu , xing,"}) == {
+        "trained_on": "lu, xing"
+    }
     assert checked_card({"trained_on": "None"}) == {"trained_on": "none"}
     assert checked_card({"trained_on": " , "}) == {}
-    assert (trained_on({"trained_on": "lu, xing"}), trained_on({"trained_on": "none"})) == (
+    assert (
+        trained_on({"trained_on": "lu, xing"}),
+        trained_on({"trained_on": "none"}),
+    ) == (
         ("lu", "xing"),
         (),
     )
-    for given, words in (("lu; <b>", "“lu; <b>” is no name of a data set"), ("lu, none", "and says none")):
+    for given, words in (
+        ("lu; <b>", "“lu; <b>” is no name of a data set"),
+        ("lu, none", "and says none"),
+    ):
         with pytest.raises(ValidationError, match=words):
             checked_card({"trained_on": given})
 

@@ -78,7 +78,15 @@ def same(first, second) -> bool:
 
 
 def settings_of(model, *without) -> list[dict]:
-    leave = {"id", "season_id", "task_id", "created_at", "updated_at", "version", *without}
+    leave = {
+        "id",
+        "season_id",
+        "task_id",
+        "created_at",
+        "updated_at",
+        "version",
+        *without,
+    }
     return [
         {name: value for name, value in row.items() if name not in leave}
         for row in model.objects.order_by("pk").values()
@@ -104,9 +112,12 @@ def test_export_and_import_are_inverse_to_the_byte(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("model", "heading"), [(Season, "season"), (Task, "[tasks]"), (Phase, "[tasks.phases]")]
+    ("model", "heading"),
+    [(Season, "season"), (Task, "[tasks]"), (Phase, "[tasks.phases]")],
 )
-def test_every_declared_setting_is_in_the_guide_and_keeps_its_field(settings, model, heading):
+def test_every_declared_setting_is_in_the_guide_and_keeps_its_field(
+    settings, model, heading
+):
     guide = (settings.BASE_DIR / "docs" / "season-file.md").read_text()
     rows = guide.partition(f"## `[{heading}]`\n")[2].partition("\n## ")[0]
     for name in model.SETTINGS:
@@ -126,7 +137,14 @@ def test_only_what_is_not_the_default_is_written(folder, tmp_path):
     season = tomllib.loads((tmp_path / "out" / "season.toml").read_text())
     assert season["season"]["summary"] == "Two lines,\n\ta tab: \\ “é”."
     practice, _ = season["tasks"][0]["phases"]
-    assert set(practice) == {"slug", "title", "opens", "closes", "runs_per_day", "board"}
+    assert set(practice) == {
+        "slug",
+        "title",
+        "opens",
+        "closes",
+        "runs_per_day",
+        "board",
+    }
 
 
 def test_a_folder_that_is_there_is_not_written_into(folder, tmp_path):
@@ -140,11 +158,23 @@ def test_a_clone_has_the_structure_and_nobody(folder):
     organiser = make_user(name="Olga")
     season = Season.objects.get()
     made = clone_season(season=season, slug="small-2", title="Next year", by=organiser)
-    assert (made.slug, made.title, made.is_public, made.licence) == ("small-2", "Next year", False, "CC0-1.0")
-    assert [organiser.user for organiser in Organiser.objects.filter(season=made)] == [organiser]
+    assert (made.slug, made.title, made.is_public, made.licence) == (
+        "small-2",
+        "Next year",
+        False,
+        "CC0-1.0",
+    )
+    assert [organiser.user for organiser in Organiser.objects.filter(season=made)] == [
+        organiser
+    ]
     (task,) = made.tasks.all()
-    assert (task.rules, task.options) == (["corrected", "official-2017"], {"annotation": "annv3"})
-    final, before = (Phase.objects.get(slug="final", task__season=own) for own in (made, season))
+    assert (task.rules, task.options) == (
+        ["corrected", "official-2017"],
+        {"annotation": "annv3"},
+    )
+    final, before = (
+        Phase.objects.get(slug="final", task__season=own) for own in (made, season)
+    )
     assert (final.opens - before.opens).days == 364
     assert (final.board, final.counting, final.runs_in_total) == ("nobody", "last", 5)
     assert (final.closes - before.closes).days == 364
@@ -158,9 +188,15 @@ def test_a_board_that_was_frozen_is_not_in_the_next_year(folder):
     load(folder)
     phase = Phase.objects.order_by("pk").first()
     now = timezone.now()
-    Phase.objects.filter(pk=phase.pk).update(frozen_from=now, frozen_until=now + dt.timedelta(days=1))
-    made = clone_season(season=phase.task.season, slug="small-2", title="Next year", by=None)
-    assert not Phase.objects.filter(task__season=made).exclude(frozen_from=None).exists()
+    Phase.objects.filter(pk=phase.pk).update(
+        frozen_from=now, frozen_until=now + dt.timedelta(days=1)
+    )
+    made = clone_season(
+        season=phase.task.season, slug="small-2", title="Next year", by=None
+    )
+    assert (
+        not Phase.objects.filter(task__season=made).exclude(frozen_from=None).exists()
+    )
 
 
 def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
@@ -170,7 +206,10 @@ def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
     season = Season.objects.get()
     phase = Phase.objects.get(slug="final")
     Phase.objects.exclude(pk=phase.pk).update(split="another")
-    opens, closes = timezone.now() - dt.timedelta(days=9), timezone.now() + dt.timedelta(days=9)
+    opens, closes = (
+        timezone.now() - dt.timedelta(days=9),
+        timezone.now() + dt.timedelta(days=9),
+    )
     Phase.objects.filter(pk=phase.pk).update(
         opens=opens,
         closes=closes,
@@ -184,13 +223,23 @@ def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
     reveal_now(phase=phase, by=organiser)
     key = phase_prefix(phase.task.slug, "final")
     change_settings(
-        season=season, values={f"{key}.gold_public": True, f"{key}.own_scores": "scores"}, by=organiser
+        season=season,
+        values={f"{key}.gold_public": True, f"{key}.own_scores": "scores"},
+        by=organiser,
     )
     phase.refresh_from_db()
-    assert (phase.board, phase.gold_is_public, phase.own_scores) == ("everyone", True, "scores")
+    assert (phase.board, phase.gold_is_public, phase.own_scores) == (
+        "everyone",
+        True,
+        "scores",
+    )
     made = clone_season(season=season, slug="small-2", title="Next year", by=organiser)
     cloned = Phase.objects.get(slug="final", task__season=made)
-    assert (cloned.board, cloned.gold_is_public, cloned.own_scores) == ("organisers", False, "nothing")
+    assert (cloned.board, cloned.gold_is_public, cloned.own_scores) == (
+        "organisers",
+        False,
+        "nothing",
+    )
     assert cloned.closes == closes + dt.timedelta(days=364)
 
 
@@ -200,7 +249,9 @@ def test_a_clone_is_refused_in_the_words_of_a_season_file(folder):
         clone_season(season=Season.objects.get(), slug="small", title="Again", by=None)
     assert "there is a season “small” already" in str(refused.value.problems[0])
     with pytest.raises(InputRefused) as refused:
-        clone_season(season=Season.objects.get(), slug="Next Year", title="Again", by=None)
+        clone_season(
+            season=Season.objects.get(), slug="Next Year", title="Again", by=None
+        )
     assert "cannot stand in an address" in str(refused.value.problems[0])
     assert Season.objects.count() == 1
 
@@ -208,7 +259,16 @@ def test_a_clone_is_refused_in_the_words_of_a_season_file(folder):
 def test_the_command_clones_too(folder):
     load(folder)
     out = io.StringIO()
-    call_command("clone_season", "small", "small-2", "--title", "Next year", "--days", "10", stdout=out)
+    call_command(
+        "clone_season",
+        "small",
+        "small-2",
+        "--title",
+        "Next year",
+        "--days",
+        "10",
+        stdout=out,
+    )
     assert out.getvalue() == "season small-2: a draft with 1 task\n"
 
 
@@ -234,7 +294,10 @@ def test_the_rules_for_teams_and_the_terms_go_along(tmp_path):
     folder = with_rules(tmp_path)
     load(folder)
     season = Season.objects.get()
-    assert (season.entry_list, season.max_team_size) == ("ada@example.org\n@uni.example", 3)
+    assert (season.entry_list, season.max_team_size) == (
+        "ada@example.org\n@uni.example",
+        3,
+    )
     assert current_terms(season).text == "For research.\n\nAlone."
     export("small", tmp_path / "first")
     assert load(tmp_path / "first") == ["season small: nothing to change"]
@@ -248,7 +311,9 @@ def test_the_rules_for_teams_and_the_terms_go_along(tmp_path):
     assert said["terms"] == "For research.\n\nAlone."
 
 
-def test_other_terms_in_the_file_are_a_new_version_and_those_of_the_site_are_asked_about(tmp_path):
+def test_other_terms_in_the_file_are_a_new_version_and_those_of_the_site_are_asked_about(
+    tmp_path,
+):
     folder = with_rules(tmp_path)
     load(folder)
     edit(folder, ("For research.", "For research and teaching."))
@@ -263,14 +328,18 @@ def test_who_may_enter_is_judged_as_in_the_site(tmp_path):
     folder = write_season(tmp_path / "season")
     edit(folder, (RULES[0], f'{RULES[0]}\nentry_list = ["nobody"]\nmax_team_size = 0'))
     lines = refusals(folder)
-    assert any("“nobody” is neither an address nor @ and a domain" in line for line in lines)
+    assert any(
+        "“nobody” is neither an address nor @ and a domain" in line for line in lines
+    )
     assert any("“max_team_size” is 0" in line for line in lines)
 
 
 def test_a_clone_takes_rules_and_terms_along_and_nobody_s_address(tmp_path):
     folder = with_rules(tmp_path)
     load(folder)
-    made = clone_season(season=Season.objects.get(), slug="small-2", title="Next year", by=None)
+    made = clone_season(
+        season=Season.objects.get(), slug="small-2", title="Next year", by=None
+    )
     assert (made.entry_list, made.max_team_size) == ("", 3)
     assert f"{made.members_until:%Y-%m-%d}" == "2027-04-30"
     assert current_terms(made).text == "For research.\n\nAlone."

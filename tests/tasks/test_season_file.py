@@ -28,8 +28,16 @@ FAULTS = [
             "season.toml:3: there is no key “titel” here (did you mean “title”?); expected one of",
         ],
     ),
-    ('slug = "small"', 'slug = "Small season"', ["season.toml:2: “Small season” cannot stand in an address"]),
-    ('slug = "small"', "slug = 7", ["season.toml:2: “slug” is a number; expected a text in quotes"]),
+    (
+        'slug = "small"',
+        'slug = "Small season"',
+        ["season.toml:2: “Small season” cannot stand in an address"],
+    ),
+    (
+        'slug = "small"',
+        "slug = 7",
+        ["season.toml:2: “slug” is a number; expected a text in quotes"],
+    ),
     ('slug = "small"', 'slug = " "', ["season.toml:2: “slug” is empty"]),
     (
         'slug = "small"',
@@ -52,7 +60,11 @@ FAULTS = [
         '"official-2071"',
         ["season.toml:10: clsumm-1a has no rules “official-2071”; expected"],
     ),
-    ('["corrected", "official-2017"]', "[]", ["season.toml:10: “rules” is empty; expected"]),
+    (
+        '["corrected", "official-2017"]',
+        "[]",
+        ["season.toml:10: “rules” is empty; expected"],
+    ),
     (
         '["corrected", "official-2017"]',
         '"corrected"',
@@ -71,7 +83,9 @@ FAULTS = [
     (
         '["corrected", "official-2017"]',
         '["as-published"]',
-        ["season.toml:10: clsumm-1a has no rules “as-published”; expected some of corrected, official-2014"],
+        [
+            "season.toml:10: clsumm-1a has no rules “as-published”; expected some of corrected, official-2014"
+        ],
     ),
     (
         'type = "clsumm-1a"',
@@ -99,11 +113,17 @@ FAULTS = [
         'paths = ["/etc/passwd"]',
         ["season.toml:13: “/etc/passwd” is not a relative path"],
     ),
-    ('paths = ["corpus"]', 'paths = ["a\\u0000b"]', ["season.toml:13: “a\ufffdb” is not a relative path"]),
+    (
+        'paths = ["corpus"]',
+        'paths = ["a\\u0000b"]',
+        ["season.toml:13: “a\ufffdb” is not a relative path"],
+    ),
     (
         "opens = 2020-01-01T00:00:00Z",
         'opens = "2020-01-01"',
-        ["season.toml:18: “2020-01-01” is not a date and time such as 2026-05-01 23:59"],
+        [
+            "season.toml:18: “2020-01-01” is not a date and time such as 2026-05-01 23:59"
+        ],
     ),
     (
         "opens = 2020-01-01T00:00:00Z",
@@ -111,7 +131,11 @@ FAULTS = [
         ["season.toml:18: “opens” is a date without a time"],
     ),
     ("opens = 2020-01-01T00:00:00Z\n", "", ["season.toml:15: “opens” is missing"]),
-    ("2020-01-01T00:00:00Z", "2091-01-01T00:00:00Z", ["season.toml:19: the phase closes at 2090-01-01"]),
+    (
+        "2020-01-01T00:00:00Z",
+        "2091-01-01T00:00:00Z",
+        ["season.toml:19: the phase closes at 2090-01-01"],
+    ),
     (
         "runs_per_day = 3",
         "runs_per_day = 0",
@@ -126,24 +150,48 @@ FAULTS = [
             "season.toml:12: “my gpu” cannot stand in an address",
         ],
     ),
-    ("runs_per_day = 3", "runs_per_day = true", ["season.toml:20: “runs_per_day” is True; expected a whole"]),
-    ("runs_per_day = 3", "runs_per_day = 9999999999", ["season.toml:20: “runs_per_day” is 9999999999"]),
+    (
+        "runs_per_day = 3",
+        "runs_per_day = true",
+        ["season.toml:20: “runs_per_day” is True; expected a whole"],
+    ),
+    (
+        "runs_per_day = 3",
+        "runs_per_day = 9999999999",
+        ["season.toml:20: “runs_per_day” is 9999999999"],
+    ),
     (
         "runs_per_day = 3",
         "run_per_day = 3",
         ["season.toml:20: there is no key “run_per_day” here (did you mean"],
     ),
-    ('"Europe/Rome"', '"Europe/Romme"', ["season.toml:27: “Europe/Romme” is not a time zone"]),
-    ('"Europe/Rome"', '"../etc/passwd"', ["season.toml:27: “../etc/passwd” is not a time zone"]),
+    (
+        '"Europe/Rome"',
+        '"Europe/Romme"',
+        ["season.toml:27: “Europe/Romme” is not a time zone"],
+    ),
+    (
+        '"Europe/Rome"',
+        '"../etc/passwd"',
+        ["season.toml:27: “../etc/passwd” is not a time zone"],
+    ),
     (
         "2020-03-01T12:00:00",
         "2020-03-29T02:30:00",
         ["season.toml:25: the clocks of Europe/Rome skip 2020-03-29"],
     ),
-    ("2020-03-01T12:00:00", "2020-10-25T02:30:00", ["season.toml:25: 2020-10-25 02:30:00 comes twice in"]),
+    (
+        "2020-03-01T12:00:00",
+        "2020-10-25T02:30:00",
+        ["season.toml:25: 2020-10-25 02:30:00 comes twice in"],
+    ),
     ('"nobody"', '"noone"', ["season.toml:29: “noone” is not known here"]),
     ('"last"', '"first"', ["season.toml:30: “first” is not known here"]),
-    ('slug = "final"', 'slug = "practice"', ["season.toml:23: slug “practice” is given a second time"]),
+    (
+        'slug = "final"',
+        'slug = "practice"',
+        ["season.toml:23: slug “practice” is given a second time"],
+    ),
     (
         'run = "lead.jsonl"',
         'run = "corpus"',
@@ -153,15 +201,28 @@ FAULTS = [
     (
         'run = "lead.jsonl"',
         'run = "lead.jsonl"\nphases = ["practise"]',
-        ["season.toml:35: the task has no phase “practise”; expected some of practice, final"],
+        [
+            "season.toml:35: the task has no phase “practise”; expected some of practice, final"
+        ],
     ),
     (
         "[season]",
         "[saison]",
-        ["season.toml:1: “season” is missing", "season.toml:1: there is no key “saison” here"],
+        [
+            "season.toml:1: “season” is missing",
+            "season.toml:1: there is no key “saison” here",
+        ],
     ),
-    ("[[tasks]]", "[tasks]", ["season.toml:6: “tasks” is a table; expected tables under [[tasks]]"]),
-    ("[[tasks]]", "reported_only = 1\n[[tasks]]", ["season.toml:6: there is no key “reported_only” here"]),
+    (
+        "[[tasks]]",
+        "[tasks]",
+        ["season.toml:6: “tasks” is a table; expected tables under [[tasks]]"],
+    ),
+    (
+        "[[tasks]]",
+        "reported_only = 1\n[[tasks]]",
+        ["season.toml:6: there is no key “reported_only” here"],
+    ),
     (
         'type = "clsumm-1a"',
         'type = "clsumm-1a"\nreported_only = true',
@@ -170,7 +231,9 @@ FAULTS = [
     (
         "runs_in_total = 5",
         "runs_in_total = 5\ngold_from = 2031-01-02T12:00:00Z",
-        ["season.toml:29: the gold would not be given out at all; expected “gold_public = true” beside it"],
+        [
+            "season.toml:29: the gold would not be given out at all; expected “gold_public = true” beside it"
+        ],
     ),
     (
         'type = "clsumm-1a"',
@@ -228,19 +291,30 @@ def test_a_baseline_that_cannot_be_scored_is_told_by_its_own_lines(folder):
 def test_a_baseline_of_a_phase_without_gold_is_refused(folder):
     edit(folder, ('slug = "final"', 'slug = "final"\nsplit = "later"'))
     edit(folder, ('run = "lead.jsonl"', 'run = "lead.jsonl"\nphases = ["final"]'))
-    assert refusals(folder) == ["season.toml:36: split later has no gold that the run could be scored with"]
+    assert refusals(folder) == [
+        "season.toml:36: split later has no gold that the run could be scored with"
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[season\n", "season.toml:1: not TOML: "),
-        ('[season]\nslug = "a"\nslug = "b"\n', "season.toml:3: not TOML: Cannot overwrite a value"),
+        (
+            '[season]\nslug = "a"\nslug = "b"\n',
+            "season.toml:3: not TOML: Cannot overwrite a value",
+        ),
         ('a = """never closed', "season.toml: not TOML: Unterminated string"),
         pytest.param(
-            f"[season]\nslug = {'9' * 5000}\n", "season.toml:2: not TOML: a number longer", id="digits"
+            f"[season]\nslug = {'9' * 5000}\n",
+            "season.toml:2: not TOML: a number longer",
+            id="digits",
         ),
-        pytest.param(f"a = 1\nb = {'[' * 5000}\n", "season.toml:2: not TOML: brackets within", id="brackets"),
+        pytest.param(
+            f"a = 1\nb = {'[' * 5000}\n",
+            "season.toml:2: not TOML: brackets within",
+            id="brackets",
+        ),
     ],
 )
 def test_what_is_no_toml_is_told_with_its_line(folder, text, said):
@@ -303,9 +377,9 @@ VALUES = st.one_of(
     TEXTS.map(lambda text: "'''" + text.replace("'", "") + "'''"),
     TEXTS.map(lambda text: '"""' + text.replace("\\", "").replace('"', "") + '"""'),
     st.integers().map(str),
-    st.lists(st.sampled_from(["1", '"]"', "'['", "[2]", "{a = 1}", "# c\n3"]), max_size=4).map(
-        lambda values: f"[{', '.join(values)}\n]"
-    ),
+    st.lists(
+        st.sampled_from(["1", '"]"', "'['", "[2]", "{a = 1}", "# c\n3"]), max_size=4
+    ).map(lambda values: f"[{', '.join(values)}\n]"),
 )
 
 

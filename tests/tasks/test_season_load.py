@@ -10,9 +10,24 @@ from scoring.metrics.discourse import Tagger
 from scoring.models import Score
 from scoring.worker.baseline_runs import ask
 from scoring.worker.score import score
-from tasks.models import Gold, Job, Organiser, Phase, Season, SeasonFile, Submission, Task
+from tasks.models import (
+    Gold,
+    Job,
+    Organiser,
+    Phase,
+    Season,
+    SeasonFile,
+    Submission,
+    Task,
+)
 from tasks.seasons.file.licences import checked_licence
-from tests.factories import make_submission, make_team, make_user, other_run, write_corpus
+from tests.factories import (
+    make_submission,
+    make_team,
+    make_user,
+    other_run,
+    write_corpus,
+)
 from tests.scoring.discourse import intents, write_gold, write_lines
 from tests.tasks.seasons import edit, load, refusals, write_season
 
@@ -47,13 +62,29 @@ def test_a_season_is_written_as_its_file_says(folder):
         "baseline 1a/final “Lead”: queued as run 1",
     ]
     season = Season.objects.get()
-    assert (season.slug, season.title, season.is_public) == ("small", "A small season", True)
+    assert (season.slug, season.title, season.is_public) == (
+        "small",
+        "A small season",
+        True,
+    )
     task = season.tasks.get()
-    assert (task.type, task.rules, task.options) == ("clsumm-1a", ["corrected", "official-2017"], {})
+    assert (task.type, task.rules, task.options) == (
+        "clsumm-1a",
+        ["corrected", "official-2017"],
+        {},
+    )
     practice, final = task.phases.all()
-    assert (practice.runs_per_day, practice.runs_in_total, practice.board) == (3, None, "organisers")
+    assert (practice.runs_per_day, practice.runs_in_total, practice.board) == (
+        3,
+        None,
+        "organisers",
+    )
     assert (final.runs_per_day, final.runs_in_total, final.board) == (None, 5, "nobody")
-    assert (final.time_zone, final.counting, final.split) == ("Europe/Rome", "last", "test")
+    assert (final.time_zone, final.counting, final.split) == (
+        "Europe/Rome",
+        "last",
+        "test",
+    )
     assert Gold.objects.get().reason == "First release."
     assert {job.rules for job in Job.objects.all()} == {"corrected", "official-2017"}
     assert Job.objects.count() == 4
@@ -78,7 +109,10 @@ def test_what_is_different_in_the_file_is_changed_and_boards_know(folder):
     version = Phase.objects.get(slug="practice").version
     edit(
         folder,
-        ('title = "A small season"', 'title = "A season"\nsummary = "Words."\npublic = false'),
+        (
+            'title = "A small season"',
+            'title = "A season"\nsummary = "Words."\npublic = false',
+        ),
         ('title = "Practice"', 'title = "Training"'),
         ("runs_per_day = 3\n", ""),
     )
@@ -88,19 +122,32 @@ def test_what_is_different_in_the_file_is_changed_and_boards_know(folder):
     ]
     assert not Season.objects.get().is_public
     practice = Phase.objects.get(slug="practice")
-    assert (practice.title, practice.runs_per_day, practice.version) == ("Training", None, version + 1)
+    assert (practice.title, practice.runs_per_day, practice.version) == (
+        "Training",
+        None,
+        version + 1,
+    )
     assert load(folder) == NOTHING
 
 
 def test_tasks_and_phases_are_shown_in_the_order_of_the_file(folder):
     edit(folder, ("[[tasks.baselines]]", f"{EARLY}\n[[tasks.baselines]]"))
     load(folder)
-    assert [phase.slug for phase in Phase.objects.all()] == ["practice", "final", "early"]
+    assert [phase.slug for phase in Phase.objects.all()] == [
+        "practice",
+        "final",
+        "early",
+    ]
 
 
-def test_the_old_names_of_rule_sets_change_nothing_and_are_stored_as_the_new_ones(folder):
+def test_the_old_names_of_rule_sets_change_nothing_and_are_stored_as_the_new_ones(
+    folder,
+):
     load(folder)
-    edit(folder, ('rules = ["corrected", "official-2017"]', 'rules = ["fair", "official-2017"]'))
+    edit(
+        folder,
+        ('rules = ["corrected", "official-2017"]', 'rules = ["fair", "official-2017"]'),
+    )
     assert load(folder) == NOTHING
     assert Season.objects.get().tasks.get().rules == ["corrected", "official-2017"]
 
@@ -109,10 +156,18 @@ def test_new_rules_score_every_run_again(folder):
     edit(folder, ('rules = ["corrected", "official-2017"]', 'rules = ["corrected"]'))
     load(folder)
     team = make_team(season=Season.objects.get())
-    run = make_submission(phase=Phase.objects.get(slug="practice"), team=team, status="scored")
+    run = make_submission(
+        phase=Phase.objects.get(slug="practice"), team=team, status="scored"
+    )
     edit(folder, ('rules = ["corrected"]', 'rules = ["official-2017", "corrected"]'))
-    assert load(folder) == ["task 1a: rules changed", "task 1a: 3 scorings queued for the runs it has"]
-    assert sorted(run.jobs.values_list("rules", flat=True)) == ["corrected", "official-2017"]
+    assert load(folder) == [
+        "task 1a: rules changed",
+        "task 1a: 3 scorings queued for the runs it has",
+    ]
+    assert sorted(run.jobs.values_list("rules", flat=True)) == [
+        "corrected",
+        "official-2017",
+    ]
     assert load(folder) == NOTHING
 
 
@@ -124,9 +179,13 @@ def test_other_gold_needs_a_reason_and_becomes_a_version(folder):
         topic.rmdir()
     write_corpus(folder / "corpus", citances=OTHER)
     (line,) = refusals(folder)
-    assert line.startswith("season.toml:13: the gold of split test is not that of version 1; expected a new")
+    assert line.startswith(
+        "season.toml:13: the gold of split test is not that of version 1; expected a new"
+    )
     assert Gold.objects.count() == 1
-    edit(folder, ('paths = ["corpus"]', 'paths = ["corpus"]\nreason = "First release."'))
+    edit(
+        folder, ('paths = ["corpus"]', 'paths = ["corpus"]\nreason = "First release."')
+    )
     assert refusals(folder)[0].startswith("season.toml:14: the gold of split test")
     edit(folder, ('"First release."', '"Citance 1 pointed to a heading."'))
     assert load(folder) == [
@@ -149,7 +208,11 @@ def test_a_reason_on_the_command_line_serves_as_well(folder):
 @pytest.mark.parametrize(
     ("begins", "ends", "said"),
     [
-        ("[[tasks]]", None, "season.toml:2: task “1a” is on the site and not in the file"),
+        (
+            "[[tasks]]",
+            None,
+            "season.toml:2: task “1a” is on the site and not in the file",
+        ),
         (
             '[[tasks.phases]]\nslug = "practice"',
             '[[tasks.phases]]\nslug = "final"',
@@ -184,7 +247,11 @@ def test_a_task_keeps_its_type_and_a_phase_its_split_once_there_are_runs(folder)
     load(folder)
     team = make_team(season=Season.objects.get())
     make_submission(phase=Phase.objects.get(slug="practice"), team=team)
-    edit(folder, ('"clsumm-1a"', '"clsumm-1b"'), ('slug = "practice"', 'slug = "practice"\nsplit = "other"'))
+    edit(
+        folder,
+        ('"clsumm-1a"', '"clsumm-1b"'),
+        ('slug = "practice"', 'slug = "practice"\nsplit = "other"'),
+    )
     assert refusals(folder) == [
         "season.toml:9: the task has runs of the type clsumm-1a; expected a new task for the new type",
         "season.toml:17: the phase has runs on split test; expected a new phase for the new split",
@@ -194,13 +261,22 @@ def test_a_task_keeps_its_type_and_a_phase_its_split_once_there_are_runs(folder)
 def test_another_file_for_a_baseline_replaces_its_run(folder):
     load(folder)
     (folder / "lead.jsonl").write_bytes(other_run(1))
-    edit(folder, ('run = "lead.jsonl"', 'run = "lead.jsonl"\ndescription = "The first sentence."'))
+    edit(
+        folder,
+        (
+            'run = "lead.jsonl"',
+            'run = "lead.jsonl"\ndescription = "The first sentence."',
+        ),
+    )
     assert load(folder) == [
         "baseline 1a/practice “Lead”: queued as run 2",
         "baseline 1a/final “Lead”: queued as run 2",
     ]
     runs = Submission.objects.filter(phase__slug="practice").order_by("number")
-    assert [(run.status, run.reason) for run in runs] == [("withdrawn", "Replaced by run 2."), ("queued", "")]
+    assert [(run.status, run.reason) for run in runs] == [
+        ("withdrawn", "Replaced by run 2."),
+        ("queued", ""),
+    ]
     assert load(folder) == NOTHING
     edit(folder, ("The first sentence.", "The first sentence of the abstract."))
     assert load(folder) == [
@@ -221,7 +297,10 @@ def test_what_is_perhaps_not_meant_is_noted(folder):
         ('["ada@example.org"]', '["ada@example.org", "bob@example.org"]'),
         ("closes = 2090-01-01T00:00:00Z", "closes = 2020-02-01T00:00:00Z"),
         ('slug = "final"', 'slug = "final"\nsplit = "tset"'),
-        ("[[tasks.gold]]", '[[tasks.gold]]\nsplit = "dev"\npaths = ["corpus"]\n\n[[tasks.gold]]'),
+        (
+            "[[tasks.gold]]",
+            '[[tasks.gold]]\nsplit = "dev"\npaths = ["corpus"]\n\n[[tasks.gold]]',
+        ),
     )
     assert [line for line in load(folder) if line.startswith("note: ")] == [
         "note: organiser bob@example.org has no account yet; load the season again when there is one",
@@ -253,7 +332,10 @@ def test_the_text_of_a_task_may_stand_in_a_file_of_its_own(folder):
 
 def test_a_task_that_is_reported_only_has_no_gold_and_is_not_missed(folder):
     text = (folder / "season.toml").read_text()
-    start, stop = text.index("[[tasks.gold]]"), text.index('[[tasks.phases]]\nslug = "practice"')
+    start, stop = (
+        text.index("[[tasks.gold]]"),
+        text.index('[[tasks.phases]]\nslug = "practice"'),
+    )
     text = text[:start] + text[stop:]
     text = text[: text.index("[[tasks.baselines]]")].replace(
         '"clsumm-1a"', '"clsumm-1a"\nreported_only = true'
@@ -263,7 +345,9 @@ def test_a_task_that_is_reported_only_has_no_gold_and_is_not_missed(folder):
     assert Task.objects.get().is_reported_only
 
 
-def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(folder, monkeypatch):
+def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(
+    folder, monkeypatch
+):
     monkeypatch.setattr("tasks.seasons.file.load.record_gold", lambda **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         load(folder)
@@ -273,7 +357,9 @@ def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(folder, monk
 def test_whether_single_instances_are_shown_is_said_for_each_phase(folder):
     edit(folder, ('counting = "last"', 'counting = "last"\nshows_instances = true'))
     load(folder)
-    assert list(Phase.objects.order_by("position").values_list("slug", "shows_instances")) == [
+    assert list(
+        Phase.objects.order_by("position").values_list("slug", "shows_instances")
+    ) == [
         ("practice", False),
         ("final", True),
     ]
@@ -305,7 +391,9 @@ closes = 2090-01-01T00:00:00Z
 """
 
 
-def test_a_new_task_of_citation_texts_counts_the_taggers_labels_and_one_that_is_there_keeps_its_own(tmp_path):
+def test_a_new_task_of_citation_texts_counts_the_taggers_labels_and_one_that_is_there_keeps_its_own(
+    tmp_path,
+):
     write_gold(tmp_path, {"lu": [intents("Uses")]})
     (tmp_path / "season.toml").write_text(CITATION_TEXTS)
     load(tmp_path)
@@ -348,13 +436,19 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
     labelled = [
         {"text": f"We use the {noun} of {number} towns.", "label": "Uses"}
         if number % 2
-        else {"text": f"Unlike others our {noun} needs no {number} rules.", "label": "CompareOrContrast"}
+        else {
+            "text": f"Unlike others our {noun} needs no {number} rules.",
+            "label": "CompareOrContrast",
+        }
         for noun in ("parser", "tagger", "corpus")
         for number in range(10)
     ]
     write_lines(tmp_path / "labelled.jsonl", labelled)
     folder = settings.MODELS_DIR / "taggers" / "intent"
-    assert main(["train-tagger", str(tmp_path / "labelled.jsonl"), "--out", str(folder)]) == 0
+    assert (
+        main(["train-tagger", str(tmp_path / "labelled.jsonl"), "--out", str(folder)])
+        == 0
+    )
     write_gold(tmp_path, {"lu": [intents("Uses")]})
     (tmp_path / "season.toml").write_text(CITATION_TEXTS)
     load(tmp_path)
@@ -362,7 +456,10 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
     # The run is computed first, and scored then.
     while job := Job.objects.filter(state="queued").first():
         score(job.pk)
-    signatures = {one.metric: one.signature for one in Score.objects.filter(evaluation__rules="corrected")}
+    signatures = {
+        one.metric: one.signature
+        for one in Score.objects.filter(evaluation__rules="corrected")
+    }
     assert Tagger.load(folder).digest[:12] in signatures["kl_intent"]
     assert {"kl_intent", "kl_intent_supplied", "kl_corwa_supplied"} <= signatures.keys()
     assert "kl_corwa" not in signatures
@@ -389,7 +486,9 @@ def test_a_licence_is_kept_as_spdx_writes_it_or_in_its_words(written, kept):
         ("MIT OR Mine", "“Mine”"),
     ],
 )
-def test_a_word_that_is_no_identifier_of_spdx_is_refused_with_the_nearest(folder, written, named):
+def test_a_word_that_is_no_identifier_of_spdx_is_refused_with_the_nearest(
+    folder, written, named
+):
     edit(folder, ('slug = "small"', f'slug = "small"\nlicence = "{written}"'))
     [refusal] = refusals(folder)
     assert named in refusal

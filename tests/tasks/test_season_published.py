@@ -54,9 +54,10 @@ def test_a_season_brings_its_published_results(folder):
     season = Season.objects.get()
     assert (season.registration, season.allows_several_teams) == ("closed", True)
     kept = Task.objects.get().published
-    assert [{name: each[name] for name in wanted} for each, wanted in zip(kept, PLACEMENTS, strict=True)] == (
-        PLACEMENTS
-    )
+    assert [
+        {name: each[name] for name in wanted}
+        for each, wanted in zip(kept, PLACEMENTS, strict=True)
+    ] == (PLACEMENTS)
     assert load(folder) == ["season history: nothing to change"]
 
 
@@ -72,11 +73,27 @@ def test_a_changed_placement_and_a_changed_figure_are_loaded_and_told(folder):
 
 
 FAULTS = [
-    ('registration = "closed"', 'registration = "shut"', "season.toml:4: “shut” is not known here"),
+    (
+        'registration = "closed"',
+        'registration = "shut"',
+        "season.toml:4: “shut” is not known here",
+    ),
     ('"own.json"', '"other.json"', "season.toml:6: there is no other.json"),
-    ('"own.json"', '"../own.json"', "season.toml:6: ../own.json leads out of the folder"),
-    ("Table 1", "Table 9", "season.toml:15: own-2020 has no “Table 9” (did you mean “Table"),
-    ('metric = "F1"', 'metric = "F2"', "season.toml:16: Table 1 has no metric “F2”; expected one of P, F1"),
+    (
+        '"own.json"',
+        '"../own.json"',
+        "season.toml:6: ../own.json leads out of the folder",
+    ),
+    (
+        "Table 1",
+        "Table 9",
+        "season.toml:15: own-2020 has no “Table 9” (did you mean “Table",
+    ),
+    (
+        'metric = "F1"',
+        'metric = "F2"',
+        "season.toml:16: Table 1 has no metric “F2”; expected one of P, F1",
+    ),
     ('["low", "high"]', '["low"]', "season.toml:17: “interval” names 1 metrics"),
     ('["low", "high"]', '["low", "hi"]', "season.toml:17: Table 1 has no metric “hi”"),
     (
@@ -84,13 +101,41 @@ FAULTS = [
         'paper = "own-2021"',
         "season.toml:20: “own-2021” is not among the season's publications",
     ),
-    ('by = "topic"', 'by = "facet"', "season.toml:22: the rows of Table 2 have no “facet”"),
-    ('overall = "Average"', 'overall = "Mean"', "season.toml:23: Table 2 has no topic “Mean”"),
-    ('overall = "Average"', 'where = { topic = "T9" }', "season.toml:23: no row of Table 2 is picked"),
-    ('by = "topic"\noverall = "Average"', "", "season.toml:21: Table 2 has several rows of one system"),
-    ('slug = "1a"', 'slug = "organise"', "season.toml:9: “organise” leads to another page of the site"),
-    ('published = ["own.json"]', "", "season.toml:14: “paper” is missing; expected “published” in [season]"),
-    ("several_teams = true", "several_teams = 2", "season.toml:5: “several_teams” is a number"),
+    (
+        'by = "topic"',
+        'by = "facet"',
+        "season.toml:22: the rows of Table 2 have no “facet”",
+    ),
+    (
+        'overall = "Average"',
+        'overall = "Mean"',
+        "season.toml:23: Table 2 has no topic “Mean”",
+    ),
+    (
+        'overall = "Average"',
+        'where = { topic = "T9" }',
+        "season.toml:23: no row of Table 2 is picked",
+    ),
+    (
+        'by = "topic"\noverall = "Average"',
+        "",
+        "season.toml:21: Table 2 has several rows of one system",
+    ),
+    (
+        'slug = "1a"',
+        'slug = "organise"',
+        "season.toml:9: “organise” leads to another page of the site",
+    ),
+    (
+        'published = ["own.json"]',
+        "",
+        "season.toml:14: “paper” is missing; expected “published” in [season]",
+    ),
+    (
+        "several_teams = true",
+        "several_teams = 2",
+        "season.toml:5: “several_teams” is a number",
+    ),
 ]
 
 

@@ -36,25 +36,41 @@ def folder(tmp_path, ada):
 
 def part(told: list[str], title: str) -> list[str]:
     lines = told[told.index(f"{title}:") + 1 :]
-    end = next((at for at, line in enumerate(lines) if not line.startswith("- ")), len(lines))
+    end = next(
+        (at for at, line in enumerate(lines) if not line.startswith("- ")), len(lines)
+    )
     return [line.removeprefix("- ") for line in lines[:end]]
 
 
-def test_who_sees_what_and_which_ranks_and_who_is_told_stand_below_the_plan(folder, client, ada):
+def test_who_sees_what_and_which_ranks_and_who_is_told_stand_below_the_plan(
+    folder, client, ada
+):
     changed = 'runs_per_day = 4\nboard = "everyone"\ncounting = "last"'
     edit(folder, ('runs_per_day = 3\nboard = "organisers"', changed))
-    rows = [list(model.objects.values()) for model in (Season, Phase, Job, Notification, Submission)]
+    rows = [
+        list(model.objects.values())
+        for model in (Season, Phase, Job, Notification, Submission)
+    ]
     told = load(folder, dry_run=True)
-    assert [list(model.objects.values()) for model in (Season, Phase, Job, Notification, Submission)] == rows
-    (newer, good) = sorted(part(told, "Ranks and scores"), key=lambda line: "good" in line)
+    assert [
+        list(model.objects.values())
+        for model in (Season, Phase, Job, Notification, Submission)
+    ] == rows
+    (newer, good) = sorted(
+        part(told, "Ranks and scores"), key=lambda line: "good" in line
+    )
     assert newer.endswith("not on the board → 1 (0.4000)")
     assert good.endswith("1 (0.6000) → not on the board")
-    assert "the scores of all" in " ".join(part(told, "Who will see what they do not see now"))
+    assert "the scores of all" in " ".join(
+        part(told, "Who will see what they do not see now")
+    )
     (mail,) = part(told, "Who will be told")
     assert mail.startswith(
         "1 person, 1 by e-mail: How many runs a team may send to Cited text spans, Practice"
     )
-    assert part(told, "What can be undone")[0].startswith("The settings, by the file as it was before")
+    assert part(told, "What can be undone")[0].startswith(
+        "The settings, by the file as it was before"
+    )
     client.force_login(ada)
     file = SimpleUploadedFile("season.toml", (folder / "season.toml").read_bytes())
     sent = {"file": file, "dry_run": "true"}
@@ -82,18 +98,30 @@ def test_what_is_settled_is_told(folder):
         confirmation_ended_at=timezone.now(),
         confirmation_ended_because="Done.",
     )
-    edit(folder, ('board = "organisers"', 'board = "organisers"\nconfirms_results = true\ncounting = "last"'))
+    edit(
+        folder,
+        (
+            'board = "organisers"',
+            'board = "organisers"\nconfirms_results = true\ncounting = "last"',
+        ),
+    )
     told = load(folder, dry_run=True, keep=["tasks.1a.phases.practice.closes"])
     settled = part(told, "What is settled")
     assert settled == ["the results of Cited text spans, Practice, are official"]
 
 
-def test_a_new_season_is_told_with_its_phases_and_a_conflict_leaves_nothing_to_rehearse(tmp_path, ada):
+def test_a_new_season_is_told_with_its_phases_and_a_conflict_leaves_nothing_to_rehearse(
+    tmp_path, ada
+):
     folder = write_season(tmp_path / "season")
     told = load(folder, dry_run=True)
     practice, final = part(told, "What would be made")
-    assert practice.startswith("Cited text spans, Practice: 2020-01-01 00:00 – 2090-01-01 00:00; organ")
-    assert final.startswith("Cited text spans, Final: 2020-03-01 12:00 – 2090-05-08 23:59:59; nobody; ")
+    assert practice.startswith(
+        "Cited text spans, Practice: 2020-01-01 00:00 – 2090-01-01 00:00; organ"
+    )
+    assert final.startswith(
+        "Cited text spans, Final: 2020-03-01 12:00 – 2090-05-08 23:59:59; nobody; "
+    )
     assert not Season.objects.exists()
     load(folder)
     Phase.objects.filter(slug="practice").update(runs_per_day=9)

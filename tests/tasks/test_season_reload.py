@@ -45,7 +45,9 @@ def extend(by) -> None:
     move_phase(phase=practice(), opens=practice().opens, closes=LATER, by=by)
 
 
-def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(folder, organiser):
+def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(
+    folder, organiser
+):
     extend(organiser)
     before = (
         list(Season.objects.values()),
@@ -53,18 +55,28 @@ def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(fold
         history(Season.objects.get()).count(),
     )
     says = "the file says 2090-01-01T00:00:00Z, which said 2090-01-01T00:00:00Z before"
-    assert conflicts(folder) == [f"{CLOSES}: changed in the site to 2091-01-01T00:00:00Z; {says}"]
-    after = list(Season.objects.values()), list(Phase.objects.values()), history(Season.objects.get()).count()
+    assert conflicts(folder) == [
+        f"{CLOSES}: changed in the site to 2091-01-01T00:00:00Z; {says}"
+    ]
+    after = (
+        list(Season.objects.values()),
+        list(Phase.objects.values()),
+        history(Season.objects.get()).count(),
+    )
     assert after == before
 
 
-def test_a_phase_that_was_closed_in_the_site_is_not_opened_by_a_reload(folder, organiser):
+def test_a_phase_that_was_closed_in_the_site_is_not_opened_by_a_reload(
+    folder, organiser
+):
     close_now(phase=practice(), by=organiser)
     assert conflicts(folder)[0].startswith(f"{CLOSES}: changed in the site to ")
     assert not practice().is_open()
 
 
-def test_with_a_conflict_what_the_file_has_changed_elsewhere_waits_too(folder, organiser):
+def test_with_a_conflict_what_the_file_has_changed_elsewhere_waits_too(
+    folder, organiser
+):
     extend(organiser)
     edit(folder, ('title = "A small season"', 'title = "Another"'))
     assert len(conflicts(folder)) == 1
@@ -83,7 +95,9 @@ def test_named_keys_take_what_the_file_says(folder, organiser):
 
 def test_all_keys_take_what_the_file_says(folder, organiser):
     extend(organiser)
-    assert keys_told(folder, apply=["all"]) == [f"{CLOSES}: 2091-01-01T00:00:00Z → 2090-01-01T00:00:00Z"]
+    assert keys_told(folder, apply=["all"]) == [
+        f"{CLOSES}: 2091-01-01T00:00:00Z → 2090-01-01T00:00:00Z"
+    ]
     assert practice().closes.year == 2090
 
 
@@ -100,14 +114,18 @@ def test_a_file_that_says_what_the_site_says_is_no_conflict(folder, organiser):
     edit(folder, ("closes = 2090-01-01T00:00:00Z", "closes = 2091-01-01T00:00:00Z"))
     assert load(folder) == NOTHING
     edit(folder, ("closes = 2091-01-01T00:00:00Z", "closes = 2092-01-01T00:00:00Z"))
-    assert keys_told(folder) == [f"{CLOSES}: 2091-01-01T00:00:00Z → 2092-01-01T00:00:00Z"]
+    assert keys_told(folder) == [
+        f"{CLOSES}: 2091-01-01T00:00:00Z → 2092-01-01T00:00:00Z"
+    ]
 
 
 def test_a_dry_run_shows_both_kinds_of_change_and_makes_none(folder, organiser, capsys):
     extend(organiser)
     edit(folder, ("runs_per_day = 3", "runs_per_day = 4"))
     before = list(Phase.objects.values())
-    assert keys_told(folder, dry_run=True) == ["tasks.1a.phases.practice.runs_per_day: 3 → 4"]
+    assert keys_told(folder, dry_run=True) == [
+        "tasks.1a.phases.practice.runs_per_day: 3 → 4"
+    ]
     assert f"{CLOSES}: changed in the site" in capsys.readouterr().err
     assert list(Phase.objects.values()) == before
 
@@ -119,9 +137,13 @@ def test_a_dry_run_of_a_new_season_writes_nothing(tmp_path):
 
 
 def test_gold_that_was_fixed_in_the_site_is_not_set_back_by_a_reload(folder, tmp_path):
-    corpus = write_corpus(tmp_path / "fixed", citances=(("D05-0001", "3", ["4"], "Aim_Citation"),))
+    corpus = write_corpus(
+        tmp_path / "fixed", citances=(("D05-0001", "3", ["4"], "Aim_Citation"),)
+    )
     load_gold(task=practice().task, split="test", paths=[corpus], reason="A fix.")
-    assert conflicts(folder)[0].startswith("tasks.1a.gold.test: changed in the site to ")
+    assert conflicts(folder)[0].startswith(
+        "tasks.1a.gold.test: changed in the site to "
+    )
     load(folder, keep=["tasks.1a.gold.test"])
     assert Gold.objects.count() == 2
     assert "is not that of version 2" in refusals(folder, apply=["all"])[0]
@@ -129,11 +151,15 @@ def test_gold_that_was_fixed_in_the_site_is_not_set_back_by_a_reload(folder, tmp
     assert Gold.objects.order_by("-number").first().reason == "The fix was wrong."
 
 
-def test_an_organiser_who_was_removed_in_the_site_does_not_come_back_by_a_reload(folder, organiser):
+def test_an_organiser_who_was_removed_in_the_site_does_not_come_back_by_a_reload(
+    folder, organiser
+):
     ada = Organiser.objects.get()
     add_organiser(season=ada.season, user=organiser, by=organiser)
     remove_organiser(organiser=ada, by=organiser)
-    assert conflicts(folder)[0].startswith("season.organisers.ada@example.org: changed in the site to false")
+    assert conflicts(folder)[0].startswith(
+        "season.organisers.ada@example.org: changed in the site to false"
+    )
     assert [person.user for person in Organiser.objects.all()] == [organiser]
 
 
@@ -141,33 +167,61 @@ def roles() -> dict[str, str]:
     return dict(Organiser.objects.values_list("user__email", "role"))
 
 
-def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_becomes_one(folder, client):
+def test_who_is_left_out_of_the_file_is_removed_and_who_moves_to_the_helpers_becomes_one(
+    folder, client
+):
     season, ada = Season.objects.get(), "ada@example.org"
     for name in ("ben", "eve", "sam"):
         make_user(email=f"{name}@example.org")
     path = folder / "season.toml"
-    line = next(line for line in path.read_text().splitlines() if line.startswith("organisers"))
+    line = next(
+        line for line in path.read_text().splitlines() if line.startswith("organisers")
+    )
 
     def say(organisers, helpers):
-        lists = f"organisers = {json.dumps(organisers)}\nhelpers = {json.dumps(helpers)}"
+        lists = (
+            f"organisers = {json.dumps(organisers)}\nhelpers = {json.dumps(helpers)}"
+        )
         path.write_text(path.read_text().replace(say.last, lists))
         say.last = lists
 
     say.last = line
     say([ada, "ben@example.org"], ["eve@example.org"])
     load(folder)
-    assert roles() == {ada: "organiser", "ben@example.org": "organiser", "eve@example.org": "helper"}
-    add_organiser(season=season, user=User.objects.get(email="sam@example.org"), by=None, role="helper")
+    assert roles() == {
+        ada: "organiser",
+        "ben@example.org": "organiser",
+        "eve@example.org": "helper",
+    }
+    add_organiser(
+        season=season,
+        user=User.objects.get(email="sam@example.org"),
+        by=None,
+        role="helper",
+    )
     say([ada], ["ben@example.org"])
     load(folder)
-    assert roles() == {ada: "organiser", "ben@example.org": "helper", "sam@example.org": "helper"}
+    assert roles() == {
+        ada: "organiser",
+        "ben@example.org": "helper",
+        "sam@example.org": "helper",
+    }
     exported = export_season(season).text
     assert 'organisers = ["ada@example.org"]' in exported
     assert 'helpers = ["ben@example.org", "sam@example.org"]' in exported
-    for name, statuses in {"ada": (200, 200), "ben": (200, 404), "eve": (404, 404)}.items():
+    for name, statuses in {
+        "ada": (200, 200),
+        "ben": (200, 404),
+        "eve": (404, 404),
+    }.items():
         client.force_login(User.objects.get(email=f"{name}@example.org"))
-        places = [reverse(place, args=[season.slug]) for place in ("organise", "organise-settings")]
-        assert tuple(client.get(place).status_code for place in places) == statuses, name
+        places = [
+            reverse(place, args=[season.slug])
+            for place in ("organise", "organise-settings")
+        ]
+        assert tuple(client.get(place).status_code for place in places) == statuses, (
+            name
+        )
     say([], [])
     load(folder)
     assert ada in roles()
@@ -193,7 +247,9 @@ def test_a_setting_that_came_with_a_later_release_was_at_its_default(folder):
 
 
 def test_a_key_that_the_file_does_not_have_is_refused(folder):
-    with pytest.raises(CommandError, match=r"the file says nothing of season.titel; nothing was loaded"):
+    with pytest.raises(
+        CommandError, match=r"the file says nothing of season.titel; nothing was loaded"
+    ):
         load(folder, apply=["season.titel"])
 
 
@@ -203,5 +259,9 @@ def test_a_load_stands_in_the_history_with_what_it_changed(folder, organiser):
     entry = history(Season.objects.get())[0]
     assert (entry.action, entry.actor_name) == ("season-loaded", "The site's operator")
     assert entry.changes == [
-        {"key": CLOSES, "before": "2091-01-01T00:00:00Z", "after": "2090-01-01T00:00:00Z"}
+        {
+            "key": CLOSES,
+            "before": "2091-01-01T00:00:00Z",
+            "after": "2090-01-01T00:00:00Z",
+        }
     ]

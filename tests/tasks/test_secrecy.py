@@ -24,37 +24,63 @@ HOUR = dt.timedelta(hours=1)
 #: scores of all, single instances and the gold are free.
 TABLE = {
     ("semeval", "practice"): ("opens", "opens", "opens", "opens", "opens", "never"),
-    ("semeval", "evaluation"): ("evaluation", "closes", "closes", "closes", "never", "never"),
-    ("semeval", "post-evaluation"): ("evaluation", "closes", "closes", "closes", "never", "never"),
+    ("semeval", "evaluation"): (
+        "evaluation",
+        "closes",
+        "closes",
+        "closes",
+        "never",
+        "never",
+    ),
+    ("semeval", "post-evaluation"): (
+        "evaluation",
+        "closes",
+        "closes",
+        "closes",
+        "never",
+        "never",
+    ),
     ("trec", "runs"): ("inputs", "closes", "closes", "closes", "never", "never"),
     ("open", "leaderboard"): ("opens", "opens", "opens", "opens", "never", "never"),
 }
 
 
 def free_from(phase: Phase) -> dict[Kind, dt.datetime | None]:
-    return {kind: secrecy_of(Phase.objects.get(pk=phase.pk)).free_from(kind) for kind in Kind}
+    return {
+        kind: secrecy_of(Phase.objects.get(pk=phase.pk)).free_from(kind)
+        for kind in Kind
+    }
 
 
 def made(slug: str) -> tuple[list[Phase], dict[str, dt.datetime]]:
     preset = PRESETS[slug]
-    dates = {name: f"{2090 + place}-01-01 00:00" for place, name in enumerate(preset.dates)}
+    dates = {
+        name: f"{2090 + place}-01-01 00:00" for place, name in enumerate(preset.dates)
+    }
     season = season_from(
         preset=preset, title="Ours", slug="ours", task_type="clsumm-1a", time_zone="UTC", dates=dates,
         by=factories.make_user(is_staff=True),
     )  # fmt: skip
-    instants = {name: dt.datetime(2090 + place, 1, 1, tzinfo=dt.UTC) for place, name in enumerate(dates)}
+    instants = {
+        name: dt.datetime(2090 + place, 1, 1, tzinfo=dt.UTC)
+        for place, name in enumerate(dates)
+    }
     return list(season.tasks.get().phases.all()), {**instants, "never": NEVER}
 
 
 def test_every_phase_of_every_preset_is_in_the_table():
-    assert set(TABLE) == {(slug, plan.slug) for slug, preset in PRESETS.items() for plan in preset.phases}
+    assert set(TABLE) == {
+        (slug, plan.slug) for slug, preset in PRESETS.items() for plan in preset.phases
+    }
 
 
 @pytest.mark.parametrize("slug", PRESETS)
 def test_each_kind_is_free_when_the_table_says(slug):
     phases, dates = made(slug)
     for phase in phases:
-        expected = dict(zip(Kind, (dates[name] for name in TABLE[slug, phase.slug]), strict=True))
+        expected = dict(
+            zip(Kind, (dates[name] for name in TABLE[slug, phase.slug]), strict=True)
+        )
         assert free_from(phase) == expected, phase.slug
 
 
@@ -66,23 +92,36 @@ def test_own_scores_of_an_evaluation_are_free_in_it_where_its_setting_says_so():
 
 
 def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
-    values = tomllib.loads((settings.BASE_DIR / "examples/demo-season/season.toml").read_text())
+    values = tomllib.loads(
+        (settings.BASE_DIR / "examples/demo-season/season.toml").read_text()
+    )
     for task in values["tasks"]:
         row = factories.make_task(type=task["type"])
         for phase in task["phases"]:
             names = ("board", "shows_instances")
             facts = {name: phase[name] for name in names if name in phase}
             zone = {"opens": phase["opens"], "closes": phase.get("closes", WITHOUT_END)}
-            moments = {name: at if at.tzinfo else at.replace(tzinfo=dt.UTC) for name, at in zone.items()}
+            moments = {
+                name: at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+                for name, at in zone.items()
+            }
             is_public = phase.get("gold_public", False)
             has_gold = row.type in ("clsumm-1a", "clsumm-1b")
-            at = {"split": phase["split"], "title": phase["title"], "gold_is_public": is_public}
-            made = factories.make_phase(task=row, with_gold=False, **at, **facts, **moments)
+            at = {
+                "split": phase["split"],
+                "title": phase["title"],
+                "gold_is_public": is_public,
+            }
+            made = factories.make_phase(
+                task=row, with_gold=False, **at, **facts, **moments
+            )
             if has_gold:
                 factories.make_gold(phase=made, topics=[f"D01-{made.pk:04}"])
     for phase in Phase.objects.all():
         free = free_from(phase)
-        kept_back = {Kind.GOLD, Kind.INSTANCES} if phase.title == "Evaluation" else set()
+        kept_back = (
+            {Kind.GOLD, Kind.INSTANCES} if phase.title == "Evaluation" else set()
+        )
         assert {kind for kind, at in free.items() if at} == kept_back, phase.task.type
 
 
@@ -106,7 +145,10 @@ class TestContentInSeveralPlaces:
 
     def test_the_same_text_with_another_label_is_told_and_not_equated(self, hidden):
         practice = self.elsewhere(with_gold=False)
-        other = [["D05-0001", "3", ["4"], "Aim_Citation"], ["D05-0002", "7", ["4"], "Aim_Citation"]]
+        other = [
+            ["D05-0001", "3", ["4"], "Aim_Citation"],
+            ["D05-0002", "7", ["4"], "Aim_Citation"],
+        ]
         factories.make_gold(phase=practice, citances=other)
         overlap = GoldOverlap.objects.get(gold__task=practice.task)
         assert (overlap.same, overlap.alike) == (0, 4)
@@ -114,7 +156,9 @@ class TestContentInSeveralPlaces:
 
     def test_case_spaces_and_names_of_instances_make_no_other_content(self, tmp_path):
         golds = []
-        for number, (name, text) in enumerate((("s1", "We follow Smith ."), ("x", "we  FOLLOW\tSmith ."))):
+        for number, (name, text) in enumerate(
+            (("s1", "We follow Smith ."), ("x", "we  FOLLOW\tSmith ."))
+        ):
             file = tmp_path / f"{number}.json"
             question = {"question_id": name, "question": text, "docs": [{"title": "T", "text": "A text."}],
                         "answer": "Yes."}  # fmt: skip
@@ -122,7 +166,9 @@ class TestContentInSeveralPlaces:
             phase = factories.make_phase(
                 task=factories.make_task(type="positional-citations"), with_gold=False
             )
-            golds += [load_gold(task=phase.task, split="test", paths=[file], reason="new")[0]]
+            golds += [
+                load_gold(task=phase.task, split="test", paths=[file], reason="new")[0]
+            ]
         assert GoldOverlap.objects.get(gold=golds[0], other=golds[1]).same == 1
 
     def test_what_a_file_holds_beside_what_is_scored_keeps_its_gold_back_and_no_number(
@@ -131,7 +177,9 @@ class TestContentInSeveralPlaces:
         corpus = factories.write_corpus(tmp_path / "corpus")
         for topic in factories.TOPICS:
             (corpus / topic / "summary").mkdir()
-            (corpus / topic / "summary" / f"{topic}.abstract.txt").write_text("We count words.")
+            (corpus / topic / "summary" / f"{topic}.abstract.txt").write_text(
+                "We count words."
+            )
         task = factories.make_task(type="clsumm-2", rules=["corrected"])
         summaries = factories.make_phase(
             task=task, with_gold=False, shows_instances=True, gold_is_public=True
@@ -142,7 +190,11 @@ class TestContentInSeveralPlaces:
             load_gold(task=task, split="test", paths=[corpus], reason="new")
         Phase.objects.filter(pk=summaries.pk).update(let_out=[])
         free = free_from(summaries)
-        assert (free[Kind.OTHERS], free[Kind.INSTANCES], free[Kind.GOLD]) == (None, None, hidden.closes)
+        assert (free[Kind.OTHERS], free[Kind.INSTANCES], free[Kind.GOLD]) == (
+            None,
+            None,
+            hidden.closes,
+        )
 
     def test_gold_of_an_earlier_release_is_read_by_a_sweep(self, hidden):
         practice = self.elsewhere()
@@ -152,13 +204,17 @@ class TestContentInSeveralPlaces:
         assert (read_contents(), read_contents()) == (2, 0)
         assert free_from(practice)[Kind.OTHERS] == hidden.closes
 
-    def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(self, hidden, settings):
+    def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(
+        self, hidden, settings
+    ):
         before = bytes(GoldContent.objects.get().digests)
         settings.SECRET_KEY = "another key " * 6
         assert read_contents() == 1
         assert bytes(GoldContent.objects.get().digests) != before
 
-    def test_while_gold_is_read_anew_under_another_key_what_was_known_of_it_holds(self, hidden, settings):
+    def test_while_gold_is_read_anew_under_another_key_what_was_known_of_it_holds(
+        self, hidden, settings
+    ):
         practice = self.elsewhere()
         settings.SECRET_KEY = "another key " * 6
         for _ in range(2):
@@ -172,7 +228,9 @@ class TestContentInSeveralPlaces:
         hidden.task.save()
         assert secrecy_of(Phase.objects.get(pk=practice.pk)).min_class_size == 9
 
-    def test_inputs_are_released_when_the_last_split_that_holds_them_releases_them(self, hidden):
+    def test_inputs_are_released_when_the_last_split_that_holds_them_releases_them(
+        self, hidden
+    ):
         practice = self.elsewhere()
         opens = timezone.now() + 3 * HOUR
         Phase.objects.filter(pk=hidden.pk).update(opens=opens, inputs_from=None)

@@ -40,7 +40,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def phase():
-    return make_phase(task=make_task(rules=["corrected", "official-2017"]), runs_per_day=2)
+    return make_phase(
+        task=make_task(rules=["corrected", "official-2017"]), runs_per_day=2
+    )
 
 
 @pytest.fixture
@@ -71,9 +73,18 @@ def test_a_run_is_stored_numbered_and_queued_under_every_rule_set(phase, team):
     user = make_user()
     upload = make_upload(other_run(1), "run.jsonl")
     submission = submit_run(
-        phase=phase, team=team, user=user, upload=upload, system=" A  system ", description="Words.\n"
+        phase=phase,
+        team=team,
+        user=user,
+        upload=upload,
+        system=" A  system ",
+        description="Words.\n",
     )
-    assert (submission.number, submission.status, submission.kind) == (1, "queued", "primary")
+    assert (submission.number, submission.status, submission.kind) == (
+        1,
+        "queued",
+        "primary",
+    )
     assert (submission.system, submission.description) == ("A system", "Words.")
     assert (submission.filename, submission.size) == ("run.jsonl", len(other_run(1)))
     assert submission.submitted_by == user
@@ -90,7 +101,12 @@ def test_a_run_is_stored_numbered_and_queued_under_every_rule_set(phase, team):
 
 def test_a_bad_run_names_every_line_and_costs_nothing(phase, team):
     good, *_ = answers()
-    lines = [json.dumps(good), '{"topic": "D01-0001"', "[1]", json.dumps({**good, "sentences": "1"})]
+    lines = [
+        json.dumps(good),
+        '{"topic": "D01-0001"',
+        "[1]",
+        json.dumps({**good, "sentences": "1"}),
+    ]
     before = stored_files()
     with pytest.raises(RunRejected) as refused:
         submit(phase, team, "\n".join(lines).encode(), "my run.jsonl")
@@ -114,7 +130,9 @@ def test_of_many_problems_200_are_listed_and_the_others_counted(phase, team):
 
 
 def test_warnings_are_kept_with_the_run_and_capped(phase, team):
-    strange = [{**answers()[0], "citance": None, "marker": str(900 + n)} for n in range(300)]
+    strange = [
+        {**answers()[0], "citance": None, "marker": str(900 + n)} for n in range(300)
+    ]
     submission = submit(phase, team, run_bytes([*answers(), *strange]))
     assert len(submission.warnings) == 201
     assert not any(warning["fatal"] for warning in submission.warnings)
@@ -123,7 +141,10 @@ def test_warnings_are_kept_with_the_run_and_capped(phase, team):
 
 
 def test_runs_are_numbered_within_a_team_and_a_phase(phase, team):
-    other_team, other_phase = make_team(season=phase.task.season), make_phase(task=phase.task)
+    other_team, other_phase = (
+        make_team(season=phase.task.season),
+        make_phase(task=phase.task),
+    )
     numbers = [submit(phase, team, other_run(n)).number for n in (1, 2)]
     assert numbers == [1, 2]
     assert submit(phase, other_team).number == 1
@@ -141,7 +162,10 @@ def test_the_same_file_again_is_taken_and_its_team_is_told(phase, team):
 @pytest.mark.parametrize(("opens", "closes"), [(1, 2), (-3, -1), (-3, 0)])
 def test_a_phase_that_is_not_open_takes_no_run(team, phase, opens, closes):
     now = timezone.now()
-    phase.opens, phase.closes = now + dt.timedelta(days=opens), now + dt.timedelta(days=closes)
+    phase.opens, phase.closes = (
+        now + dt.timedelta(days=opens),
+        now + dt.timedelta(days=closes),
+    )
     phase.save()
     with pytest.raises(PhaseClosed) as refused:
         submit(phase, team)
@@ -149,7 +173,9 @@ def test_a_phase_that_is_not_open_takes_no_run(team, phase, opens, closes):
     assert not Submission.objects.exists()
 
 
-def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(phase, team, monkeypatch):
+def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(
+    phase, team, monkeypatch
+):
     before = stored_files()
 
     def close_meanwhile(*file, **given):
@@ -170,20 +196,28 @@ def test_only_teams_that_take_part_in_the_season_send_runs(phase):
     Registration.objects.create(season=make_phase().task.season, team=stranger)
     with pytest.raises(NotRegistered):
         submit(phase, stranger)
-    Registration.objects.create(season=phase.task.season, team=stranger, is_approved=False)
+    Registration.objects.create(
+        season=phase.task.season, team=stranger, is_approved=False
+    )
     with pytest.raises(NotRegistered):
         submit(phase, stranger)
-    Registration.objects.filter(team=stranger, season=phase.task.season).update(is_approved=True)
+    Registration.objects.filter(team=stranger, season=phase.task.season).update(
+        is_approved=True
+    )
     assert submit(phase, stranger).number == 1
 
 
-def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(phase, team):
+def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(
+    phase, team
+):
     Registration.objects.create(season=make_phase().task.season, team=team)
     make_team(season=phase.task.season)
     with transaction.atomic():
         held = lock_entry(phase, team)
         assert (held.season, held.team) == (phase.task.season, team)
-        Registration.objects.filter(season=phase.task.season, team=team).update(is_approved=False)
+        Registration.objects.filter(season=phase.task.season, team=team).update(
+            is_approved=False
+        )
         assert lock_entry(phase, team) is None
 
 
@@ -199,7 +233,8 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     for number in (1, 2):
         submit(phase, team, other_run(number))
     monkeypatch.setattr(
-        "tasks.submissions.run_card.findings_of", lambda *file, **given: pytest.fail("the run was read")
+        "tasks.submissions.run_card.findings_of",
+        lambda *file, **given: pytest.fail("the run was read"),
     )
     with pytest.raises(QuotaExceeded) as refused:
         submit(phase, team)
@@ -207,7 +242,9 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     assert refused.value.renews_at > timezone.now()
 
 
-def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(phase, team, monkeypatch):
+def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(
+    phase, team, monkeypatch
+):
     before = stored_files()
 
     def fail(*given):
@@ -221,7 +258,9 @@ def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(phase, team
     assert not Submission.objects.exists()
 
 
-def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(phase, team, monkeypatch):
+def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(
+    phase, team, monkeypatch
+):
     kept = submit(phase, make_team(season=phase.task.season))
     monkeypatch.setattr("tasks.submissions.submit.create_jobs", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -249,10 +288,17 @@ def test_a_key_that_came_with_another_file_is_refused(phase, team):
 
 
 def test_a_key_belongs_to_one_team_and_phase(phase, team):
-    other_phase, other_team = make_phase(task=phase.task), make_team(season=phase.task.season)
+    other_phase, other_team = (
+        make_phase(task=phase.task),
+        make_team(season=phase.task.season),
+    )
     sent = {
         submit(each, display_name, idempotency_key="k-1").pk
-        for each, display_name in ((phase, team), (phase, other_team), (other_phase, team))
+        for each, display_name in (
+            (phase, team),
+            (phase, other_team),
+            (other_phase, team),
+        )
     }
     assert len(sent) == 3
 
@@ -301,7 +347,11 @@ def test_a_run_is_kept_under_a_name_that_leads_nowhere(phase, team):
 
 def test_a_run_against_new_gold_is_scored_against_that_alone(phase, team):
     submit(phase, team)
-    new = make_gold(phase=phase, citances=(("D05-0001", "3", ["2"], "Aim_Citation"),), reason="A fix.")
+    new = make_gold(
+        phase=phase,
+        citances=(("D05-0001", "3", ["2"], "Aim_Citation"),),
+        reason="A fix.",
+    )
     again = submit(phase, team)
     assert {job.gold for job in again.jobs.all()} == {new}
 
@@ -311,10 +361,14 @@ def test_a_large_run_is_opened_now_and_checked_in_a_job(phase, team, settings):
     settings.CHECK_MAX_MB = 1
     submission = submit(phase, team, content + b"\nno json")
     assert (submission.status, submission.warnings) == ("checking", [])
-    assert [(job.kind, job.rules, job.sets_status) for job in submission.jobs.all()] == [("check", "", True)]
+    assert [
+        (job.kind, job.rules, job.sets_status) for job in submission.jobs.all()
+    ] == [("check", "", True)]
     [told] = check_run(phase=phase, upload=make_upload(content + b"\nno json")).problems
     assert not told.fatal
-    assert told.message.startswith("a run of more than 1 MB is checked once it is submitted")
+    assert told.message.startswith(
+        "a run of more than 1 MB is checked once it is submitted"
+    )
     with pytest.raises(RunRejected):
         submit(phase, team, b"PK\x03\x04" + content, filename="run.zip")
     settings.CHECK_MAX_MB = 8
@@ -325,7 +379,10 @@ def test_a_large_run_is_opened_now_and_checked_in_a_job(phase, team, settings):
 def test_a_baseline_needs_no_team_no_quota_and_no_open_phase(phase):
     phase.opens = timezone.now() + dt.timedelta(days=1)
     phase.save()
-    first, second = make_baseline(phase=phase), make_baseline(phase=phase, content=other_run(3))
+    first, second = (
+        make_baseline(phase=phase),
+        make_baseline(phase=phase, content=other_run(3)),
+    )
     assert [(each.team, each.kind, each.number) for each in (first, second)] == [
         (None, "baseline", 1),
         (None, "baseline", 2),

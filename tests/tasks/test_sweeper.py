@@ -49,7 +49,10 @@ def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
     fall_silent(job)
     assert sweep() == Swept(lost=1)
     assert (read(job).state, read(job).attempt) == ("queued", 1)
-    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.RUNS.lost_reason)
+    assert (read(job.submission).status, read(job.submission).reason) == (
+        "queued",
+        leases.RUNS.lost_reason,
+    )
     assert OrmQ.objects.count() == 1
 
 
@@ -90,7 +93,9 @@ def test_a_job_that_waits_is_tried_again_and_its_run_waits_until_then(job, setti
 def test_of_jobs_that_wait_those_are_resumed_whose_time_has_come(job, settings):
     later = make_submission().jobs.get()
     engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
-    engine.defer(engine.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400))
+    engine.defer(
+        engine.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400)
+    )
     assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(later).state) == ("queued", "waiting")
 
@@ -137,7 +142,9 @@ class TestWatchdog:
         monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: Clock.now)
         return Clock
 
-    def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(self, job, clock, settings):
+    def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(
+        self, job, clock, settings
+    ):
         dog = Watchdog("host:1:", workers=1)
         assert not dog.is_stuck()
         clock.now += START + settings.LEASE_SECONDS - 1
@@ -150,14 +157,18 @@ class TestWatchdog:
         clock.now += 10 * settings.LEASE_SECONDS
         assert not dog.is_stuck()
 
-    def test_a_group_whose_every_worker_is_busy_is_not_stuck(self, job, clock, settings):
+    def test_a_group_whose_every_worker_is_busy_is_not_stuck(
+        self, job, clock, settings
+    ):
         engine.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=1)
         dog.is_stuck()
         clock.now += 10 * settings.LEASE_SECONDS
         assert not dog.is_stuck()
 
-    def test_a_free_worker_that_never_claims_shows_beside_a_busy_one(self, job, clock, settings):
+    def test_a_free_worker_that_never_claims_shows_beside_a_busy_one(
+        self, job, clock, settings
+    ):
         settings.WORKERS = 2
         engine.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=2)

@@ -14,12 +14,19 @@ NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 
 def phase(opens: int, closes: int) -> Phase:
     """By days from now."""
-    return Phase(title="A phase", opens=NOW + dt.timedelta(opens), closes=NOW + dt.timedelta(closes))
+    return Phase(
+        title="A phase",
+        opens=NOW + dt.timedelta(opens),
+        closes=NOW + dt.timedelta(closes),
+    )
 
 
 def widths(phases) -> list[float]:
     line = TimeLine.over(phases, NOW)
-    return [float(re.search(r'width="([\d.]+)%" height="10"', line.bar(own))[1]) for own in phases]
+    return [
+        float(re.search(r'width="([\d.]+)%" height="10"', line.bar(own))[1])
+        for own in phases
+    ]
 
 
 def test_phases_of_like_length_are_drawn_in_proportion():

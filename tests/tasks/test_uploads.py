@@ -31,7 +31,10 @@ def post(temporary):
     requests = []
 
     def send(*contents, name="run.jsonl"):
-        files = {f"run{n}": SimpleUploadedFile(name, content) for n, content in enumerate(contents)}
+        files = {
+            f"run{n}": SimpleUploadedFile(name, content)
+            for n, content in enumerate(contents)
+        }
         requests.append(RequestFactory().post("/", files))
         return list(requests[-1].FILES.values())
 
@@ -77,7 +80,9 @@ def test_a_small_file_arrives_whole_under_its_name(post):
         assert upload.filename == "my run.jsonl"
 
 
-def test_a_large_file_goes_to_disk_as_it_arrives_and_is_not_copied_again(post, temporary):
+def test_a_large_file_goes_to_disk_as_it_arrives_and_is_not_copied_again(
+    post, temporary
+):
     (file,) = post(b"x" * (3 * MEGABYTE))
     with received(file) as upload:
         assert [upload.path] == list(temporary.iterdir())
@@ -110,7 +115,10 @@ def test_the_limit_itself_is_allowed(post, settings):
 def test_many_files_in_one_request_share_the_limit(post, settings):
     settings.UPLOAD_MAX_MB = 1
     files = post(*[b"x" * MEGABYTE] * 4)
-    assert sum(Path(file.temporary_file_path()).stat().st_size for file in files) <= MEGABYTE
+    assert (
+        sum(Path(file.temporary_file_path()).stat().st_size for file in files)
+        <= MEGABYTE
+    )
 
 
 class BrokenConnection(io.BytesIO):
@@ -125,9 +133,13 @@ class BrokenConnection(io.BytesIO):
 
 def sent_in_part(connection):
     """A request whose sender promised 3 MB and is gone after 2."""
-    body = encode_multipart(BOUNDARY, {"run": SimpleUploadedFile("run.jsonl", b"x" * (3 * MEGABYTE))})
+    body = encode_multipart(
+        BOUNDARY, {"run": SimpleUploadedFile("run.jsonl", b"x" * (3 * MEGABYTE))}
+    )
     arrived = connection(body[: 2 * MEGABYTE])
-    return RequestFactory().generic("POST", "/", body, MULTIPART_CONTENT, **{"wsgi.input": arrived})
+    return RequestFactory().generic(
+        "POST", "/", body, MULTIPART_CONTENT, **{"wsgi.input": arrived}
+    )
 
 
 def test_a_connection_that_breaks_leaves_nothing(temporary):

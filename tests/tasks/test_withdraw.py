@@ -18,7 +18,9 @@ def user():
 
 @pytest.fixture
 def phase():
-    return make_phase(task=make_task(rules=["corrected", "official-2017"]), runs_per_day=5)
+    return make_phase(
+        task=make_task(rules=["corrected", "official-2017"]), runs_per_day=5
+    )
 
 
 @pytest.fixture
@@ -31,7 +33,9 @@ def version(phase) -> int:
 
 
 @pytest.mark.parametrize("status", ["queued", "scoring", "waiting"])
-def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_back(phase, team, user, status):
+def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_back(
+    phase, team, user, status
+):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
     assert quota(phase, team).left == 4
@@ -49,7 +53,9 @@ def test_cancelling_takes_the_job_from_the_worker_that_holds_it(phase, team, use
     assert run.status == "scoring"
     cancel(run, user)
     assert not engine.heartbeat(job, progress=0.5)
-    assert not leases.complete(job, lambda: pytest.fail("a cancelled run was published"))
+    assert not leases.complete(
+        job, lambda: pytest.fail("a cancelled run was published")
+    )
     run.refresh_from_db()
     assert run.status == "cancelled"
 
@@ -58,7 +64,11 @@ def test_cancelling_once_more_changes_nothing(phase, team, user):
     run = cancel(make_submission(phase=phase, team=team), user)
     since, before = run.status_since, version(phase)
     again = cancel(run, make_user(name="Bob"))
-    assert (again.status_since, again.reason, version(phase)) == (since, "Cancelled by Ada.", before)
+    assert (again.status_since, again.reason, version(phase)) == (
+        since,
+        "Cancelled by Ada.",
+        before,
+    )
 
 
 def test_a_scored_run_is_withdrawn_and_still_counts(phase, team, user):
@@ -78,7 +88,9 @@ def test_a_run_that_is_scored_again_is_withdrawn_for_good(phase, team, user):
     run = make_submission(phase=phase, team=team, status="scored")
     job = engine.claim(run.jobs.first().pk, "worker")
     withdraw(run, user)
-    assert not leases.complete(job, lambda: pytest.fail("a withdrawn run was published"))
+    assert not leases.complete(
+        job, lambda: pytest.fail("a withdrawn run was published")
+    )
     run.refresh_from_db()
     assert run.status == "withdrawn"
 
@@ -87,7 +99,9 @@ def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
     run = make_submission(phase=phase, team=team)
     stale = type(run).objects.get(pk=run.pk)
     cancel(run, user)
-    with pytest.raises(NotInThisState, match="a run that is cancelled cannot be withdrawn"):
+    with pytest.raises(
+        NotInThisState, match="a run that is cancelled cannot be withdrawn"
+    ):
         withdraw(stale, user)
     assert stale.status == "cancelled"
 
@@ -95,7 +109,11 @@ def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
 @pytest.mark.parametrize(
     ("do", "status", "words"),
     [
-        (cancel, "scored", "a run that is scored cannot be cancelled; one that is scored can be withdrawn"),
+        (
+            cancel,
+            "scored",
+            "a run that is scored cannot be cancelled; one that is scored can be withdrawn",
+        ),
         (cancel, "failed", "a run that has failed cannot be cancelled"),
         (cancel, "withdrawn", "a run that is withdrawn cannot be cancelled"),
         (
@@ -107,7 +125,9 @@ def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
         (withdraw, "failed", "a run that has failed cannot be withdrawn"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_what_can(phase, team, user, do, status, words):
+def test_what_cannot_be_done_is_said_with_what_can(
+    phase, team, user, do, status, words
+):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
     with pytest.raises(NotInThisState, match=words):

@@ -32,7 +32,9 @@ def test_names_that_look_alike_have_one_skeleton(name, other):
     assert skeleton(name) == skeleton(other)
 
 
-@pytest.mark.parametrize("pair", [("Ada", "Eda"), ("mail", "mall"), ("Größe", "Grosse"), ("R2", "R3")])
+@pytest.mark.parametrize(
+    "pair", [("Ada", "Eda"), ("mail", "mall"), ("Größe", "Grosse"), ("R2", "R3")]
+)
 def test_names_that_look_different_have_two(pair):
     assert len(set(map(skeleton, pair))) == 2
 
@@ -41,20 +43,28 @@ def test_a_team_is_not_called_like_another_in_other_letters(client):
     factories.make_team(name="Alpha", slug="other")
     client.force_login(factories.make_user())
     page = client.post(reverse("teams"), {"name": "\u0391lpha"})
-    assert "another team has this name, or one very much like it" in text_of(page).lower()
+    assert (
+        "another team has this name, or one very much like it" in text_of(page).lower()
+    )
     assert Team.objects.count() == 1
 
 
-def test_an_account_is_not_called_like_another_in_other_letters_and_people_may_share_a_name(client):
+def test_an_account_is_not_called_like_another_in_other_letters_and_people_may_share_a_name(
+    client,
+):
     person = factories.make_user(name="Ada Lovelace")
-    assert "name that looks like this one in other letters" in text_of(sign_up(client, name=ADA))
+    assert "name that looks like this one in other letters" in text_of(
+        sign_up(client, name=ADA)
+    )
     assert not User.objects.filter(name=ADA).exists()
     sign_up(client, email="second@example.org", name="Ada Lovelace")
     assert User.objects.filter(name="Ada Lovelace").count() == 2
     client.force_login(person)
     profile = {"name": ADA, "language": "en"}
     assert client.post(reverse("account-name"), profile).status_code == 422
-    sent = client.post("/api/v1/account/", {"name": ADA}, content_type="application/json")
+    sent = client.post(
+        "/api/v1/account/", {"name": ADA}, content_type="application/json"
+    )
     assert sent.status_code in (400, 422)
     assert "other letters" in sent.content.decode()
     User.objects.exclude(pk=person.pk).delete()
@@ -78,8 +88,14 @@ def test_names_that_there_are_already_are_compared_too():
     factories.make_submission()
     for rows, field in ((User, "name"), (Team, "name"), (Submission, "system")):
         rows.objects.update(**{f"{field}_skeleton": ""})
-    importlib.import_module("citeboard.teams.migrations.0009_names_that_look_alike").fill_in(apps, None)
-    importlib.import_module("tasks.migrations.0043_systems_that_look_alike").fill_in(apps, None)
+    importlib.import_module(
+        "citeboard.teams.migrations.0009_names_that_look_alike"
+    ).fill_in(apps, None)
+    importlib.import_module("tasks.migrations.0043_systems_that_look_alike").fill_in(
+        apps, None
+    )
     for rows, field in ((User, "name"), (Team, "name"), (Submission, "system")):
         for row in rows.objects.all():
-            assert getattr(row, f"{field}_skeleton") == skeleton(getattr(row, field)) != ""
+            assert (
+                getattr(row, f"{field}_skeleton") == skeleton(getattr(row, field)) != ""
+            )

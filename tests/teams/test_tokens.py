@@ -128,7 +128,9 @@ def test_a_token_expires_when_its_owner_said(client, person, page):
     response = client.post(page, {"name": "short", "lifetime": "7"})
     secret = SECRET.search(response.content.decode())[1]
     token = Token.objects.get()
-    assert dt.timedelta(days=6) < token.expires_at - timezone.now() <= dt.timedelta(days=7)
+    assert (
+        dt.timedelta(days=6) < token.expires_at - timezone.now() <= dt.timedelta(days=7)
+    )
     assert asked(client, secret) == 200
     Token.objects.update(expires_at=timezone.now())
     assert asked(client, secret) == 401
@@ -142,7 +144,11 @@ def test_expired_tokens_leave_room_for_new_ones(client, person, page):
     assert made(client, page)
 
 
-@pytest.mark.parametrize("wrong", [{"scope": "everything"}, {"lifetime": "8"}, {"lifetime": "-1"}])
-def test_no_other_scope_and_no_other_lifetime_can_be_chosen(client, person, page, wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"scope": "everything"}, {"lifetime": "8"}, {"lifetime": "-1"}]
+)
+def test_no_other_scope_and_no_other_lifetime_can_be_chosen(
+    client, person, page, wrong
+):
     assert client.post(page, {"name": "x", **wrong}).status_code == 422
     assert not Token.objects.exists()

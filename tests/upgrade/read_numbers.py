@@ -53,7 +53,9 @@ def numbers_of_site() -> dict[str, Any]:
         ],
         "runs": {
             str(run.pk): run_of(run)
-            for run in Submission.objects.select_related("phase__task__season").order_by("pk")
+            for run in Submission.objects.select_related(
+                "phase__task__season"
+            ).order_by("pk")
         },
         "published": published_results(),
     }
@@ -73,15 +75,22 @@ def board_of(phase: Any, rules: str) -> dict[str, Any]:
             table = class_table(board, board.systems, dimension, metric)
             classes[f"{dimension}, {metric}"] = {
                 "supports": {each.label: each.support for each in table.classes},
-                "values": {f"{label}, {run}": value for (label, run), value in table.values.items()},
+                "values": {
+                    f"{label}, {run}": value
+                    for (label, run), value in table.values.items()
+                },
                 "intervals": {
-                    f"{label}, {run}": list(ends) for (label, run), ends in table.intervals.items()
+                    f"{label}, {run}": list(ends)
+                    for (label, run), ends in table.intervals.items()
                 },
                 "leaders": dict(leaders_of(board, dimension, metric).significant),
             }
     return {
         "phase": f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}",
-        "columns": [[column.metric, column.scale, column.higher_is_better] for column in board.columns],
+        "columns": [
+            [column.metric, column.scale, column.higher_is_better]
+            for column in board.columns
+        ],
         "rows": [
             {
                 "run": row.submission,
@@ -90,7 +99,10 @@ def board_of(phase: Any, rules: str) -> dict[str, Any]:
                 "team": row.team,
                 "kind": row.kind,
                 "ranks": [row.rank, row.rank_low, row.rank_high],
-                "scores": {column.metric: number(row.scores.get(column.name)) for column in board.columns},
+                "scores": {
+                    column.metric: number(row.scores.get(column.name))
+                    for column in board.columns
+                },
             }
             for row in board.rows
         ],
@@ -116,15 +128,27 @@ def run_of(run: Any) -> dict[str, Any]:
             del evaluation[name]
         for said in evaluation["metrics"].values():
             for name in ("column", "signature"):
-                said[name] = [part for part in said[name].split("|") if not part.startswith("rules:")]
-    return {"status": run.status, "sha256": run.sha256, "size": size, "evaluations": found}
+                said[name] = [
+                    part
+                    for part in said[name].split("|")
+                    if not part.startswith("rules:")
+                ]
+    return {
+        "status": run.status,
+        "sha256": run.sha256,
+        "size": size,
+        "evaluations": found,
+    }
 
 
 def published_results() -> list[list[Any]]:
     from scoring.models import Reported
 
     rows = Reported.objects.select_related("table__paper").order_by("pk")
-    return [[row.table.paper.key, row.table.name, row.system, row.metric, row.printed] for row in rows]
+    return [
+        [row.table.paper.key, row.table.name, row.system, row.metric, row.printed]
+        for row in rows
+    ]
 
 
 if __name__ == "__main__":

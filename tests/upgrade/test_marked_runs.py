@@ -14,7 +14,9 @@ pytestmark = pytest.mark.django_db
 
 def test_runs_that_are_there_are_marked_by_what_happened_to_them():
     phase = factories.make_phase()
-    one, other, third = (boards.make_team(phase, name) for name in ("One", "Other", "Third"))
+    one, other, third = (
+        boards.make_team(phase, name) for name in ("One", "Other", "Third")
+    )
     files = {
         name: boards.make_run(phase, team, status, system=name, has_failed=False)
         for name, team, status in (
@@ -30,7 +32,11 @@ def test_runs_that_are_there_are_marked_by_what_happened_to_them():
         Submission.objects.filter(pk=run.pk).update(sha256=f"{number:064}")
     Submission.objects.filter(system__in=["failed", "better"]).update(sha256="f" * 64)
     Job.objects.create(
-        submission=files["partly"], gold=Gold.objects.get(), rules="other", options_digest="d", state="failed"
+        submission=files["partly"],
+        gold=Gold.objects.get(),
+        rules="other",
+        options_digest="d",
+        state="failed",
     )
     for name in ("partly", "same answers"):
         boards.score(files[name], 0.5)

@@ -19,7 +19,9 @@ from tests.conftest import migrate
 from tests.upgrade.work_under_way import add_work, expected, in_site, jobs_of
 
 HERE = Path(__file__).resolve().parent
-RELEASES = sorted(path.name for path in HERE.iterdir() if (path / "numbers.json.xz").exists())
+RELEASES = sorted(
+    path.name for path in HERE.iterdir() if (path / "numbers.json.xz").exists()
+)
 #: Numbers that are computed when they are asked for; another processor may round the last digit otherwise.
 DIGITS = 1e-12
 
@@ -29,20 +31,31 @@ def changes(before, now, where: str = "") -> list[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         gone = [f"{where}/{key} is gone" for key in before if key not in now]
         return gone + [
-            line for key in before if key in now for line in changes(before[key], now[key], f"{where}/{key}")
+            line
+            for key in before
+            if key in now
+            for line in changes(before[key], now[key], f"{where}/{key}")
         ]
     if isinstance(before, list) and isinstance(now, list):
         if len(before) != len(now):
             return [f"{where} has {len(now)} entries and had {len(before)}"]
         pairs = enumerate(zip(before, now, strict=True))
-        return [line for place, pair in pairs for line in changes(*pair, f"{where}/{place}")]
-    if isinstance(before, float) and isinstance(now, float) and math.isclose(before, now, rel_tol=DIGITS):
+        return [
+            line for place, pair in pairs for line in changes(*pair, f"{where}/{place}")
+        ]
+    if (
+        isinstance(before, float)
+        and isinstance(now, float)
+        and math.isclose(before, now, rel_tol=DIGITS)
+    ):
         return []
     return [] if before == now else [f"{where} is {now!r} and was {before!r}"]
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(release, tmp_path):
+def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
+    release, tmp_path
+):
     shutil.unpack_archive(HERE / release / "site.tar.xz", tmp_path, **WITH_CARE)
     if release == "0.3.0":
         in_site(tmp_path, add_work)
@@ -72,7 +85,9 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(relea
 def contents(path: Path) -> dict[str, object]:
     """Tables with columns, keys and constraints in any order, indexes, and the rows that migrations write."""
     with closing(sqlite3.connect(path)) as database:
-        rows = database.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        rows = database.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ).fetchall()
         named = {name: sql for kind, name, sql in rows if kind != "table"}
         for name, sql in ((name, sql) for kind, name, sql in rows if kind == "table"):
             columns = database.execute(f"PRAGMA table_info('{name}')").fetchall()
@@ -81,7 +96,12 @@ def contents(path: Path) -> dict[str, object]:
             named[name] = (
                 sorted(column[1:] for column in columns),
                 sorted(key[2:] for key in keys),
-                sorted(re.findall(r"CONSTRAINT \S+ (?:CHECK|UNIQUE) .*?(?=, CONSTRAINT|, \"|$)", parts)),
+                sorted(
+                    re.findall(
+                        r"CONSTRAINT \S+ (?:CHECK|UNIQUE) .*?(?=, CONSTRAINT|, \"|$)",
+                        parts,
+                    )
+                ),
                 sorted(re.findall(r'"(\w+)"[^,]* UNIQUE', parts)),
             )
         applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
@@ -92,12 +112,18 @@ def contents(path: Path) -> dict[str, object]:
 
 def test_a_number_that_is_gone_or_another_is_found():
     before = {"boards": [{"rank": 1, "value": 0.5}], "runs": {}}
-    assert changes(before, {"boards": [{"rank": 1, "value": 0.5, "more": 1}], "runs": {}}) == []
+    assert (
+        changes(before, {"boards": [{"rank": 1, "value": 0.5, "more": 1}], "runs": {}})
+        == []
+    )
     assert changes(before, {"boards": [{"rank": 2, "value": 0.6}], "runs": {}}) == [
         "/boards/0/rank is 2 and was 1",
         "/boards/0/value is 0.6 and was 0.5",
     ]
-    assert changes(before, {"boards": []}) == ["/runs is gone", "/boards has 0 entries and had 1"]
+    assert changes(before, {"boards": []}) == [
+        "/runs is gone",
+        "/boards has 0 entries and had 1",
+    ]
 
 
 def test_a_migration_that_was_released_is_never_changed_or_removed():
@@ -105,7 +131,9 @@ def test_a_migration_that_was_released_is_never_changed_or_removed():
     released = json.loads((HERE / "migrations.json").read_text())
     assert len(released) >= 4
     now = {
-        name: hashlib.sha256((root / name).read_bytes()).hexdigest() if (root / name).exists() else "gone"
+        name: hashlib.sha256((root / name).read_bytes()).hexdigest()
+        if (root / name).exists()
+        else "gone"
         for name in released
     }
     assert now == released

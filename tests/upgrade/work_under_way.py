@@ -12,10 +12,20 @@ MAILS = {
     "sent": ("sent", 2, "", None, PAST, ""),
     "none": ("none", 0, "", None, None, ""),
 }
-EVENTS = {"queued": ("queued", 4, "", None, FUTURE, "500"), "delivered": ("delivered", 1, "", None, PAST, "")}
-WORK = {"running": ("running", 2, "host:1:2", FUTURE, ""), "failed": ("failed", 3, "", None, "It failed.")}
+EVENTS = {
+    "queued": ("queued", 4, "", None, FUTURE, "500"),
+    "delivered": ("delivered", 1, "", None, PAST, ""),
+}
+WORK = {
+    "running": ("running", 2, "host:1:2", FUTURE, ""),
+    "failed": ("failed", 3, "", None, "It failed."),
+}
 #: When it was asked for, who is at it, and until when.
-BOARDS = {"asked": (PAST, "", None), "leased": (None, "host:1:3", FUTURE), "idle": (None, "", None)}
+BOARDS = {
+    "asked": (PAST, "", None),
+    "leased": (None, "host:1:3", FUTURE),
+    "idle": (None, "", None),
+}
 MAIL = "mail, mail_attempts, mail_owner, mail_lease_expires_at, mail_due_at, mail_error"
 EVENT = "state, attempts, owner, lease_expires_at, due_at, error"
 LEASE = "state, attempt, lease_owner, lease_expires_at, reason"
@@ -36,21 +46,29 @@ def add_work(site, mark: str = "?") -> None:
         marks = ", ".join([mark] * len(values))
         site.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
 
-    ids = (
-        "SELECT u.id, s.id, t.id, p.id FROM teams_user u, tasks_season s, teams_team t, tasks_phase p LIMIT 1"
-    )
+    ids = "SELECT u.id, s.id, t.id, p.id FROM teams_user u, tasks_season s, teams_team t, tasks_phase p LIMIT 1"
     [(user, season, team, phase)] = site.execute(ids)
     hook = (77, "https://example.org/", "n", True, PAST, season)
     insert("tasks_webhook", "id, url, nonce, is_active, created_at, season_id", *hook)
     for name, facts in MAILS.items():
         told = ("announced", name, "{}", PAST, user)
-        insert("tasks_notification", f"kind, event, facts, created_at, user_id, {MAIL}", *told, *facts)
+        insert(
+            "tasks_notification",
+            f"kind, event, facts, created_at, user_id, {MAIL}",
+            *told,
+            *facts,
+        )
         invited = (name, name, "waiting", PAST, FUTURE, team)
         names = "address, nonce, state, created_at, expires_at, team_id"
         insert("teams_mailedinvitation", f"{names}, {MAIL}", *invited, *facts)
     for name, facts in EVENTS.items():
         posted = (name, "announced", "{}", PAST, 77)
-        insert("tasks_delivery", f"event, kind, payload, created_at, webhook_id, {EVENT}", *posted, *facts)
+        insert(
+            "tasks_delivery",
+            f"event, kind, payload, created_at, webhook_id, {EVENT}",
+            *posted,
+            *facts,
+        )
     for name, facts in WORK.items():
         asked = ("labels", name, PAST, season, "{}", "", "", 0.5, "", "[]", 0, "{}")
         columns = f"kind, digest, created_at, season_id, {ASKED}, {LEASE}"
@@ -77,9 +95,21 @@ def expected() -> dict[tuple[str, str], tuple]:
     jobs["compare", "leased"] = ("running", 1, "host:1:3", "", True)
     for name, (state, attempt, owner, lease, _, error) in list(MAILS.items())[:-1]:
         for kind in ("mail", "invitation"):
-            jobs[kind, name] = (since.get(state, state), attempt, owner, error, lease is not None)
+            jobs[kind, name] = (
+                since.get(state, state),
+                attempt,
+                owner,
+                error,
+                lease is not None,
+            )
     for name, (state, attempt, owner, lease, *_) in EVENTS.items():
-        jobs["webhook", name] = (since.get(state, state), attempt, owner, "", lease is not None)
+        jobs["webhook", name] = (
+            since.get(state, state),
+            attempt,
+            owner,
+            "",
+            lease is not None,
+        )
     for name, (state, attempt, owner, lease, reason) in WORK.items():
         jobs["background", name] = (state, attempt, owner, reason, lease is not None)
     return jobs

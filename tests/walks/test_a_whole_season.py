@@ -49,7 +49,9 @@ class Person:
         self.goes_on()
 
     def goes_on(self) -> None:
-        is_asked = any(words in self.said for words in ("What this would change", "The draft of"))
+        is_asked = any(
+            words in self.said for words in ("What this would change", "The draft of")
+        )
         self.asked = self.said if is_asked else ""
         if self.asked:
             with self.page.expect_navigation():
@@ -72,7 +74,9 @@ def people(transactional_db, visit, live_server) -> dict[str, Person]:
     """An organiser, who is staff so that they may make a season, two who take part, and a reader."""
     found = {}
     for name in ("olga", "ants", "bees"):
-        make_user(email=f"{name}@example.org", name=name.capitalize(), is_staff=name == "olga")
+        make_user(
+            email=f"{name}@example.org", name=name.capitalize(), is_staff=name == "olga"
+        )
         found[name] = Person(visit(), live_server.url)
         sign_in(found[name].page, live_server, f"{name}@example.org", PASSWORD)
     found["reader"] = Person(visit(), live_server.url)
@@ -82,14 +86,18 @@ def people(transactional_db, visit, live_server) -> dict[str, Person]:
 def packed_gold(folder: Path, sentence: str, doubled: int = 0) -> Path:
     """A corpus in which every citance cites this sentence, and the first ones stand twice."""
     cited = [*CITANCES, *CITANCES[:doubled]]
-    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in cited]
+    citances = [
+        (citing, marker, (sentence,), facet) for citing, marker, _, facet in cited
+    ]
     corpus = write_corpus(folder / f"gold-{sentence}-{doubled}", citances=citances)
     return Path(shutil.make_archive(str(corpus), "zip", corpus))
 
 
 def packed_practice(folder: Path) -> Path:
     """Of other topics, with a line that stands twice."""
-    corpus = write_corpus(folder / "practice", citances=[*CITANCES, CITANCES[0]], topics=["P01-0001"])
+    corpus = write_corpus(
+        folder / "practice", citances=[*CITANCES, CITANCES[0]], topics=["P01-0001"]
+    )
     return Path(shutil.make_archive(str(corpus), "zip", corpus))
 
 
@@ -103,16 +111,22 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
         enters(people[name], team)
     runs = {
         "ants": sends(people["ants"], tmp_path, sentence="1", system="ant-1"),
-        "bees": sends(people["bees"], tmp_path, sentence="2", system="bee-1", first="3"),
+        "bees": sends(
+            people["bees"], tmp_path, sentence="2", system="bee-1", first="3"
+        ),
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
     shows(olga, reader)
-    would_publish_a_doubled_line_and_leaves_the_gold(olga, packed_gold(tmp_path, "2", doubled=1))
+    would_publish_a_doubled_line_and_leaves_the_gold(
+        olga, packed_gold(tmp_path, "2", doubled=1)
+    )
     publishes_practice_gold_and_takes_it_back(olga, reader, packed_practice(tmp_path))
     gives_tries_and_takes_them_back(olga, people["ants"])
     excludes_a_team_and_takes_it_back(olga, reader)
     moves_the_close_and_takes_it_back(olga, people["ants"])
-    publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga, people["ants"])
+    publishes_other_terms_an_hour_before_the_end_and_takes_them_back(
+        olga, people["ants"]
+    )
     freezes(olga, reader)
     mends_the_gold(olga, packed_gold(tmp_path, "1"))
     the_frozen_board_is_as_it_stood(people)
@@ -147,7 +161,9 @@ def makes_a_season_from_a_preset(olga: Person) -> None:
 
 def fills_in_gold(olga: Person, gold: Path, reason: str) -> None:
     olga.go(f"{ORGANISE}gold/")
-    split = olga.page.locator("#id_split option", has_text="test").get_attribute("value")
+    split = olga.page.locator("#id_split option", has_text="test").get_attribute(
+        "value"
+    )
     olga.page.select_option("#id_split", split)
     olga.page.set_input_files("#id_file", gold)
     olga.page.fill("#id_reason", reason)
@@ -189,7 +205,9 @@ def enters(person: Person, team: str) -> None:
     assert f"You take part with {team}." in person.go(SEASON)
 
 
-def sends(person: Person, folder: Path, *, sentence: str, system: str, first: str = "") -> str:
+def sends(
+    person: Person, folder: Path, *, sentence: str, system: str, first: str = ""
+) -> str:
     """The address of the run, once it has been scored; what it scored is not told."""
     run, answered = folder / f"{system}.jsonl", answers(sentences=(sentence,))
     answered[0]["sentences"] = [first or sentence]
@@ -201,7 +219,9 @@ def sends(person: Person, folder: Path, *, sentence: str, system: str, first: st
     comes_to(person.page, "/submissions/")
     address = person.page.evaluate("location.pathname")
     # A run that waits is to be "Scored in about" so many seconds.
-    until(lambda: re.search("Scored (?!in about)", person.go(address)), seconds=PATIENCE)
+    until(
+        lambda: re.search("Scored (?!in about)", person.go(address)), seconds=PATIENCE
+    )
     assert "1.0000" not in person.said
     return address
 
@@ -223,7 +243,10 @@ def would_publish_a_doubled_line_and_leaves_the_gold(olga: Person, gold: Path) -
     assert "they count twice" in olga.said
     row = olga.page.locator("[id^=dry-run] tbody tr", has_text="bee-1")
     row.wait_for(timeout=PATIENCE * 1000)
-    before, after = row.locator("td").nth(3).inner_text(), row.locator("td").nth(4).inner_text()
+    before, after = (
+        row.locator("td").nth(3).inner_text(),
+        row.locator("td").nth(4).inner_text(),
+    )
     assert float(after) < float(before)
     olga.leaves_it()
     assert "Gold v2" not in olga.said
@@ -236,7 +259,9 @@ def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
     before = ants.go(f"{BOARD}submit/")
     olga.go(f"{ORGANISE}tries/")
     olga.page.select_option("#id_team", label="Counting Ants")
-    olga.page.select_option("#id_phase", label=olga.page.locator("#id_phase option").nth(1).inner_text())
+    olga.page.select_option(
+        "#id_phase", label=olga.page.locator("#id_phase option").nth(1).inner_text()
+    )
     olga.page.fill("#id_reason", "By mistake.")
     olga.press("Give these tries")
     assert "Counting Ants may send" in olga.asked
@@ -258,7 +283,9 @@ def excludes_a_team_and_takes_it_back(olga: Person, reader: Person) -> None:
     assert rows_of(reader) == ["bee-1", "ant-1"]
 
 
-def publishes_practice_gold_and_takes_it_back(olga: Person, reader: Person, gold: Path) -> None:
+def publishes_practice_gold_and_takes_it_back(
+    olga: Person, reader: Person, gold: Path
+) -> None:
     """No run answers it, and the board keeps the numbers of the gold before."""
     publishes_gold(olga, gold, "The file of another task.", number=2)
     assert "With another answer" in olga.asked
@@ -286,7 +313,9 @@ def moves_the_close_and_takes_it_back(olga: Person, ants: Person) -> None:
     assert end_of(ants) == before
 
 
-def publishes_other_terms_an_hour_before_the_end_and_takes_them_back(olga: Person, ants: Person) -> None:
+def publishes_other_terms_an_hour_before_the_end_and_takes_them_back(
+    olga: Person, ants: Person
+) -> None:
     """They would have locked every team out of the evaluation for its last hour."""
     olga.go(f"{ORGANISE}terms/")
     olga.page.fill("#id_text", "For nothing at all.")
@@ -309,7 +338,9 @@ def confirms(olga: Person, ants: Person, run: str) -> None:
     ants.press("Confirm this result")
 
 
-def changes_what_is_half_confirmed_and_takes_it_back(olga: Person, reader: Person) -> None:
+def changes_what_is_half_confirmed_and_takes_it_back(
+    olga: Person, reader: Person
+) -> None:
     """Counting and rules of a closed board that everybody sees: each asks for the name and a reason."""
     for part, field, value in (
         ("Evaluation", "#id_counting", "best"),
@@ -372,9 +403,9 @@ def of_the_evaluation(olga: Person, link: str) -> None:
     """Follow a link of the evaluation among the phases."""
     olga.go(f"{ORGANISE}phases/")
     with olga.page.expect_navigation():
-        olga.page.locator("tr", has_text="Evaluation").filter(has_not_text="Post").get_by_role(
-            "link", name=link
-        ).click()
+        olga.page.locator("tr", has_text="Evaluation").filter(
+            has_not_text="Post"
+        ).get_by_role("link", name=link).click()
 
 
 def shows(olga: Person, reader: Person) -> None:
@@ -389,7 +420,9 @@ def lets_out(olga: Person, reason: str) -> None:
     """What was kept back until its time, against the advice of the page."""
     assert "let something out before its time" in olga.said
     label = olga.page.get_by_label("type the name of the task")
-    label.fill(olga.page.locator("label[for=let-out-task]").inner_text().partition("task: ")[2])
+    label.fill(
+        olga.page.locator("label[for=let-out-task]").inner_text().partition("task: ")[2]
+    )
     olga.page.get_by_label("Reason, which stands in the history").fill(reason)
     olga.press("Let it out")
 
@@ -494,6 +527,8 @@ def rows_of(person: Person) -> list[str]:
 
 
 def downloaded(person: Person, name: str) -> str:
-    answer = person.page.request.get(f"{person.base}/overview-paper/walk-2031/files/{name}")
+    answer = person.page.request.get(
+        f"{person.base}/overview-paper/walk-2031/files/{name}"
+    )
     assert answer.ok
     return answer.body().decode()

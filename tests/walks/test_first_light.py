@@ -35,29 +35,53 @@ def season(transactional_db, corpus, tmp_path) -> Season:
 
 def packed(corpus: Path, run: str, folder: Path) -> Path:
     """The run as its team would send it: a zip with `Task1/`."""
-    shutil.copytree(corpus / "golden" / "annv3" / run / "submission", folder / run / "Task1")
+    shutil.copytree(
+        corpus / "golden" / "annv3" / run / "submission", folder / run / "Task1"
+    )
     return Path(shutil.make_archive(str(folder / run), "zip", folder / run))
 
 
 def test_a_run_by_browser_and_a_run_by_program_stand_on_the_board_with_the_offline_numbers(
     live_server, page, season, worker, corpus, tmp_path, capsys
 ):
-    people = {name: make_user(email=f"{name}@example.org") for name in ("browser", "program")}
+    people = {
+        name: make_user(email=f"{name}@example.org") for name in ("browser", "program")
+    }
     for name, person in people.items():
         make_team(season=season, lead=person, name=f"The {name} team", slug=name)
-    runs = {name: packed(corpus, name, tmp_path) for name in ("top1_majority", "top3_lexical")}
+    runs = {
+        name: packed(corpus, name, tmp_path)
+        for name in ("top1_majority", "top3_lexical")
+    }
     phases = {phase.task.slug: phase for phase in Phase.objects.select_related("task")}
 
     sign_in(page, live_server, "browser@example.org", PASSWORD)
     for phase in phases.values():
-        upload_by_browser(page, live_server, phase, runs["top1_majority"], "One sentence, majority facet")
-        upload_by_program(live_server, phase, people["program"], runs["top3_lexical"], "Three sentences")
-    until(lambda: set(Submission.objects.values_list("status", flat=True)) == {"scored"}, seconds=240)
+        upload_by_browser(
+            page,
+            live_server,
+            phase,
+            runs["top1_majority"],
+            "One sentence, majority facet",
+        )
+        upload_by_program(
+            live_server,
+            phase,
+            people["program"],
+            runs["top3_lexical"],
+            "Three sentences",
+        )
+    until(
+        lambda: set(Submission.objects.values_list("status", flat=True)) == {"scored"},
+        seconds=240,
+    )
 
     gold = [corpus / path for path in PATHS]
     for slug, phase in phases.items():
         expected = {
-            run: score(capsys, f"clsumm-{slug}", gold, path, "--rules", "official-2017")["metrics"]
+            run: score(
+                capsys, f"clsumm-{slug}", gold, path, "--rules", "official-2017"
+            )["metrics"]
             for run, path in runs.items()
         }
         rows = board_by_program(live_server, phase)
@@ -72,7 +96,11 @@ def test_a_run_by_browser_and_a_run_by_program_stand_on_the_board_with_the_offli
 
 def same(found: float | None, expected: float | None, to: float) -> bool:
     """Equal, or both undefined."""
-    return found is expected if expected is None else found == pytest.approx(expected, rel=to)
+    return (
+        found is expected
+        if expected is None
+        else found == pytest.approx(expected, rel=to)
+    )
 
 
 def upload_by_browser(page, live_server, phase: Phase, run: Path, system: str) -> None:
@@ -83,7 +111,9 @@ def upload_by_browser(page, live_server, phase: Phase, run: Path, system: str) -
     comes_to(page, "/submissions/")
 
 
-def upload_by_program(live_server, phase: Phase, person, run: Path, system: str) -> None:
+def upload_by_program(
+    live_server, phase: Phase, person, run: Path, system: str
+) -> None:
     _, secret = Token.objects.issue(user=person, name="test")
     answer = httpx.post(
         f"{live_server.url}/api/v1/phases/{phase.pk}/submissions/",
@@ -101,7 +131,9 @@ def board_by_program(live_server, phase: Phase) -> list[dict]:
 
 
 def shown_on_the_board(page, live_server, phase: Phase, expected: dict) -> None:
-    page.goto(live_server.url + board_address("board", phase) + "?columns=all&dimension=topic")
+    page.goto(
+        live_server.url + board_address("board", phase) + "?columns=all&dimension=topic"
+    )
     text = page.inner_text("main")
     for metrics in expected.values():
         for metric in metrics.values():

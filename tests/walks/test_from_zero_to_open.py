@@ -59,16 +59,25 @@ class Organiser:
 def golds(folder: Path, root: Path) -> dict[str, Path]:
     """By the field that takes it."""
     found = {}
-    for split, topics in (("dev", ("D01-0001", "D01-0002")), ("test", ("D01-0003", "D01-0004"))):
+    for split, topics in (
+        ("dev", ("D01-0001", "D01-0002")),
+        ("test", ("D01-0003", "D01-0004")),
+    ):
         corpus = write_corpus(folder / f"corpus-{split}", topics=topics)
         packed = Path(shutil.make_archive(str(corpus), "zip", corpus))
         found |= {f"gold-clsumm-1a-{split}": packed, f"gold-clsumm-1b-{split}": packed}
         sample = folder / f"sample-{split}"
-        shutil.copytree(root / "tasks/types/citation_recommendation/sample/gold", sample)
+        shutil.copytree(
+            root / "tasks/types/citation_recommendation/sample/gold", sample
+        )
         for file in sample.iterdir() if split == "test" else ():
-            text = re.sub(r'("(?:\w+_)?id": "|"sentence": ")', r"\1other ", file.read_text())
+            text = re.sub(
+                r'("(?:\w+_)?id": "|"sentence": ")', r"\1other ", file.read_text()
+            )
             file.write_text(text)
-        found[f"gold-citation-recommendation-{split}"] = Path(shutil.make_archive(str(sample), "zip", sample))
+        found[f"gold-citation-recommendation-{split}"] = Path(
+            shutil.make_archive(str(sample), "zip", sample)
+        )
     return found
 
 

@@ -16,4 +16,6 @@ def kept_pair(django_db_setup, django_db_blocker) -> KeptWorld:
 @pytest.fixture
 def pair(request, db, kept_pair) -> tuple[Phase, tuple[Submission, ...]]:
     """A phase, with two runs for whoever asks for `runs`."""
-    return kept_pair() if "runs" in request.fixturenames else (compared.make_phase(), ())
+    return (
+        kept_pair() if "runs" in request.fixturenames else (compared.make_phase(), ())
+    )

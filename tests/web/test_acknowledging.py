@@ -47,7 +47,9 @@ def acknowledge(client, phase, run, **said):
 
 
 def fails_again(run) -> None:
-    Submission.objects.filter(pk=run.pk).update(status_since=timezone.now() + dt.timedelta(seconds=1))
+    Submission.objects.filter(pk=run.pk).update(
+        status_since=timezone.now() + dt.timedelta(seconds=1)
+    )
 
 
 def test_a_failure_that_is_acknowledged_leaves_the_page_with_its_note_and_comes_back(
@@ -70,7 +72,9 @@ def test_a_failure_that_is_acknowledged_leaves_the_page_with_its_note_and_comes_
     assert failed.acknowledgements.count() == 2
 
 
-def test_it_is_taken_back_and_both_stand_in_the_history(client, organiser, phase, failed):
+def test_it_is_taken_back_and_both_stand_in_the_history(
+    client, organiser, phase, failed
+):
     acknowledge(client, phase, failed, note="Seen.")
     own = Acknowledgement.objects.get()
     where = reverse("organise-acknowledge-back", args=[phase.task.season.slug, own.pk])
@@ -104,16 +108,24 @@ def test_a_note_that_is_too_long_is_refused(client, organiser, phase, failed):
     assert not Acknowledgement.objects.exists()
 
 
-def test_a_scoring_that_failed_is_acknowledged_apart_from_its_run(client, organiser, phase):
-    run = boards.scored_run(phase, boards.make_team(phase, "Bo"), 0.5, system="beta", has_failed=True)
+def test_a_scoring_that_failed_is_acknowledged_apart_from_its_run(
+    client, organiser, phase
+):
+    run = boards.scored_run(
+        phase, boards.make_team(phase, "Bo"), 0.5, system="beta", has_failed=True
+    )
     job = create_jobs(run, Gold.objects.get())[0]
-    Job.objects.filter(pk=job.pk).update(state="failed", reason=REASON, finished_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(
+        state="failed", reason=REASON, finished_at=timezone.now()
+    )
     assert "Scored runs that could not be scored again 1" in attention(client, phase)
     assert "has not failed; it is scored" in acknowledge(client, phase, run)
     page = acknowledge(client, phase, run, job=job.pk)
     assert "could not be scored again" not in page
     assert "Acknowledged failures: 1" in page
-    Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() + dt.timedelta(seconds=1))
+    Job.objects.filter(pk=job.pk).update(
+        finished_at=timezone.now() + dt.timedelta(seconds=1)
+    )
     assert "Scored runs that could not be scored again 1" in attention(client, phase)
     other = boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.4)
     for number in (job.pk, "x", "0", 2**70):
@@ -132,9 +144,17 @@ def test_a_run_of_another_season_is_not_there(client, organiser, phase):
 def test_programs_read_acknowledge_and_take_back(client, organiser, phase, failed):
     where = f"/api/v1/seasons/{phase.task.season.slug}/failures/"
     [listed] = client.get(where).json()
-    assert (listed["submission"], listed["reason"], listed["acknowledged"]) == (failed.pk, REASON, None)
+    assert (listed["submission"], listed["reason"], listed["acknowledged"]) == (
+        failed.pk,
+        REASON,
+        None,
+    )
     made = client.post(where, {"submission": failed.pk, "note": "Seen."})
-    assert (made.status_code, made.json()["note"], made.json()["by"]) == (201, "Seen.", "Olga")
+    assert (made.status_code, made.json()["note"], made.json()["by"]) == (
+        201,
+        "Seen.",
+        "Olga",
+    )
     assert client.get(where).json()[0]["acknowledged"]["id"] == made.json()["id"]
     assert client.delete(f"{where}{made.json()['id']}/").status_code == 204
     assert client.get(where).json()[0]["acknowledged"] is None
@@ -146,7 +166,9 @@ def test_programs_read_acknowledge_and_take_back(client, organiser, phase, faile
 
 def test_who_leaves_the_site_is_not_named_any_more(client, organiser, phase, failed):
     acknowledge(client, phase, failed, note="Seen.")
-    Organiser.objects.create(season=phase.task.season, user=factories.make_user(name="Bo"))
+    Organiser.objects.create(
+        season=phase.task.season, user=factories.make_user(name="Bo")
+    )
     delete_account(organiser)
     client.force_login(Organiser.objects.get().user)
     page = attention(client, phase)

@@ -24,7 +24,9 @@ from tests.scoring.publications import write
 
 pytestmark = pytest.mark.django_db
 OURS = [
-    model for model in admin.site._registry if model.__module__.startswith(("citeboard", "tasks", "scoring"))
+    model
+    for model in admin.site._registry
+    if model.__module__.startswith(("citeboard", "tasks", "scoring"))
 ]
 
 
@@ -38,22 +40,39 @@ def staff(client):
 @pytest.fixture
 def something(staff, tmp_path):
     """One row of everything that is registered."""
-    phase = factories.make_phase(task=factories.make_task(season=factories.make_season(organiser=staff)))
+    phase = factories.make_phase(
+        task=factories.make_task(season=factories.make_season(organiser=staff))
+    )
     run = factories.make_submission(phase=phase, status="scored")
     boards.score(run, 0.5, gold=Gold.objects.get())
     renew_invitation(team=run.team, by=staff)
     invite_by_mail(team=run.team, address="somebody@example.org", by=staff)
     Token.objects.issue(user=staff, name="a program")
     record("member-joined", actor=staff, subject=run, place=phase.task.season)
-    call_command("reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO())
+    call_command(
+        "reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO()
+    )
 
 
 def address(model, what, *arguments) -> str:
-    return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{what}", args=arguments)
+    return reverse(
+        f"admin:{model._meta.label_lower.replace('.', '_')}_{what}", args=arguments
+    )
 
 
 def test_everything_is_registered_that_an_operator_looks_for():
-    wanted = {Submission, Job, Gold, Registration, Evaluation, Reported, Paper, User, Token, AuditEntry}
+    wanted = {
+        Submission,
+        Job,
+        Gold,
+        Registration,
+        Evaluation,
+        Reported,
+        Paper,
+        User,
+        Token,
+        AuditEntry,
+    }
     assert wanted <= set(OURS)
 
 
@@ -74,18 +93,28 @@ def test_facts_are_neither_added_nor_changed_nor_deleted(client, something, mode
     row = model.objects.first()
     before = model.objects.values().get(pk=row.pk)
     assert client.get(address(model, "add")).status_code == 403
-    assert client.post(address(model, "change", row.pk), {"_save": "Save"}).status_code == 403
-    assert client.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert (
+        client.post(address(model, "change", row.pk), {"_save": "Save"}).status_code
+        == 403
+    )
+    assert (
+        client.post(address(model, "delete", row.pk), {"post": "yes"}).status_code
+        == 403
+    )
     assert model.objects.values().get(pk=row.pk) == before
 
 
-def test_a_list_of_many_says_that_there_are_more_and_is_read_to_its_end(client, staff, monkeypatch):
+def test_a_list_of_many_says_that_there_are_more_and_is_read_to_its_end(
+    client, staff, monkeypatch
+):
     monkeypatch.setattr(admin.site._registry[Submission], "list_per_page", 2)
     make_waiting(factories.make_phase(), 25, 1)
 
     def told(**asked):
         page = client.get(address(Submission, "changelist"), asked).content.decode()
-        return re.findall(r">(System \d+)<", page), re.findall(r"([\d+]+) submissions?\s", page)
+        return re.findall(r">(System \d+)<", page), re.findall(
+            r"([\d+]+) submissions?\s", page
+        )
 
     pages = [told(p=number) for number in range(1, 14)]
     assert sorted(system for systems, _ in pages for system in systems) == sorted(
@@ -112,18 +141,26 @@ def test_no_secret_is_shown(client, something):
 
 def test_a_token_is_revoked_and_an_account_closed(client, something):
     token = Token.objects.get()
-    client.post(address(Token, "changelist"), {"action": "revoke", "_selected_action": [token.pk]})
+    client.post(
+        address(Token, "changelist"),
+        {"action": "revoke", "_selected_action": [token.pk]},
+    )
     token.refresh_from_db()
     assert token.revoked_at is not None
     person = factories.make_user(name="Ada")
-    client.post(address(User, "change", person.pk), {"name": "Ada", "email": "other@example.org"})
+    client.post(
+        address(User, "change", person.pk),
+        {"name": "Ada", "email": "other@example.org"},
+    )
     person.refresh_from_db()
     assert not person.is_active
     assert person.email != "other@example.org"
 
 
 def test_a_paper_goes_with_its_figures(client, something):
-    response = client.post(address(Paper, "delete", Paper.objects.get().pk), {"post": "yes"})
+    response = client.post(
+        address(Paper, "delete", Paper.objects.get().pk), {"post": "yes"}
+    )
     assert response.status_code == 302
     assert not Reported.objects.exists()
 
@@ -142,12 +179,16 @@ def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, 
         "organisers-TOTAL_FORMS": 1, "organisers-INITIAL_FORMS": 0, "organisers-0-user": person.pk,
         "organisers-0-season": season.pk,
     }  # fmt: skip
-    assert client.post(address(type(season), "change", season.pk), form).status_code == 302
+    assert (
+        client.post(address(type(season), "change", season.pk), form).status_code == 302
+    )
     assert season.organisers.get().user == person
     assert history(season).filter(action="organiser-added").exists()
 
 
-def test_a_team_that_gets_another_name_here_has_it_on_every_page_at_once(client, something):
+def test_a_team_that_gets_another_name_here_has_it_on_every_page_at_once(
+    client, something
+):
     phase = Submission.objects.get().phase
     season, team = phase.task.season, Submission.objects.get().team
     pages = [
@@ -155,11 +196,17 @@ def test_a_team_that_gets_another_name_here_has_it_on_every_page_at_once(client,
         reverse("board", args=[season.slug, phase.task.slug, phase.slug]),
     ]
     visitor = Client()
-    before = {(reader, page): reader.get(page) for reader in (client, visitor) for page in pages}
+    before = {
+        (reader, page): reader.get(page)
+        for reader in (client, visitor)
+        for page in pages
+    }
     assert all(team.name in read.content.decode() for read in before.values())
     form = {"name": "Sandpipers", "description": "", "links": "[]"}
     numbers = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
-    assert client.post(address(Team, "change", team.pk), form | numbers).status_code == 302
+    assert (
+        client.post(address(Team, "change", team.pk), form | numbers).status_code == 302
+    )
     for (reader, page), read in before.items():
         known = {"If-None-Match": read["ETag"]} if "ETag" in read else {}
         assert "Sandpipers" in reader.get(page, headers=known).content.decode()

@@ -31,10 +31,14 @@ def member(client, run):
 
 def describe(client, run, description="Another one.", links="https://example.org/code"):
     where = reverse("submission-describe", args=[run.pk])
-    return client.post(where, {"description": description, "links": links}, follow=True).content.decode()
+    return client.post(
+        where, {"description": description, "links": links}, follow=True
+    ).content.decode()
 
 
-def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_said(client, run, member):
+def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_said(
+    client, run, member
+):
     page = describe(client, run)
     assert "Another one." in page
     assert 'href="https://example.org/code" rel="nofollow ugc noopener"' in page
@@ -48,7 +52,9 @@ def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_sai
 
 
 def test_the_form_begins_with_the_links_that_there_are_one_a_line(client, run, member):
-    page = describe(client, run, links="https://example.org/code\nhttps://example.org/paper")
+    page = describe(
+        client, run, links="https://example.org/code\nhttps://example.org/paper"
+    )
     assert ">https://example.org/code\nhttps://example.org/paper</textarea>" in page
 
 
@@ -88,7 +94,9 @@ def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
     assert client.get(reverse("submission-run", args=[run.pk])).status_code == 404
 
 
-def test_a_file_that_another_run_names_stays_for_it(client, run, member, django_capture_on_commit_callbacks):
+def test_a_file_that_another_run_names_stays_for_it(
+    client, run, member, django_capture_on_commit_callbacks
+):
     other = factories.make_submission()
     Submission.objects.filter(pk=other.pk).update(file=run.file)
     withdraw(run, member)
@@ -103,32 +111,48 @@ def test_the_file_of_a_run_that_stands_cannot_be_deleted(client, run, member):
     assert storage.runs.exists(run.file)
 
 
-def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_know(client):
+def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_know(
+    client,
+):
     run = factories.make_submission()
     job = engine.claim(run.jobs.first().pk, "worker")
     leases.complete(job, lambda: None)
     client.force_login(run.team.memberships.get().user)
     where = reverse("api:run-history", args=[run.pk])
     told = [event["words"] for event in client.get(where).json()]
-    assert [words.partition(" ")[0] for words in told] == ["the", "received:", "scoring", "scoring"]
+    assert [words.partition(" ")[0] for words in told] == [
+        "the",
+        "received:",
+        "scoring",
+        "scoring",
+    ]
     assert told[-1].endswith("against gold v1: done")
     Phase.objects.update(board="nobody", own_scores="nothing")
     assert len(client.get(where).json()) == 2
-    assert "gold v1: done" not in client.get(reverse("submission", args=[run.pk])).content.decode()
+    assert (
+        "gold v1: done"
+        not in client.get(reverse("submission", args=[run.pk])).content.decode()
+    )
 
 
 def told(season) -> dict[str, int]:
     return {concern.name: concern.total for concern in concerns(season)}
 
 
-def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(django_capture_on_commit_callbacks):
+def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(
+    django_capture_on_commit_callbacks,
+):
     with django_capture_on_commit_callbacks(execute=True):
         run = factories.make_submission(content=factories.run_bytes())
-        factories.make_submission(phase=run.phase, team=run.team, content=factories.run_bytes())
+        factories.make_submission(
+            phase=run.phase, team=run.team, content=factories.run_bytes()
+        )
     season = run.phase.task.season
     assert "same-files" not in told(season)
     with django_capture_on_commit_callbacks(execute=True):
-        other = factories.make_submission(phase=run.phase, content=factories.run_bytes())
+        other = factories.make_submission(
+            phase=run.phase, content=factories.run_bytes()
+        )
     assert told(season)["same-files"] == 3
     Submission.objects.filter(pk=other.pk).update(status="cancelled")
     assert "same-files" not in told(season)
@@ -140,7 +164,10 @@ def ended(run, how, *given):
 
 def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_scored():
     failed = factories.make_submission()
-    season, more = failed.phase.task.season, {"phase": failed.phase, "team": failed.team}
+    season, more = (
+        failed.phase.task.season,
+        {"phase": failed.phase, "team": failed.team},
+    )
     ended(failed, leases.fail, "It ran out of memory.")
     assert told(season)["failed-runs"] == 1
     ended(factories.make_submission(phase=failed.phase), leases.complete, lambda: None)
@@ -150,9 +177,13 @@ def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_score
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_rules_under_which_a_scored_run_failed_are_pointed_out_whichever_ended_first(is_first):
+def test_rules_under_which_a_scored_run_failed_are_pointed_out_whichever_ended_first(
+    is_first,
+):
     run = factories.make_submission()
-    other = Job.objects.create(submission=run, gold=Gold.objects.get(), rules="other", options_digest="d")
+    other = Job.objects.create(
+        submission=run, gold=Gold.objects.get(), rules="other", options_digest="d"
+    )
     if is_first:
         leases.fail(engine.claim(other.pk, "worker"), "It ran out of memory.")
     ended(run, leases.complete, lambda: None)

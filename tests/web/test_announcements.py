@@ -32,16 +32,23 @@ def organiser(client):
 
 @pytest.fixture
 def phase(organiser):
-    return boards.make_phase(season=factories.make_season(organiser=organiser, title="The season"))
+    return boards.make_phase(
+        season=factories.make_season(organiser=organiser, title="The season")
+    )
 
 
 def say(client, phase, text: str) -> Announcement:
-    client.post(reverse("organise-announcement", args=[phase.task.season.slug]), {"text": text})
+    client.post(
+        reverse("organise-announcement", args=[phase.task.season.slug]), {"text": text}
+    )
     return Announcement.objects.first()
 
 
 def edit(client, own: Announcement, text: str):
-    return client.post(reverse("organise-announcement-edit", args=[own.season.slug, own.pk]), {"text": text})
+    return client.post(
+        reverse("organise-announcement-edit", args=[own.season.slug, own.pk]),
+        {"text": text},
+    )
 
 
 def listed(client, phase) -> str:
@@ -53,7 +60,9 @@ def entries(client, route: str, *where: str) -> dict[str, str]:
     response = client.get(reverse(route, args=where))
     assert response["Content-Type"].startswith("application/atom+xml")
     found = ET.fromstring(response.content).iter(f"{ATOM}entry")  # noqa: S314  (our own)
-    return {own.findtext(f"{ATOM}title"): own.findtext(f"{ATOM}summary") for own in found}
+    return {
+        own.findtext(f"{ATOM}title"): own.findtext(f"{ATOM}summary") for own in found
+    }
 
 
 def season_feed(client, phase) -> dict[str, str]:
@@ -61,7 +70,9 @@ def season_feed(client, phase) -> dict[str, str]:
 
 
 def board_feed(client, phase) -> dict[str, str]:
-    return entries(client, "board-feed", phase.task.season.slug, phase.task.slug, phase.slug)
+    return entries(
+        client, "board-feed", phase.task.season.slug, phase.task.slug, phase.slug
+    )
 
 
 def test_earlier_announcements_stay_in_the_list(client, phase):
@@ -70,7 +81,9 @@ def test_earlier_announcements_stay_in_the_list(client, phase):
     client.logout()
     page = listed(client, phase)
     assert page.index("We extend .") < page.index("Welcome.")
-    assert "Welcome." not in text_of(client.get(reverse("season", args=[phase.task.season.slug])))
+    assert "Welcome." not in text_of(
+        client.get(reverse("season", args=[phase.task.season.slug]))
+    )
 
 
 def test_an_edited_announcement_says_what_it_said_before(client, phase):
@@ -80,10 +93,16 @@ def test_an_edited_announcement_says_what_it_said_before(client, phase):
     page = listed(client, phase)
     assert "It ends on 3 May." in page
     assert "it said: It ends on 1 May." in page
-    assert "It ends on 3 May." in text_of(client.get(reverse("season", args=[phase.task.season.slug])))
+    assert "It ends on 3 May." in text_of(
+        client.get(reverse("season", args=[phase.task.season.slug]))
+    )
     entry = history(phase.task.season).first()
     assert entry.changes == [
-        {"key": "announcement", "before": "It ends on 1 May.", "after": "It ends on 3 May."}
+        {
+            "key": "announcement",
+            "before": "It ends on 1 May.",
+            "after": "It ends on 3 May.",
+        }
     ]
 
 
@@ -94,38 +113,60 @@ def test_editing_tells_nobody_twice_and_changes_what_they_read(client, phase):
     edit(client, own, "It ends on 3 May.")
     [letter] = letters_to(ada)
     assert "It ends on 3 May." in letter
-    assert [words_of(told).text for told in notifications_of(ada)] == ["It ends on 3 May."]
+    assert [words_of(told).text for told in notifications_of(ada)] == [
+        "It ends on 3 May."
+    ]
 
 
 def test_what_is_taken_back_stands_nowhere_and_is_mailed_to_nobody(client, phase):
     ada = factories.make_user()
     boards.make_team(phase, "Night Shift", ada)
     own = say(client, phase, "The password is swordfish.")
-    client.post(reverse("organise-announcement-take-back", args=[phase.task.season.slug, own.pk]))
+    client.post(
+        reverse(
+            "organise-announcement-take-back", args=[phase.task.season.slug, own.pk]
+        )
+    )
     assert Season.objects.get().announcement == ""
     assert Notification.objects.count() == 0
     assert letters_to(ada) == []
     client.logout()
     assert "swordfish" not in listed(client, phase)
     assert "swordfish" not in str(season_feed(client, phase))
-    assert client.get(f"{API}/seasons/{phase.task.season.slug}/announcements/").json()["results"] == []
+    assert (
+        client.get(f"{API}/seasons/{phase.task.season.slug}/announcements/").json()[
+            "results"
+        ]
+        == []
+    )
 
 
 def test_nobody_edits_the_announcements_of_another_season(client, phase):
     other = factories.make_season(organiser=factories.make_user())
     own = Announcement.objects.create(season=other, text="Welcome.")
-    address = reverse("organise-announcement-edit", args=[phase.task.season.slug, own.pk])
+    address = reverse(
+        "organise-announcement-edit", args=[phase.task.season.slug, own.pk]
+    )
     assert client.post(address, {"text": "Ha."}).status_code == 404
     assert Announcement.objects.get().text == "Welcome."
 
 
-def test_the_feed_of_a_season_has_announcements_phases_and_moves(client, phase, organiser):
+def test_the_feed_of_a_season_has_announcements_phases_and_moves(
+    client, phase, organiser
+):
     say(client, phase, "We <b>extend</b> \x07.")
-    move_phase(phase=phase, opens=phase.opens, closes=phase.closes + dt.timedelta(days=2), by=organiser)
+    move_phase(
+        phase=phase,
+        opens=phase.opens,
+        closes=phase.closes + dt.timedelta(days=2),
+        by=organiser,
+    )
     client.logout()
     feed = season_feed(client, phase)
     name = f"{phase.task}, {phase}"
-    [said] = [html for title, html in feed.items() if title.startswith("Announcement of")]
+    [said] = [
+        html for title, html in feed.items() if title.startswith("Announcement of")
+    ]
     assert "extend" in said
     assert "<script" not in said
     assert f"{name} is open" in feed
@@ -144,7 +185,9 @@ def test_a_draft_has_no_feed_even_for_its_organisers(client, phase):
 
 
 def test_the_feed_of_a_board_shows_what_the_public_sees_whoever_asks(client, phase):
-    boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.734, system="Owl")
+    boards.scored_run(
+        phase, boards.make_team(phase, "Night Shift"), 0.734, system="Owl"
+    )
     assert "0.734" in board_feed(client, phase)["Owl of Night Shift"]
     assert "Gold version 1" in board_feed(client, phase)
     Phase.objects.filter(pk=phase.pk).update(shows_teams=False)

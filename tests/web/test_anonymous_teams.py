@@ -25,12 +25,19 @@ def phase():
     """Two teams with a run each, in a season that names nobody until tomorrow."""
     olga = factories.make_user(name="Olga")
     season = factories.make_season(
-        slug="s", organiser=olga, anonymous_until=timezone.now() + dt.timedelta(days=1), shows_overall=True
+        slug="s",
+        organiser=olga,
+        anonymous_until=timezone.now() + dt.timedelta(days=1),
+        shows_overall=True,
     )
-    phase = factories.make_phase(task=factories.make_task(season=season, slug="t"), slug="p")
+    phase = factories.make_phase(
+        task=factories.make_task(season=season, slug="t"), slug="p"
+    )
     for name, value in (("Canary", 0.5), ("Heron", 0.25)):
         team = factories.make_team(season=season, name=name, slug=name.lower())
-        run = factories.make_submission(phase=phase, team=team, system=f"System of {value}", status="scored")
+        run = factories.make_submission(
+            phase=phase, team=team, system=f"System of {value}", status="scored"
+        )
         boards.score(run, value)
     return phase
 
@@ -50,19 +57,25 @@ def address(name):
 def test_visitors_read_numbers_on_the_board_and_in_what_they_take_away(client, phase):
     expected = [alias_of("canary"), alias_of("heron")]
     assert [row.team for row in standings(phase, None).rows] == expected
-    found = csv.DictReader(io.StringIO(client.get(address("board-csv")).content.decode()))
+    found = csv.DictReader(
+        io.StringIO(client.get(address("board-csv")).content.decode())
+    )
     assert [line["team"] for line in found] == expected
     said = json.loads(client.get(address("board-json")).content)
     assert [row["team"] for row in said["rows"]] == expected
     rows = client.get(reverse("api:leaderboard", args=[phase.pk])).json()["rows"]
-    assert [(row["team"], row["team_name"]) for row in rows] == [(None, name) for name in expected]
+    assert [(row["team"], row["team_name"]) for row in rows] == [
+        (None, name) for name in expected
+    ]
     for name in ("board", "board-tex", "board-bib"):
         page = client.get(address(name)).content.decode()
         assert expected[0] in page, name
         assert "Canary" not in page, name
 
 
-def test_a_team_reads_its_own_name_and_its_number_and_the_numbers_of_others(client, phase):
+def test_a_team_reads_its_own_name_and_its_number_and_the_numbers_of_others(
+    client, phase
+):
     client.force_login(lead_of("heron"))
     board = text_of(client.get(address("board")))
     assert "Heron, your team" in board
@@ -105,7 +118,9 @@ def test_teams_are_ranked_over_tasks_only_once_they_are_named(client, phase):
     assert "Canary" in text_of(client.get(overall))
 
 
-def test_names_are_neither_in_the_zip_for_papers_nor_in_the_names_of_its_files(client, phase):
+def test_names_are_neither_in_the_zip_for_papers_nor_in_the_names_of_its_files(
+    client, phase
+):
     lead = lead_of("heron")
     for person in (None, lead):
         client.logout()
@@ -142,7 +157,9 @@ def test_nobody_asks_to_join_by_a_list_of_names(client, phase):
 
 
 @pytest.mark.parametrize("hides", ["season", "phase"])
-def test_leads_merge_by_numbers_and_neither_learns_the_name_of_the_other(client, phase, hides):
+def test_leads_merge_by_numbers_and_neither_learns_the_name_of_the_other(
+    client, phase, hides
+):
     tomorrow = timezone.now() + dt.timedelta(days=1)
     Season.objects.update(merge_until=tomorrow)
     if hides == "phase":
@@ -156,22 +173,33 @@ def test_leads_merge_by_numbers_and_neither_learns_the_name_of_the_other(client,
         assert f"Yours is {numbers['heron']}" in page
         into = numbers["canary"] if merged else numbers["canary"].removeprefix("Team ")
         asking = {"season": "s", "into": into}
-        page = text_of(client.post(reverse("team-merge", args=["heron"]), asking, follow=True))
-        assert f"You have asked to merge into {numbers['canary']}; its lead decides." in page
-        proposal = client.get(reverse("api:merges", args=["heron"])).json()["results"][0]
+        page = text_of(
+            client.post(reverse("team-merge", args=["heron"]), asking, follow=True)
+        )
+        assert (
+            f"You have asked to merge into {numbers['canary']}; its lead decides."
+            in page
+        )
+        proposal = client.get(reverse("api:merges", args=["heron"])).json()["results"][
+            0
+        ]
         assert (proposal["team"], proposal["into"]) == ("heron", None)
         assert proposal["names"] == {"team": "Heron", "into": numbers["canary"]}
         read = page + str(proposal) + told_to(client, heron)
         client.force_login(canary)
         asked = text_of(client.get(reverse("team", args=["canary"])))
         assert f"{numbers['heron']} asks to merge into Canary" in asked
-        answered = client.get(reverse("api:merges", args=["canary"])).json()["results"][0]
+        answered = client.get(reverse("api:merges", args=["canary"])).json()["results"][
+            0
+        ]
         assert answered["names"] == {"team": numbers["heron"], "into": "Canary"}
         asked += str(answered) + told_to(client, canary)
         decision = {"decision": "accept" if merged else "drop"}
         answer = reverse("team-merge-answer", args=["canary", proposal["id"]])
         said = text_of(client.post(answer, decision, follow=True))
-        read, asked = (read, asked) if merged else (read + told_to(client, heron), asked + said)
+        read, asked = (
+            (read, asked) if merged else (read + told_to(client, heron), asked + said)
+        )
         assert not any(name in read for name in ("Canary", str(canary)))
         assert not any(name in asked for name in ("Heron", str(heron)))
         assert ("Heron is part of Canary now, with 1 run." in said) == merged
@@ -191,7 +219,9 @@ def test_who_guesses_a_name_or_a_number_learns_nothing(client, phase, number):
     client.force_login(lead_of("heron"))
     into = alias_of("heron") if number == "own" else number
     asking = {"season": "s", "into": into}
-    page = text_of(client.post(reverse("team-merge", args=["heron"]), asking, follow=True))
+    page = text_of(
+        client.post(reverse("team-merge", args=["heron"]), asking, follow=True)
+    )
     expected = "a team does not merge with itself" if number == "own" else "no team of"
     assert expected in page.casefold()
     assert "Canary" not in page.replace(f"“{number}”", "")

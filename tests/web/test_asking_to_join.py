@@ -24,7 +24,9 @@ def season():
 
 @pytest.fixture
 def team(lead, season):
-    return factories.make_team(season=season, lead=lead, name="Night Shift", slug="night-shift")
+    return factories.make_team(
+        season=season, lead=lead, name="Night Shift", slug="night-shift"
+    )
 
 
 def post(client, person, name, *arguments, **data):
@@ -33,10 +35,14 @@ def post(client, person, name, *arguments, **data):
 
 
 @pytest.mark.parametrize("has_account", [True, False])
-def test_the_lead_reads_the_same_whether_or_not_there_is_an_account(client, team, lead, has_account):
+def test_the_lead_reads_the_same_whether_or_not_there_is_an_account(
+    client, team, lead, has_account
+):
     if has_account:
         factories.make_user(email="bob@example.net")
-    page = text_of(post(client, lead, "team-invite", team.slug, address="Bob@example.net"))
+    page = text_of(
+        post(client, lead, "team-invite", team.slug, address="Bob@example.net")
+    )
     assert "bob@example.net will be sent an invitation." in page
     assert "not answered yet" in page
 
@@ -60,12 +66,16 @@ def test_whoever_signs_in_accepts_by_the_link(client, team, lead):
     bob = factories.make_user(name="Bob", email="bob@example.net")
     client.force_login(bob)
     assert "Accept or decline: Night Shift" in text_of(client.get(reverse("teams")))
-    page = text_of(client.post(reverse("join", args=[mailed_secret(invited)]), follow=True))
+    page = text_of(
+        client.post(reverse("join", args=[mailed_secret(invited)]), follow=True)
+    )
     assert "You are in Night Shift now." in page
     assert not MailedInvitation.objects.exists()
 
 
-def test_an_invitation_stands_among_the_messages_until_it_is_answered(client, team, lead):
+def test_an_invitation_stands_among_the_messages_until_it_is_answered(
+    client, team, lead
+):
     invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
     bob = factories.make_user(name="Bob", email="bob@example.net")
     other = factories.make_user()
@@ -88,7 +98,9 @@ def test_members_who_do_not_lead_see_no_addresses(client, team, lead):
     team.memberships.create(user=mate)
     invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
     client.force_login(mate)
-    assert "bob@example.net" not in text_of(client.get(reverse("team", args=[team.slug])))
+    assert "bob@example.net" not in text_of(
+        client.get(reverse("team", args=[team.slug]))
+    )
     assert client.post(reverse("team-invite", args=[team.slug])).status_code == 403
     withdraw = reverse("team-invite-withdraw", args=[team.slug, invited.pk])
     assert client.post(withdraw).status_code == 403
@@ -108,9 +120,21 @@ def test_an_address_that_is_none_is_refused_in_words(client, team, lead):
 
 @pytest.mark.parametrize(("decision", "members"), [("accept", 3), ("decline", 2)])
 def test_any_member_answers_who_asks(client, team, season, decision, members):
-    mate, bob = factories.make_user(), factories.make_user(name="Bob", affiliation="A university")
+    mate, bob = (
+        factories.make_user(),
+        factories.make_user(name="Bob", affiliation="A university"),
+    )
     team.memberships.create(user=mate)
-    page = text_of(post(client, bob, "ask-to-join", season.slug, team=team.slug, message="I know parsers."))
+    page = text_of(
+        post(
+            client,
+            bob,
+            "ask-to-join",
+            season.slug,
+            team=team.slug,
+            message="I know parsers.",
+        )
+    )
     assert "You have asked to join Night Shift; its members decide." in page
     client.force_login(mate)
     page = text_of(client.get(reverse("team", args=[team.slug])))
@@ -119,17 +143,23 @@ def test_any_member_answers_who_asks(client, team, season, decision, members):
     asked = JoinRequest.objects.get()
     post(client, mate, "team-request", team.slug, asked.pk, decision=decision)
     assert team.memberships.count() == members
-    assert "They ask to join" not in text_of(client.get(reverse("team", args=[team.slug])))
+    assert "They ask to join" not in text_of(
+        client.get(reverse("team", args=[team.slug]))
+    )
 
 
 def test_an_answer_that_is_none_and_one_that_comes_late(client, team, season, lead):
     bob = factories.make_user(name="Bob")
     post(client, bob, "ask-to-join", season.slug, team=team.slug)
     asked = JoinRequest.objects.get()
-    page = text_of(post(client, lead, "team-request", team.slug, asked.pk, decision="perhaps"))
+    page = text_of(
+        post(client, lead, "team-request", team.slug, asked.pk, decision="perhaps")
+    )
     assert "Say whether to accept or to decline." in page
     post(client, lead, "team-request", team.slug, asked.pk, decision="decline")
-    page = text_of(post(client, lead, "team-request", team.slug, asked.pk, decision="accept"))
+    page = text_of(
+        post(client, lead, "team-request", team.slug, asked.pk, decision="accept")
+    )
     assert "This has been answered or taken back already." in page
 
 
@@ -146,8 +176,12 @@ def test_teams_whose_names_a_phase_hides_cannot_be_asked(client, team, season):
     Phase.objects.update(shows_teams=False)
     bob = factories.make_user()
     client.force_login(bob)
-    assert "Ask to join" not in text_of(client.get(reverse("season", args=[season.slug])))
-    response = client.post(reverse("ask-to-join", args=[season.slug]), {"team": team.slug})
+    assert "Ask to join" not in text_of(
+        client.get(reverse("season", args=[season.slug]))
+    )
+    response = client.post(
+        reverse("ask-to-join", args=[season.slug]), {"team": team.slug}
+    )
     assert response.status_code == 404
 
 
@@ -155,6 +189,8 @@ def test_who_takes_part_already_is_not_invited_to_ask(client, team, season):
     rival = factories.make_user()
     factories.make_team(season=season, lead=rival)
     client.force_login(rival)
-    assert "Ask to join" not in text_of(client.get(reverse("season", args=[season.slug])))
+    assert "Ask to join" not in text_of(
+        client.get(reverse("season", args=[season.slug]))
+    )
     page = text_of(post(client, rival, "ask-to-join", season.slug, team=team.slug))
     assert "already takes part" in page

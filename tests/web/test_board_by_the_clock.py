@@ -35,7 +35,9 @@ def organiser(phase):
 
 def plan(then: str, offset: dt.timedelta, before: str = "nobody") -> None:
     """Nothing else of the row changes: no version, no time of a change."""
-    Phase.objects.update(board=before, board_from=timezone.now() + offset, board_then=then)
+    Phase.objects.update(
+        board=before, board_from=timezone.now() + offset, board_then=then
+    )
 
 
 def seen(client, phase) -> list[bool]:
@@ -51,10 +53,17 @@ def test_a_board_is_shown_when_its_instant_has_come_and_not_before(client, phase
     tag = client.get(boards.address("board", phase))["ETag"]
     plan("everyone", -HOUR)
     assert seen(client, phase) == [True] * 3
-    assert client.get(boards.address("board", phase), headers={"If-None-Match": tag}).status_code == 200
+    assert (
+        client.get(
+            boards.address("board", phase), headers={"If-None-Match": tag}
+        ).status_code
+        == 200
+    )
 
 
-def test_a_kept_page_of_a_shown_board_is_not_given_out_once_it_is_hidden_by_the_clock(client, phase):
+def test_a_kept_page_of_a_shown_board_is_not_given_out_once_it_is_hidden_by_the_clock(
+    client, phase
+):
     plan("nobody", HOUR, before="everyone")
     assert seen(client, phase) == [True] * 3
     plan("nobody", -HOUR, before="everyone")
@@ -65,7 +74,9 @@ def test_an_empty_board_says_when_it_is_shown(client, phase):
     plan("ranks", HOUR)
     assert "It is shown" in client.get(boards.address("board", phase)).content.decode()
     plan("organisers", HOUR)
-    assert "It is shown" not in client.get(boards.address("board", phase)).content.decode()
+    assert (
+        "It is shown" not in client.get(boards.address("board", phase)).content.decode()
+    )
 
 
 def test_a_team_learns_its_scores_from_the_same_instant_on(client, phase):
@@ -78,7 +89,9 @@ def test_a_team_learns_its_scores_from_the_same_instant_on(client, phase):
     assert NUMBER in client.get(where).content.decode()
 
 
-def test_a_board_that_is_shown_after_the_end_is_kept_once_more_as_everybody_sees_it(client, phase):
+def test_a_board_that_is_shown_after_the_end_is_kept_once_more_as_everybody_sees_it(
+    client, phase
+):
     now = timezone.now()
     Phase.objects.update(opens=now - 9 * HOUR, closes=now - 3 * HOUR)
     plan("everyone", HOUR)
@@ -94,12 +107,19 @@ def test_a_board_that_is_shown_after_the_end_is_kept_once_more_as_everybody_sees
 def ask(client, organiser, phase, **said):
     client.force_login(organiser)
     where = reverse("organise-board", args=[phase.task.season.slug, phase.pk])
-    return client.post(where, {"board": "nobody", "board_from": "", "board_then": "", **said})
+    return client.post(
+        where, {"board": "nobody", "board_from": "", "board_then": "", **said}
+    )
 
 
 def test_organisers_say_when_on_the_clocks_of_the_phase(client, phase, organiser):
     done = ask(
-        client, organiser, phase, board="organisers", board_from="2030-05-10T12:00", board_then="everyone"
+        client,
+        organiser,
+        phase,
+        board="organisers",
+        board_from="2030-05-10T12:00",
+        board_then="everyone",
     )
     assert done.status_code == 302
     phase.refresh_from_db()
@@ -120,7 +140,9 @@ def test_organisers_say_when_on_the_clocks_of_the_phase(client, phase, organiser
         {"board": "friends"},
     ],
 )
-def test_half_a_plan_and_a_time_that_is_none_are_refused(client, phase, organiser, wrong):
+def test_half_a_plan_and_a_time_that_is_none_are_refused(
+    client, phase, organiser, wrong
+):
     assert ask(client, organiser, phase, **wrong).status_code == 422
     phase.refresh_from_db()
     assert (phase.board, phase.board_from) == ("nobody", None)
@@ -131,11 +153,18 @@ def test_the_database_keeps_no_half_a_plan(phase):
         Phase.objects.update(board_then="everyone")
 
 
-def test_a_button_shows_the_board_to_everybody_and_the_plan_is_gone(client, phase, organiser):
+def test_a_button_shows_the_board_to_everybody_and_the_plan_is_gone(
+    client, phase, organiser
+):
     plan("ranks", HOUR)
     client.force_login(organiser)
-    typed = {"let_out_task": phase.task.title, "let_out_reason": "It runs on in the open."}
-    client.post(reverse("organise-reveal", args=[phase.task.season.slug, phase.pk]), typed)
+    typed = {
+        "let_out_task": phase.task.title,
+        "let_out_reason": "It runs on in the open.",
+    }
+    client.post(
+        reverse("organise-reveal", args=[phase.task.season.slug, phase.pk]), typed
+    )
     client.logout()
     assert seen(client, phase) == [True] * 3
     assert Phase.objects.get().board_from is None

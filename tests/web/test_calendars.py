@@ -24,13 +24,19 @@ def phase():
         workshop_at=MAY + dt.timedelta(60),
     )
     return make_phase(
-        task=make_task(season=season, title="Wörter"), title="Final", opens=MAY, closes=MAY + dt.timedelta(30)
+        task=make_task(season=season, title="Wörter"),
+        title="Final",
+        opens=MAY,
+        closes=MAY + dt.timedelta(30),
     )
 
 
 def content(client, season) -> bytes:
     answer = client.get(reverse("season-calendar", args=[season.slug]))
-    assert (answer.status_code, answer["Content-Type"]) == (200, "text/calendar; charset=utf-8")
+    assert (answer.status_code, answer["Content-Type"]) == (
+        200,
+        "text/calendar; charset=utf-8",
+    )
     return answer.content
 
 
@@ -49,7 +55,9 @@ def test_what_opens_closes_and_is_due_is_an_event_in_utc(client, phase):
     closes, workshop = list(found.values())[1:]
     assert str(closes["SUMMARY"]) == f"{season.title}: Wörter, Final, closes"
     assert str(workshop["SUMMARY"]) == f"{season.title}: Workshop"
-    assert str(closes["URL"]).endswith(f"/seasons/dates/{phase.task.slug}/{phase.slug}/")
+    assert str(closes["URL"]).endswith(
+        f"/seasons/dates/{phase.task.slug}/{phase.slug}/"
+    )
 
 
 def test_no_line_has_more_than_75_octets_and_no_sign_is_cut(client, phase):
@@ -65,20 +73,28 @@ def test_a_date_that_moves_keeps_its_name_and_counts_on(client, phase):
     season, olga = phase.task.season, phase.task.season.organisers.get().user
     type(season).objects.update(created_at=MAY - dt.timedelta(3000))
     before = events(client, season)
-    move_phase(phase=phase, opens=phase.opens, closes=phase.closes + dt.timedelta(1), by=olga)
-    change_settings(season=season, values={"season.workshop_at": MAY + dt.timedelta(61)}, by=olga)
+    move_phase(
+        phase=phase, opens=phase.opens, closes=phase.closes + dt.timedelta(1), by=olga
+    )
+    change_settings(
+        season=season, values={"season.workshop_at": MAY + dt.timedelta(61)}, by=olga
+    )
     after = events(client, season)
     assert list(before) == list(after)
     moved = [after[name]["SEQUENCE"] - before[name]["SEQUENCE"] for name in before]
     assert moved == [0, 1, 1]
-    assert [name for name in before if before[name]["DTSTAMP"].dt < after[name]["DTSTAMP"].dt] == list(
-        before
-    )[1:]
+    assert [
+        name
+        for name in before
+        if before[name]["DTSTAMP"].dt < after[name]["DTSTAMP"].dt
+    ] == list(before)[1:]
 
 
 def test_a_phase_without_an_end_only_opens_and_a_draft_has_no_calendar(client, phase):
     season = phase.task.season
-    type(phase).objects.update(closes=dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC))
+    type(phase).objects.update(
+        closes=dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+    )
     assert len(events(client, season)) == 2
     type(season).objects.update(is_public=False)
     client.force_login(season.organisers.get().user)

@@ -33,7 +33,9 @@ def organiser():
 
 @pytest.fixture
 def run(tmp_path, member, organiser):
-    phase = citing_phase(tmp_path / "phase", organiser=organiser, entailment="word-overlap")
+    phase = citing_phase(
+        tmp_path / "phase", organiser=organiser, entailment="word-overlap"
+    )
     citing_gold(phase, tmp_path, RAIN, WIND)
     team = make_team(season=phase.task.season, lead=member)
     found = citing_run(
@@ -63,12 +65,17 @@ def show(**fields) -> None:
     Phase.objects.update(**fields)
 
 
-def test_a_drawn_answer_has_its_claims_and_which_of_them_are_supported(client, run, member, organiser):
+def test_a_drawn_answer_has_its_claims_and_which_of_them_are_supported(
+    client, run, member, organiser
+):
     there = reverse("submission-instances", args=[run.pk])
     client.force_login(organiser)
     drawn = " ".join(client.get(there).content.decode().split())
     first = drawn[drawn.index("Claims<") :]
-    assert '<mark class="both">It rains in Oslo</mark> <span class="who">entailed; [1] credit' in first
+    assert (
+        '<mark class="both">It rains in Oslo</mark> <span class="who">entailed; [1] credit'
+        in first
+    )
     assert "[2] no credit: the others entail the claim without it" in first
     client.force_login(member)
     assert "Claims<" not in client.get(there).content.decode()
@@ -76,7 +83,9 @@ def test_a_drawn_answer_has_its_claims_and_which_of_them_are_supported(client, r
     assert "Claims<" in client.get(there).content.decode()
 
 
-def test_a_team_reads_claims_labels_and_why_each_mark_earns_what_it_does(client, run, member):
+def test_a_team_reads_claims_labels_and_why_each_mark_earns_what_it_does(
+    client, run, member
+):
     told = text(page(client, run, member))
     assert 'It rains in Oslo <em class="verdict">entailed</em>' in told
     assert "credit: its passage alone entails the claim" in told
@@ -139,7 +148,9 @@ def test_nothing_of_a_draft_season_is_seen(client, run):
     assert page(client, run).status_code == 404
 
 
-def test_passages_are_for_organisers_until_the_phase_shows_instances(client, run, member, organiser):
+def test_passages_are_for_organisers_until_the_phase_shows_instances(
+    client, run, member, organiser
+):
     assert PASSAGE not in text(page(client, run, member))
     assert PASSAGE in text(page(client, run, organiser))
     show(shows_instances=True)
@@ -175,7 +186,11 @@ def test_a_run_that_is_not_scored_yet_has_no_such_page(client, tmp_path, member)
 
 class TestArcs:
     def test_longer_arcs_run_above_the_shorter_ones_that_they_span(self):
-        found = drawing(["It", "rains", "in", "Oslo"], [1, 1, 1, 2], ["nsubj", "ROOT", "prep", "pobj"])
+        found = drawing(
+            ["It", "rains", "in", "Oslo"],
+            [1, 1, 1, 2],
+            ["nsubj", "ROOT", "prep", "pobj"],
+        )
         by_label = {arc["label"]: arc["y"] for arc in found["arcs"]}
         assert by_label["nsubj"] == by_label["pobj"] == by_label["prep"]
         spanning = drawing(["a", "b", "c"], [0, 2, 0], ["ROOT", "amod", "dobj"])
@@ -183,7 +198,9 @@ class TestArcs:
         assert by_label["dobj"] < by_label["amod"]
 
     def test_words_do_not_overlap_and_lie_within_the_drawing(self):
-        found = drawing(["a", "extraordinarily", "b"], [1, 1, 1], ["det", "ROOT", "dep"])
+        found = drawing(
+            ["a", "extraordinarily", "b"], [1, 1, 1], ["det", "ROOT", "dep"]
+        )
         places = [word["x"] for word in found["words"]]
         assert places == sorted(places)
         assert 0 < places[0] < places[-1] < found["width"]
@@ -192,12 +209,17 @@ class TestArcs:
         assert drawing([], [], [])["arcs"] == []
 
 
-def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(tmp_path, monkeypatch):
-    told = {f"q{number}": {"question": f"What of {number}?" * 50} for number in range(1000)}
+def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(
+    tmp_path, monkeypatch
+):
+    told = {
+        f"q{number}": {"question": f"What of {number}?" * 50} for number in range(1000)
+    }
     arrays = packed(told, list(told))
     features = {"dataset": [["made up"]] * len(told)}
     texts = np.frombuffer(
-        json.dumps({"unit_names": list(told), "features": features}).encode(), dtype=np.uint8
+        json.dumps({"unit_names": list(told), "features": features}).encode(),
+        dtype=np.uint8,
     )
     np.savez_compressed(tmp_path / "kept.npz", texts=texts, **arrays)
     read, decoded = [], []
@@ -210,10 +232,17 @@ def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(tmp_p
         return found
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
-    monkeypatch.setattr(json, "loads", lambda text: decoded.append(len(text)) or decode(text))
+    monkeypatch.setattr(
+        json, "loads", lambda text: decoded.append(len(text)) or decode(text)
+    )
     found, total = load_page(tmp_path / "kept.npz", 10, 5)
-    assert (total, dict(found)) == (1000, {f"q{number}": told[f"q{number}"] for number in range(10, 15)})
+    assert (total, dict(found)) == (
+        1000,
+        {f"q{number}": told[f"q{number}"] for number in range(10, 15)},
+    )
     assert len(decoded) == 5
     assert sum(read) < arrays["details"].nbytes / 20
-    assert load_page(tmp_path / "kept.npz", 998, 5)[0] == [(f"q{n}", told[f"q{n}"]) for n in (998, 999)]
+    assert load_page(tmp_path / "kept.npz", 998, 5)[0] == [
+        (f"q{n}", told[f"q{n}"]) for n in (998, 999)
+    ]
     assert load_page(tmp_path / "kept.npz", 1000, 5) == ([], 1000)

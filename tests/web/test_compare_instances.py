@@ -33,7 +33,9 @@ def runs(pair) -> tuple[Submission, ...]:
 
 def ask(client, phase, runs=(), *, status=200, **query) -> str:
     numbers = dict(zip("ab", (run.pk for run in runs), strict=False))
-    response = client.get(boards.address("compare-instances", phase), {**numbers, **query})
+    response = client.get(
+        boards.address("compare-instances", phase), {**numbers, **query}
+    )
     assert response.status_code == status
     return re.sub(r"\s+", " ", response.content.decode())
 
@@ -58,12 +60,16 @@ def test_nobody_reads_answers_of_others_while_gold_is_secret(client, phase, runs
         ask(client, phase, runs, status=404)
         ask(client, phase, status=404)
         read(client, phase, runs, status=404)
-        compare = client.get(boards.address("compare", phase), {"a": runs[0].pk, "b": runs[1].pk})
+        compare = client.get(
+            boards.address("compare", phase), {"a": runs[0].pk, "b": runs[1].pk}
+        )
         assert b"compare/instances/" not in compare.content
 
 
 def test_a_board_that_is_not_shown_has_nothing_to_read(client, phase, runs):
-    Phase.objects.filter(pk=phase.pk).update(board="organisers", shows_instances=True, gold_is_public=True)
+    Phase.objects.filter(pk=phase.pk).update(
+        board="organisers", shows_instances=True, gold_is_public=True
+    )
     ask(client, phase, runs, status=404)
     read(client, phase, runs, status=404)
 
@@ -71,14 +77,23 @@ def test_a_board_that_is_not_shown_has_nothing_to_read(client, phase, runs):
 def test_organisers_read_input_gold_both_answers_and_every_metric(client, phase, runs):
     sign_in_as_staff(client)
     page = ask(client, phase, runs, instance=CITANCE)
-    for words in ("Given", "The cited paper", "gold, A", "What each metric saw", "Overlap F1, micro"):
+    for words in (
+        "Given",
+        "The cited paper",
+        "gold, A",
+        "What each metric saw",
+        "Overlap F1, micro",
+    ):
         assert words in page
     found = read(client, phase, runs, instance=CITANCE)
     [instance] = found["instances"]
     assert instance["gold"] == instance["answer_a"]
     assert instance["gold"].startswith("[1")
     assert instance["answer_b"].startswith("[4]")
-    assert (instance["values_a"]["overlap_f1_micro"], instance["values_b"]["overlap_f1_micro"]) == (1, 0)
+    assert (
+        instance["values_a"]["overlap_f1_micro"],
+        instance["values_b"]["overlap_f1_micro"],
+    ) == (1, 0)
     assert instance["given"]
 
 
@@ -89,7 +104,9 @@ def test_where_gold_and_runs_are_given_out_everybody_reads_both(client, phase, r
     assert body["shows_values"]
     page = ask(client, phase, runs)
     assert body["instances"][0]["gold"] in page
-    compare = client.get(boards.address("compare", phase), {"a": runs[0].pk, "b": runs[1].pk})
+    compare = client.get(
+        boards.address("compare", phase), {"a": runs[0].pk, "b": runs[1].pk}
+    )
     assert b"compare/instances/" in compare.content
 
 
@@ -125,7 +142,9 @@ def test_a_team_reads_its_own_answers_without_gold_or_what_tells_of_it(client, p
         ("nonsense", 12),
     ],
 )
-def test_instances_are_chosen_by_which_run_is_better_or_right(client, phase, runs, which, count):
+def test_instances_are_chosen_by_which_run_is_better_or_right(
+    client, phase, runs, which, count
+):
     sign_in_as_staff(client)
     found = read(client, phase, runs, which=which)
     assert found["count"] == count
@@ -137,21 +156,29 @@ def test_instances_are_chosen_by_which_run_is_better_or_right(client, phase, run
 def test_a_class_chooses_instances_and_stays_in_every_link(client, phase, runs):
     sign_in_as_staff(client)
     classes = read(client, phase, runs, which="all")["classes"]
-    dimension, labels = next((own, labels) for own, labels in classes.items() if own == "topic")
+    dimension, labels = next(
+        (own, labels) for own, labels in classes.items() if own == "topic"
+    )
     counts = [
-        read(client, phase, runs, which="all", **{"class": f"{dimension}:{label}"})["count"]
+        read(client, phase, runs, which="all", **{"class": f"{dimension}:{label}"})[
+            "count"
+        ]
         for label in labels
     ]
     assert len(counts) > 1
     assert sum(counts) == 20
-    page = ask(client, phase, runs, which="all", **{"class": f"{dimension}:{labels[0]}"})
+    page = ask(
+        client, phase, runs, which="all", **{"class": f"{dimension}:{labels[0]}"}
+    )
     assert f"{counts[0]} of 20 instances are of the class “{labels[0]}”" in page
     assert f'<option value="{dimension}:{labels[0]}" selected>' in page
     links = re.findall(r'href="([?][^"]*)"', page)
     assert len(links) > 10
     assert all(f"class={dimension}%3A{labels[0]}" in link for link in links)
     # What is no class is passed over.
-    assert read(client, phase, runs, which="all", **{"class": "topic:none"})["count"] == 20
+    assert (
+        read(client, phase, runs, which="all", **{"class": "topic:none"})["count"] == 20
+    )
     assert read(client, phase, runs, which="all", **{"class": "x" * 300})["count"] == 20
 
 
@@ -161,7 +188,9 @@ def test_the_two_change_places_with_what_is_asked_of_them(client, phase, runs):
     assert f"?which=b-right&amp;a={runs[1].pk}&amp;b={runs[0].pk}" in page
 
 
-def test_instances_come_in_pages_each_with_an_address_of_its_own(client, phase, runs, monkeypatch):
+def test_instances_come_in_pages_each_with_an_address_of_its_own(
+    client, phase, runs, monkeypatch
+):
     monkeypatch.setattr(reading_pages, "PAGE", 5)
     sign_in_as_staff(client)
     names = []
@@ -169,7 +198,10 @@ def test_instances_come_in_pages_each_with_an_address_of_its_own(client, phase, 
         page = ask(client, phase, runs, which="a-right", page=number)
         assert f"page {number} of 3" in page
         names += [
-            found["name"] for found in read(client, phase, runs, which="a-right", page=number)["instances"]
+            found["name"]
+            for found in read(client, phase, runs, which="a-right", page=number)[
+                "instances"
+            ]
         ]
     assert len(names) == len(set(names)) == 12
     assert "page 3 of 3" in ask(client, phase, runs, which="a-right", page=9)
@@ -198,7 +230,9 @@ def test_markup_in_answers_is_text(client, phase):
 def test_every_task_type_shows_its_instances(client, slug):
     kind = TYPES[slug]
     gold, run, _ = sample(kind)
-    options = dict(word.split("=", 1) for word in sample_options(kind) if word != "--option")
+    options = dict(
+        word.split("=", 1) for word in sample_options(kind) if word != "--option"
+    )
     task = factories.make_task(type=slug, rules=[kind.default_rules], options=options)
     phase = factories.make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=gold, reason="the sample")
@@ -206,7 +240,9 @@ def test_every_task_type_shows_its_instances(client, slug):
     runs = []
     for end in (b"", b"\n"):
         team = factories.make_team(season=task.season)
-        runs.append(factories.make_submission(phase=phase, team=team, content=content + end))
+        runs.append(
+            factories.make_submission(phase=phase, team=team, content=content + end)
+        )
         score(runs[-1])
     sign_in_as_staff(client)
     found = read(client, phase, runs, which="all")

@@ -44,7 +44,10 @@ def between(client, phase, runs, **query) -> str:
 def cells(page: str, head: str) -> list[str]:
     """The text of the cells of a row."""
     row = re.search(rf'<th scope="row">{re.escape(head)}</th>(.*?)</tr>', page)[1]
-    return [re.sub(r"<[^>]+>", "", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+    return [
+        re.sub(r"<[^>]+>", "", cell).strip()
+        for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)
+    ]
 
 
 def test_every_metric_has_both_values_the_difference_and_its_test(client, phase, runs):
@@ -64,13 +67,19 @@ def test_a_difference_that_is_sure_names_the_better_run(client, phase):
     assert cells(between(client, phase, runs), "Overlap F1, micro")[-1] == "B"
 
 
-def test_the_command_on_the_page_prints_the_same(client, phase, runs, tmp_path, capsys, monkeypatch):
+def test_the_command_on_the_page_prints_the_same(
+    client, phase, runs, tmp_path, capsys, monkeypatch
+):
     page = between(client, phase, runs)
-    command = html.unescape(re.search(r"<code>(python -m scoring compare [^<]+)</code>", page)[1])
+    command = html.unescape(
+        re.search(r"<code>(python -m scoring compare [^<]+)</code>", page)[1]
+    )
     for side, run in zip("AB", runs, strict=True):
         (tmp_path / side).mkdir()
         storage.local_copy(storage.runs, run.file, tmp_path / side)
-    storage.local_copy(storage.gold, phase.task.gold.get().file, tmp_path).rename(tmp_path / "GOLD.zip")
+    storage.local_copy(storage.gold, phase.task.gold.get().file, tmp_path).rename(
+        tmp_path / "GOLD.zip"
+    )
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command.replace("GOLD", "GOLD.zip"))
     assert main([*words[3:], "--json"]) == 0
@@ -88,10 +97,14 @@ def test_one_run_alone_is_compared_with_the_row_above_it(client, phase, runs):
     assert "B is Better" in ask(client, phase, a=runs[1].pk)
 
 
-def test_differences_by_class_stand_in_a_chart_and_in_a_table_behind_it(client, phase, runs):
+def test_differences_by_class_stand_in_a_chart_and_in_a_table_behind_it(
+    client, phase, runs
+):
     page = between(client, phase, runs, dimension="topic")
     figure = json.loads(
-        re.search(r'<script id="by-class-data" type="application/json">(.*?)</script>', page)[1]
+        re.search(
+            r'<script id="by-class-data" type="application/json">(.*?)</script>', page
+        )[1]
     )
     [trace] = figure["data"]
     assert trace["y"] == list(compared.TOPICS)
@@ -101,19 +114,29 @@ def test_differences_by_class_stand_in_a_chart_and_in_a_table_behind_it(client, 
     assert "has more in 6" in page
 
 
-def test_the_interval_of_a_class_leaves_out_zero_where_every_unit_of_it_says_so(client, phase, runs):
-    page = between(client, phase, (scored(phase, 10), scored(phase, 0)), dimension="facet")
+def test_the_interval_of_a_class_leaves_out_zero_where_every_unit_of_it_says_so(
+    client, phase, runs
+):
+    page = between(
+        client, phase, (scored(phase, 10), scored(phase, 0)), dimension="facet"
+    )
     low, _, high = cells(page, "Method")[-1].partition(" to ")
     assert 0 < float(low) <= float(high)
 
 
 def test_classes_and_metrics_are_chosen_in_the_address(client, phase, runs):
-    page = between(client, phase, runs, dimension="facet", metric="overlap_recall_micro")
+    page = between(
+        client, phase, runs, dimension="facet", metric="overlap_recall_micro"
+    )
     assert "Overlap recall, micro by facet" in page
-    assert cells(page, "Results")[:1] == ["few 10"] or cells(page, "Results")[:1] == ["10"]
+    assert cells(page, "Results")[:1] == ["few 10"] or cells(page, "Results")[:1] == [
+        "10"
+    ]
 
 
-def test_tests_over_many_units_are_made_when_they_are_asked_for(client, phase, runs, monkeypatch):
+def test_tests_over_many_units_are_made_when_they_are_asked_for(
+    client, phase, runs, monkeypatch
+):
     monkeypatch.setattr(versus, "FEW_UNITS", 3)
     page = between(client, phase, runs)
     assert "Compute them now" in page
@@ -122,7 +145,9 @@ def test_tests_over_many_units_are_made_when_they_are_asked_for(client, phase, r
     assert "Compute them now" not in between(client, phase, runs)
 
 
-def test_whoever_comes_while_long_tests_are_made_is_told_so(client, phase, runs, monkeypatch):
+def test_whoever_comes_while_long_tests_are_made_is_told_so(
+    client, phase, runs, monkeypatch
+):
     monkeypatch.setattr(versus, "FEW_UNITS", 3)
     monkeypatch.setattr(versus, "PATIENCE", 0)
     with versus._one_at_a_time:
@@ -141,7 +166,9 @@ def test_instances_are_shown_only_where_the_phase_allows_it(client, phase, runs)
     ask(client, phase, status=404, a=runs[0].pk, b=runs[1].pk)
 
 
-def test_instances_are_filtered_by_class_and_come_in_pages(client, phase, runs, monkeypatch):
+def test_instances_are_filtered_by_class_and_come_in_pages(
+    client, phase, runs, monkeypatch
+):
     Phase.objects.filter(pk=phase.pk).update(shows_instances=True)
     page = between(client, phase, runs, dimension="topic", **{"class": "D01-0005"})
     assert "differs on 2 of 2 instances of the class “D01-0005”" in page
@@ -167,7 +194,9 @@ def test_the_largest_difference_comes_first(client, phase):
 
 
 def test_two_rows_of_the_board_lead_here(client, phase, runs):
-    page = re.sub(r"\s+", " ", client.get(boards.address("board", phase)).content.decode())
+    page = re.sub(
+        r"\s+", " ", client.get(boards.address("board", phase)).content.decode()
+    )
     assert f'href="compare/?a={runs[0].pk}"' in page
 
 
@@ -183,7 +212,9 @@ def test_a_team_compares_its_own_runs_and_not_those_of_others(client, phase):
     team = factories.make_team(season=phase.task.season, lead=person)
     own = [scored(phase, right, team=team) for right in (9, 4)]
     other = scored(phase, 2)
-    Phase.objects.filter(pk=phase.pk).update(board="ranks", own_scores="scores", shows_instances=True)
+    Phase.objects.filter(pk=phase.pk).update(
+        board="ranks", own_scores="scores", shows_instances=True
+    )
     client.force_login(person)
     page = between(client, phase, own)
     assert "0.9153" in page
@@ -210,7 +241,9 @@ def test_a_run_off_the_board_is_shown_to_its_team_alone(client, phase, runs):
 
 
 def test_numbers_that_were_computed_otherwise_are_not_subtracted(client, phase, runs):
-    boards.set_version_0(runs[1].evaluations.get().scores.get(shared__metric="overlap_f1_micro"))
+    boards.set_version_0(
+        runs[1].evaluations.get().scores.get(shared__metric="overlap_f1_micro")
+    )
     page = between(client, phase, runs)
     assert "1 metric left out" in page
     assert '<th scope="row">Overlap F1, micro</th>' not in page

@@ -48,7 +48,9 @@ def ask(client, phase, *runs, status=200, **query) -> str:
 
 
 def read(client, phase, *runs, **query):
-    response = client.get(f"{API}/phases/{phase.pk}/several/", {"run": [run.pk for run in runs], **query})
+    response = client.get(
+        f"{API}/phases/{phase.pk}/several/", {"run": [run.pk for run in runs], **query}
+    )
     assert response.status_code == 200
     return response.json()
 
@@ -59,7 +61,10 @@ def test_every_metric_and_class_is_held_against_the_first_run(client, phase, run
     line = next(own for own in found["metrics"] if own["name"] == "overlap_f1_micro")
     first, second, third = line["values"]
     assert first["value"] > second["value"] > third["value"]
-    assert (first["difference"], second["difference"]) == (0, second["value"] - first["value"])
+    assert (first["difference"], second["difference"]) == (
+        0,
+        second["value"] - first["value"],
+    )
     assert found["dimension"] == "facet"
     assert {own["name"] for own in found["classes"]} >= {"Method", "Results"}
     page = ask(client, phase, *runs, dimension="facet")
@@ -67,20 +72,32 @@ def test_every_metric_and_class_is_held_against_the_first_run(client, phase, run
     assert f"compare/?a={runs[0].pk}&amp;b={runs[2].pk}" in page
 
 
-def test_beside_the_numbers_stand_their_mean_and_standard_deviation(client, phase, runs):
+def test_beside_the_numbers_stand_their_mean_and_standard_deviation(
+    client, phase, runs
+):
     found = read(client, phase, *runs, dimension="facet")
     for line in (*found["metrics"], *found["classes"]):
         known = [own["value"] for own in line["values"]]
         is_whole = None not in known
-        assert line["mean"] == (pytest.approx(np.mean(known), rel=1e-12) if is_whole else None)
-        assert line["deviation"] == (pytest.approx(np.std(known, ddof=1), rel=1e-9) if is_whole else None)
+        assert line["mean"] == (
+            pytest.approx(np.mean(known), rel=1e-12) if is_whole else None
+        )
+        assert line["deviation"] == (
+            pytest.approx(np.std(known, ddof=1), rel=1e-9) if is_whole else None
+        )
     line = next(own for own in found["metrics"] if own["name"] == "overlap_f1_micro")
     page = ask(client, phase, *runs)
-    assert f'{line["mean"]:.4f} <span class="soft">{line["deviation"]:.4f}</span>' in page
+    assert (
+        f'{line["mean"]:.4f} <span class="soft">{line["deviation"]:.4f}</span>' in page
+    )
 
 
 def test_one_run_alone_has_no_standard_deviation(client, phase, runs):
-    line = next(own for own in read(client, phase, runs[0])["metrics"] if own["name"] == "overlap_f1_micro")
+    line = next(
+        own
+        for own in read(client, phase, runs[0])["metrics"]
+        if own["name"] == "overlap_f1_micro"
+    )
     assert (line["mean"], line["deviation"]) == (line["values"][0]["value"], None)
 
 
@@ -94,7 +111,10 @@ def test_the_address_decides_which_run_is_the_first(client, phase, runs):
 def test_without_an_address_the_first_of_the_board_stand_there(client, phase, runs):
     page = ask(client, phase)
     assert page.count(" checked") == 3
-    assert "More than two side by side" in client.get(boards.address("compare", phase)).content.decode()
+    assert (
+        "More than two side by side"
+        in client.get(boards.address("compare", phase)).content.decode()
+    )
 
 
 def test_numbers_of_another_board_are_nobodys(client, phase, runs):
@@ -107,7 +127,9 @@ def test_numbers_of_another_board_are_nobodys(client, phase, runs):
 
 
 def test_metrics_computed_otherwise_for_one_run_are_left_out(client, phase, runs):
-    boards.set_version_0(runs[1].evaluations.get().scores.get(shared__metric="overlap_f1_micro"))
+    boards.set_version_0(
+        runs[1].evaluations.get().scores.get(shared__metric="overlap_f1_micro")
+    )
     assert "1 metric left out" in ask(client, phase, *runs)
     assert "1 metric left out" not in ask(client, phase, runs[0], runs[2])
 
@@ -119,7 +141,9 @@ def test_a_dimension_of_one_class_is_not_offered(client, phase, runs):
     pair = [scored(single, right, topics=compared.TOPICS[:1]) for right in (1, 0)]
     offered = set(re.findall(r"dimension=(\w+)", ask(client, single, *pair)))
     assert everywhere - offered >= {"topic"}
-    compare = client.get(boards.address("compare", single), {"a": pair[0].pk, "b": pair[1].pk})
+    compare = client.get(
+        boards.address("compare", single), {"a": pair[0].pk, "b": pair[1].pk}
+    )
     assert "dimension=topic" not in compare.content.decode()
     assert "dimension=facet" in compare.content.decode()
 
@@ -131,4 +155,6 @@ def test_a_team_is_led_to_the_run_before(client, phase):
     client.force_login(person)
     page = client.get(f"/submissions/{second.pk}/").content.decode()
     assert f"?a={second.pk}&amp;b={first.pk}" in page
-    assert "the one before" not in client.get(f"/submissions/{first.pk}/").content.decode()
+    assert (
+        "the one before" not in client.get(f"/submissions/{first.pk}/").content.decode()
+    )

@@ -11,7 +11,11 @@ from citeboard.core.audit import about, history
 from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.membership import add_member
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
-from scoring.results.runs.confirming import ask_to_confirm, end_confirmation, reopen_confirmation
+from scoring.results.runs.confirming import (
+    ask_to_confirm,
+    end_confirmation,
+    reopen_confirmation,
+)
 from tasks.delivery.notifications.reading import choose
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
@@ -34,7 +38,10 @@ def make_confirmed():
     phase = boards.make_phase(
         board="everyone", confirms_results=True, opens=now - 9 * HOUR, closes=now - HOUR
     )
-    first, second = boards.make_team(phase, "Ada", ada), boards.make_team(phase, "Bob", bob)
+    first, second = (
+        boards.make_team(phase, "Ada", ada),
+        boards.make_team(phase, "Bob", bob),
+    )
     boards.scored_run(phase, first, 0.6, system="ours")
     boards.scored_run(phase, first, 0.4, system="worse")
     boards.scored_run(phase, second, 0.5, system="theirs")
@@ -80,12 +87,16 @@ def run(phase, system="ours"):
 
 def say(client, user, submission, how="confirm", **said):
     client.force_login(user)
-    return client.post(reverse(f"submission-{how}", args=[submission.pk]), said, follow=True)
+    return client.post(
+        reverse(f"submission-{how}", args=[submission.pk]), said, follow=True
+    )
 
 
 def told(client, phase) -> dict:
     client.logout()
-    return client.get(reverse("api:leaderboard", args=[phase.pk])).json()["confirmation"]
+    return client.get(reverse("api:leaderboard", args=[phase.pk])).json()[
+        "confirmation"
+    ]
 
 
 def organise(client, phase, name, **said):
@@ -96,9 +107,13 @@ def organise(client, phase, name, **said):
 def test_every_form_of_the_board_says_that_it_is_preliminary_until_all_have_confirmed(
     client, phase, ada, bob
 ):
-    addresses = [boards.address(name, phase) for name in ("board", "board-csv", "board-json")]
+    addresses = [
+        boards.address(name, phase) for name in ("board", "board-csv", "board-json")
+    ]
     addresses.append(reverse("api:leaderboard", args=[phase.pk]))
-    addresses.append(reverse("overview-paper-file", args=[phase.task.season.slug, "results.md"]))
+    addresses.append(
+        reverse("overview-paper-file", args=[phase.task.season.slug, "results.md"])
+    )
 
     def bodies() -> list[str]:
         client.logout()
@@ -110,11 +125,15 @@ def test_every_form_of_the_board_says_that_it_is_preliminary_until_all_have_conf
     say(client, bob, run(phase, "theirs"))
     assert all("official" in body and "preliminary" not in body for body in bodies())
     last = ResultConfirmation.objects.get(submission=run(phase, "theirs"))
-    assert told(client, phase)["official_since"] == last.at.isoformat().replace("+00:00", "Z")
+    assert told(client, phase)["official_since"] == last.at.isoformat().replace(
+        "+00:00", "Z"
+    )
 
 
 def test_a_board_that_is_cited_on_a_german_page_is_kept_in_english(client, phase):
-    client.get(boards.address("board", phase) + "cite/", headers={"Accept-Language": "de"})
+    client.get(
+        boards.address("board", phase) + "cite/", headers={"Accept-Language": "de"}
+    )
     kept = Snapshot.objects.get(occasion=Snapshot.Occasion.CITED).content
     assert kept["results"]["words"] == PRELIMINARY.format(0)
 
@@ -130,13 +149,18 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
     files += [reverse("standing-bib", args=[*place, own.pk]), badge]
     files += [
         reverse("overview-paper-file", args=[task.season.slug, name])
-        for name in ("systems.bib", f"boards/{task.slug}-{phase.slug}-{task.ranking_rules}.tex")
+        for name in (
+            "systems.bib",
+            f"boards/{task.slug}-{phase.slug}-{task.ranking_rules}.tex",
+        )
     ]
     german = {"Accept-Language": "de"}
 
     def bodies() -> list[str]:
         client.logout()
-        return [client.get(where, headers=german).getvalue().decode() for where in files]
+        return [
+            client.get(where, headers=german).getvalue().decode() for where in files
+        ]
 
     assert all("preliminary" in body for body in bodies())
     tex, bib, of_run, picture, *_ = bodies()
@@ -147,7 +171,9 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
     assert said in of_run
     assert "0.6500 · preliminary" in picture
     pages = [boards.address("board", phase), reverse("standing", args=[*place, own.pk])]
-    assert all(said in client.get(where, headers=german).content.decode() for where in pages)
+    assert all(
+        said in client.get(where, headers=german).content.decode() for where in pages
+    )
     tag = client.get(badge)["ETag"]
     assert client.get(badge, headers={"If-None-Match": tag}).status_code == 304
 
@@ -165,7 +191,11 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
 
 
 def test_a_caption_of_one_s_own_stays_and_the_comment_says_it(client, phase):
-    tex = client.get(boards.address("board-tex", phase), {"caption": "Ours."}).getvalue().decode()
+    tex = (
+        client.get(boards.address("board-tex", phase), {"caption": "Ours."})
+        .getvalue()
+        .decode()
+    )
     assert "\\caption{Ours.}" in tex
     assert "% Results are preliminary" in tex
 
@@ -185,7 +215,9 @@ def test_what_is_cited_of_a_kept_board_is_what_it_said_then(client, phase, ada, 
     assert "Results were preliminary: 0 of 2 teams have confirmed" in cited
 
 
-def test_a_page_that_a_reader_has_is_made_anew_once_a_team_has_confirmed(client, phase, ada):
+def test_a_page_that_a_reader_has_is_made_anew_once_a_team_has_confirmed(
+    client, phase, ada
+):
     where = boards.address("board", phase)
     tag = client.get(where)["ETag"]
     assert client.get(where, headers={"If-None-Match": tag}).status_code == 304
@@ -194,14 +226,19 @@ def test_a_page_that_a_reader_has_is_made_anew_once_a_team_has_confirmed(client,
     assert client.get(where, headers={"If-None-Match": tag}).status_code == 200
 
 
-def test_nothing_is_said_where_teams_are_not_asked_and_before_the_phase_has_closed(client, phase, ada):
+def test_nothing_is_said_where_teams_are_not_asked_and_before_the_phase_has_closed(
+    client, phase, ada
+):
     Phase.objects.update(confirms_results=False)
     assert told(client, phase) is None
     answer = say(client, ada, run(phase))
     assert "asks no team" in answer.content.decode()
     Phase.objects.update(confirms_results=True, closes=timezone.now() + HOUR)
     assert told(client, phase) is None
-    assert "preliminary" not in client.get(boards.address("board", phase)).content.decode().lower()
+    assert (
+        "preliminary"
+        not in client.get(boards.address("board", phase)).content.decode().lower()
+    )
     assert "has closed" in say(client, ada, run(phase)).content.decode()
     assert not ResultConfirmation.objects.exists()
 
@@ -215,10 +252,16 @@ def test_the_lead_confirms_and_members_read(client, phase, ada):
     assert "Confirm this result" not in page
     assert say(client, mate, run(phase)).status_code == 403
     client.force_login(ada)
-    assert "Confirm this result" in client.get(reverse("submission", args=[run(phase).pk])).content.decode()
+    assert (
+        "Confirm this result"
+        in client.get(reverse("submission", args=[run(phase).pk])).content.decode()
+    )
     say(client, ada, run(phase))
     client.force_login(mate)
-    assert "Ada confirmed it" in client.get(reverse("submission", args=[run(phase).pk])).content.decode()
+    assert (
+        "Ada confirmed it"
+        in client.get(reverse("submission", args=[run(phase).pk])).content.decode()
+    )
 
 
 def test_nobody_confirms_for_another_team(client, phase, bob, organiser):
@@ -231,7 +274,9 @@ def test_nobody_confirms_for_another_team(client, phase, bob, organiser):
 def test_only_a_run_that_counts_is_confirmed(client, phase, ada):
     answer = say(client, ada, run(phase, "worse"))
     assert "does not count on the board" in answer.content.decode()
-    page = client.get(reverse("submission", args=[run(phase, "worse").pk])).content.decode()
+    page = client.get(
+        reverse("submission", args=[run(phase, "worse").pk])
+    ).content.decode()
     assert "Is this result right?" not in page
 
 
@@ -258,7 +303,8 @@ def test_a_contested_result_is_read_by_organisers_and_its_team_and_by_nobody_els
 
 
 @pytest.mark.parametrize(
-    ("message", "words"), [("", "say what is wrong"), ("  ", "say what is wrong"), ("x" * 2001, "2001")]
+    ("message", "words"),
+    [("", "say what is wrong"), ("  ", "say what is wrong"), ("x" * 2001, "2001")],
 )
 def test_a_result_is_contested_with_words(client, phase, ada, message, words):
     answer = say(client, ada, run(phase), "contest", message=message)
@@ -267,7 +313,12 @@ def test_a_result_is_contested_with_words(client, phase, ada, message, words):
 
 
 def test_the_database_keeps_no_contest_without_a_message(phase):
-    said = {"submission": run(phase), "gold": phase.task.gold.get(), "numbers": "n", "state": "contested"}
+    said = {
+        "submission": run(phase),
+        "gold": phase.task.gold.get(),
+        "numbers": "n",
+        "state": "contested",
+    }
     with pytest.raises(IntegrityError), transaction.atomic():
         ResultConfirmation.objects.create(**said)
 
@@ -301,11 +352,16 @@ def test_a_gold_fix_lets_those_fall_whose_numbers_it_changes(client, phase, ada,
     assert told(client, phase)["words"] == PRELIMINARY.format(1)
     client.force_login(bob)
     assert (
-        "confirmed anew" in client.get(reverse("submission", args=[run(phase, "theirs").pk])).content.decode()
+        "confirmed anew"
+        in client.get(
+            reverse("submission", args=[run(phase, "theirs").pk])
+        ).content.decode()
     )
 
 
-def test_numbers_that_came_while_the_lead_read_the_page_are_not_confirmed(client, phase, ada):
+def test_numbers_that_came_while_the_lead_read_the_page_are_not_confirmed(
+    client, phase, ada
+):
     client.force_login(ada)
     page = client.get(reverse("submission", args=[run(phase).pk])).content.decode()
     seen = page.partition('name="seen" value="')[2].partition('"')[0]
@@ -317,7 +373,8 @@ def test_numbers_that_came_while_the_lead_read_the_page_are_not_confirmed(client
 
 
 @pytest.mark.parametrize(
-    "change", [{"status": "withdrawn"}, {"exclusion": "hidden"}, {"exclusion": "disqualified"}]
+    "change",
+    [{"status": "withdrawn"}, {"exclusion": "hidden"}, {"exclusion": "disqualified"}],
 )
 def test_what_stands_on_no_board_is_not_waited_for(client, phase, ada, change):
     say(client, ada, run(phase))
@@ -326,7 +383,9 @@ def test_what_stands_on_no_board_is_not_waited_for(client, phase, ada, change):
     assert told(client, phase)["words"].startswith("official since")
 
 
-def test_a_team_that_does_not_see_its_scores_yet_cannot_confirm(client, phase, ada, organiser):
+def test_a_team_that_does_not_see_its_scores_yet_cannot_confirm(
+    client, phase, ada, organiser
+):
     Phase.objects.update(board="organisers", own_scores="scored")
     answer = say(client, ada, run(phase))
     assert "do not see the scores of their runs yet" in answer.content.decode()
@@ -360,15 +419,25 @@ def test_where_the_number_of_teams_is_hidden_it_is_not_told(client, phase, ada):
     assert (found["confirmed"], found["teams"]) == (None, None)
     assert found["words"] == "preliminary: not every team has confirmed"
     for name in ("board", "board-csv"):
-        assert PRELIMINARY.format(1) not in client.get(boards.address(name, phase)).content.decode().lower()
+        assert (
+            PRELIMINARY.format(1)
+            not in client.get(boards.address(name, phase)).content.decode().lower()
+        )
 
 
-def test_organisers_end_it_with_a_reason_and_begin_it_anew(client, phase, ada, organiser):
+def test_organisers_end_it_with_a_reason_and_begin_it_anew(
+    client, phase, ada, organiser
+):
     client.force_login(organiser)
-    assert "The reason" in organise(client, phase, "confirmation-end", reason="").content.decode()
+    assert (
+        "The reason"
+        in organise(client, phase, "confirmation-end", reason="").content.decode()
+    )
     assert told(client, phase)["official_since"] is None
     client.force_login(organiser)
-    page = organise(client, phase, "confirmation-end", reason="Asked twice.").content.decode()
+    page = organise(
+        client, phase, "confirmation-end", reason="Asked twice."
+    ).content.decode()
     assert "Asked twice." in page
     assert told(client, phase)["words"].startswith("official since")
     assert "ended the confirmation" in say(client, ada, run(phase)).content.decode()
@@ -379,47 +448,83 @@ def test_organisers_end_it_with_a_reason_and_begin_it_anew(client, phase, ada, o
     assert actions == ["confirmation-reopened", "confirmation-ended"]
 
 
-def test_organisers_see_who_has_confirmed_and_who_is_missing(client, phase, ada, organiser):
+def test_organisers_see_who_has_confirmed_and_who_is_missing(
+    client, phase, ada, organiser
+):
     say(client, ada, run(phase))
     client.force_login(organiser)
     where = reverse("organise-confirmation", args=[phase.task.season.slug, phase.pk])
     page = client.get(where).content.decode()
     assert "1 of 2 teams confirmed" in page
     assert "missing" in page
-    assert where in client.get(reverse("organise-phases", args=[phase.task.season.slug])).content.decode()
+    assert (
+        where
+        in client.get(
+            reverse("organise-phases", args=[phase.task.season.slug])
+        ).content.decode()
+    )
     found = client.get(reverse("api:confirmation", args=[phase.pk])).json()
-    assert {one["team"]: one["state"] for one in found["results"]} == {"ada": "confirmed", "bob": "missing"}
+    assert {one["team"]: one["state"] for one in found["results"]} == {
+        "ada": "confirmed",
+        "bob": "missing",
+    }
 
 
 def test_programs_confirm_contest_and_end_it_too(client, phase, ada, organiser):
     client.force_login(ada)
     done = client.post(reverse("api:contest", args=[run(phase).pk]), {"message": WRONG})
-    assert (done.status_code, done.json()["state"], done.json()["message"]) == (200, "contested", WRONG)
+    assert (done.status_code, done.json()["state"], done.json()["message"]) == (
+        200,
+        "contested",
+        WRONG,
+    )
     seen = {"seen": done.json()["numbers"]}
     done = client.post(reverse("api:confirm", args=[run(phase).pk]), seen)
-    assert (done.status_code, done.json()["state"], done.json()["message"]) == (200, "confirmed", "")
-    assert client.post(reverse("api:confirm", args=[run(phase).pk]), {"seen": "other"}).status_code == 409
+    assert (done.status_code, done.json()["state"], done.json()["message"]) == (
+        200,
+        "confirmed",
+        "",
+    )
+    assert (
+        client.post(
+            reverse("api:confirm", args=[run(phase).pk]), {"seen": "other"}
+        ).status_code
+        == 409
+    )
     client.force_login(organiser)
-    done = client.post(reverse("api:end-confirmation", args=[phase.pk]), {"reason": "Asked twice."})
+    done = client.post(
+        reverse("api:end-confirmation", args=[phase.pk]), {"reason": "Asked twice."}
+    )
     assert (done.status_code, done.json()["ended_because"]) == (200, "Asked twice.")
     done = client.post(reverse("api:reopen-confirmation", args=[phase.pk]))
     assert (done.status_code, done.json()["official_since"]) == (200, None)
 
 
-def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_history(client, phase, ada):
+def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_history(
+    client, phase, ada
+):
     say(client, ada, run(phase), "contest", message=WRONG)
     say(client, ada, run(phase))
     say(client, ada, run(phase))
-    entries = [entry for entry in about(run(phase)) if entry.action.startswith("result-")]
-    assert sorted(entry.action for entry in entries) == ["result-confirmed", "result-contested"]
+    entries = [
+        entry for entry in about(run(phase)) if entry.action.startswith("result-")
+    ]
+    assert sorted(entry.action for entry in entries) == [
+        "result-confirmed",
+        "result-contested",
+    ]
     last = next(entry for entry in entries if entry.action == "result-confirmed")
-    assert {change["key"]: (change["before"], change["after"]) for change in last.changes} == {
+    assert {
+        change["key"]: (change["before"], change["after"]) for change in last.changes
+    } == {
         "result": ("contested", "confirmed"),
         "message": (WRONG, None),
     }
 
 
-def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(client, phase, ada, organiser):
+def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(
+    client, phase, ada, organiser
+):
     say(client, ada, run(phase))
     [said] = own_data(ada)["confirmed_results"]
     assert (said["run"], said["state"]) == (run(phase).pk, "confirmed")
@@ -431,8 +536,12 @@ def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(clien
 
 
 def test_next_years_season_asks_too_and_nothing_of_it_is_official(phase, organiser):
-    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Asked twice.")
-    made = clone_season(season=phase.task.season, slug="next", title="Next", by=organiser)
+    Phase.objects.update(
+        confirmation_ended_at=timezone.now(), confirmation_ended_because="Asked twice."
+    )
+    made = clone_season(
+        season=phase.task.season, slug="next", title="Next", by=organiser
+    )
     found = Phase.objects.get(task__season=made)
     assert (found.confirms_results, found.confirmation_ended_at) == (True, None)
 
@@ -469,10 +578,14 @@ def page_of(phase, system) -> str:
     return reverse("submission", args=[run(phase, system).pk])
 
 
-def test_leads_are_told_once_when_results_wait_to_be_confirmed(named, ada, bob, organiser):
+def test_leads_are_told_once_when_results_wait_to_be_confirmed(
+    named, ada, bob, organiser
+):
     mate = factories.make_user()
     add_member(team=run(named).team, user=mate)
-    hook = Webhook.objects.create(season=named.task.season, url="https://hook.example.org", nonce="n")
+    hook = Webhook.objects.create(
+        season=named.task.season, url="https://hook.example.org", nonce="n"
+    )
     assert ask_to_confirm() == 2
     assert ask_to_confirm() == 0
     Phase.objects.update(version=50)
@@ -481,9 +594,15 @@ def test_leads_are_told_once_when_results_wait_to_be_confirmed(named, ada, bob, 
     assert letters_to(bob) == [waits(BOB, page=page_of(named, "theirs"))]
     assert [letters_to(person) for person in (mate, organiser)] == [[], []]
     told = Delivery.objects.get(webhook=hook).payload
-    assert (told["kind"], told["phase"], told["is_reopened"]) == ("results-to-confirm", named.slug, False)
+    assert (told["kind"], told["phase"], told["is_reopened"]) == (
+        "results-to-confirm",
+        named.slug,
+        False,
+    )
     # The event's number and its instant may have any digits.
-    assert "0.6" not in str({name: value for name, value in told.items() if name not in ("event", "at")})
+    assert "0.6" not in str(
+        {name: value for name, value in told.items() if name not in ("event", "at")}
+    )
 
 
 def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
@@ -491,11 +610,15 @@ def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
     ada.save()
     ask_to_confirm()
     [letter] = letters_to(ada)
-    assert letter.startswith("[Citeboard] Ergebnisse von Ada in Task 1A, Final warten auf Bestätigung")
+    assert letter.startswith(
+        "[Citeboard] Ergebnisse von Ada in Task 1A, Final warten auf Bestätigung"
+    )
     assert "Es ist Run 2." in letter
 
 
-def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(client, named, ada, bob):
+def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(
+    client, named, ada, bob
+):
     choose(user=ada, wanted={Kind.CONFIRM: Channel.SITE})
     choose(user=bob, wanted={Kind.CONFIRM: Channel.NONE})
     assert ask_to_confirm() == 1
@@ -515,7 +638,9 @@ def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(client, named,
         {"confirmation_ended_at": timezone.now(), "confirmation_ended_because": "So."},
     ],
 )
-def test_nobody_is_told_while_nothing_can_be_confirmed_and_leads_are_once_it_can(named, ada, not_yet):
+def test_nobody_is_told_while_nothing_can_be_confirmed_and_leads_are_once_it_can(
+    named, ada, not_yet
+):
     usual = {name: getattr(named, name) for name in not_yet}
     Phase.objects.update(**not_yet)
     assert ask_to_confirm() == 0
@@ -524,7 +649,9 @@ def test_nobody_is_told_while_nothing_can_be_confirmed_and_leads_are_once_it_can
     assert ask_to_confirm() == 2
 
 
-def test_nobody_is_told_of_a_season_that_is_not_public_or_while_runs_are_being_scored(named):
+def test_nobody_is_told_of_a_season_that_is_not_public_or_while_runs_are_being_scored(
+    named,
+):
     Season.objects.update(is_public=False)
     assert ask_to_confirm() == 0
     Season.objects.update(is_public=True)
@@ -535,7 +662,9 @@ def test_nobody_is_told_of_a_season_that_is_not_public_or_while_runs_are_being_s
 
 
 def test_a_team_is_told_whose_run_counts_later(named, bob):
-    named.submissions.filter(system="theirs").update(exclusion="hidden", exclusion_reason="So.")
+    named.submissions.filter(system="theirs").update(
+        exclusion="hidden", exclusion_reason="So."
+    )
     assert ask_to_confirm() == 1
     named.submissions.update(exclusion="", exclusion_reason="")
     Phase.objects.update(version=60)
@@ -565,7 +694,10 @@ def test_nothing_is_sent_once_the_phase_keeps_all_of_runs_to_itself_or_nobody_is
 
 def test_a_board_that_is_shown_by_the_clock_lets_its_teams_be_told(named, ada):
     Phase.objects.update(
-        board="organisers", own_scores="nothing", board_from=timezone.now() - HOUR, board_then="everyone"
+        board="organisers",
+        own_scores="nothing",
+        board_from=timezone.now() - HOUR,
+        board_then="everyone",
     )
     ask_to_confirm()
     assert len(letters_to(ada)) == 1
@@ -574,7 +706,10 @@ def test_a_board_that_is_shown_by_the_clock_lets_its_teams_be_told(named, ada):
 def test_nothing_is_sent_once_the_board_is_hidden_by_the_clock(named, ada):
     ask_to_confirm()
     Phase.objects.update(
-        board="everyone", own_scores="nothing", board_from=timezone.now() - HOUR, board_then="nobody"
+        board="everyone",
+        own_scores="nothing",
+        board_from=timezone.now() - HOUR,
+        board_then="nobody",
     )
     assert letters_to(ada) == []
 
@@ -602,7 +737,9 @@ def test_leads_are_told_that_the_confirmation_was_begun_anew_and_by_whoever_did_
     assert letters_to(bob) == [waits(BOB, ANEW, page=page_of(named, "theirs"))]
 
 
-def test_what_is_begun_anew_while_the_board_is_frozen_is_told_when_it_is_revealed(named, ada, organiser):
+def test_what_is_begun_anew_while_the_board_is_frozen_is_told_when_it_is_revealed(
+    named, ada, organiser
+):
     end_confirmation(phase=Phase.objects.get(), reason="It took long.", by=organiser)
     Phase.objects.update(frozen_from=timezone.now() - 2 * HOUR)
     reopen_confirmation(phase=Phase.objects.get(), by=organiser)

@@ -23,7 +23,20 @@ from tests.scoring import boards
 from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
-WORDS = ["rules", "help", "here", "as", "others", "have", "shown", "before", "in", "trees", "and", "forests"]
+WORDS = [
+    "rules",
+    "help",
+    "here",
+    "as",
+    "others",
+    "have",
+    "shown",
+    "before",
+    "in",
+    "trees",
+    "and",
+    "forests",
+]
 LABELS = ("background", "method", "result")
 
 
@@ -69,20 +82,33 @@ def begun(client, content: bytes, form="labels", name="gold.jsonl"):
 def filled(answer, **changed) -> dict:
     """What a browser would send of the form that was shown."""
     form = answer.context["form"]
-    sent = {name: field.prepare_value(form[name].value()) for name, field in form.fields.items()}
-    return {name: value for name, value in {**sent, **changed}.items() if value is not None}
+    sent = {
+        name: field.prepare_value(form[name].value())
+        for name, field in form.fields.items()
+    }
+    return {
+        name: value for name, value in {**sent, **changed}.items() if value is not None
+    }
 
 
 def saved(client, answer, where=None, **changed):
     return client.post(where or place(), {**filled(answer, **changed), "save": ""})
 
 
-def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_its_baselines(client, season):
+def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_its_baselines(
+    client, season
+):
     answer = begun(client, lines(sentences()))
     assert "label (in 40 of 40, 3 different, such as “background”)" in text_of(answer)
     form = answer.context["form"]
-    assert (form["key"].value(), form["gold"].value(), form["shown"].value()) == ("id", "label", ["text"])
-    rows = {row["system"]: [*row["values"]][1]["value"] for row in answer.context["rows"]}
+    assert (form["key"].value(), form["gold"].value(), form["shown"].value()) == (
+        "id",
+        "label",
+        ["text"],
+    )
+    rows = {
+        row["system"]: [*row["values"]][1]["value"] for row in answer.context["rows"]
+    }
     assert rows["The gold itself"] == 1
     assert rows["The gold, each third answer changed"] == pytest.approx(26 / 40)
     assert rows["majority"] < rows["The gold, each third answer changed"]
@@ -90,7 +116,11 @@ def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_i
 
     assert saved(client, answer).status_code == 302
     task = Task.objects.get()
-    assert (task.slug, task.task_type.declared.form, task.gold.get().instances) == ("why-cite", "labels", 40)
+    assert (task.slug, task.task_type.declared.form, task.gold.get().instances) == (
+        "why-cite",
+        "labels",
+        40,
+    )
     worked_off()
     scored = Submission.objects.filter(status="scored")
     assert set(scored.values_list("built_in", flat=True)) == {"majority", "prior"}
@@ -98,11 +128,17 @@ def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_i
     assert "majority" in board
 
 
-def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_it_anew(client, season):
+def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_it_anew(
+    client, season
+):
     where, gold = f"{API}/seasons/one/declared-tasks/", lines(sentences())
 
     def drafts() -> set[str]:
-        return set(storage.gold.listdir("drafts")[1]) if storage.gold.exists("drafts") else set()
+        return (
+            set(storage.gold.listdir("drafts")[1])
+            if storage.gold.exists("drafts")
+            else set()
+        )
 
     before = drafts()
     dates = {"opens": "2026-05-01 00:00", "closes": "2091-05-01 23:59 AoE"}
@@ -126,7 +162,9 @@ def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_i
     address = f"{API}/tasks/{task.pk}/declaration/"
     files = client.get(address).json()["files"]
     text = files["task.toml"].replace('title = "Why cite"', 'title = "Why they cite"')
-    assert client.post(address, {"declaration": text}).json() == {"is_scored_again": False}
+    assert client.post(address, {"declaration": text}).json() == {
+        "is_scored_again": False
+    }
     assert Task.objects.get().task_type.title == "Why they cite"
     by_hand = sent(gold, title="Once more", declaration=text)
     assert (by_hand.status_code, by_hand.json()["slug"]) == (201, "once-more")
@@ -156,7 +194,12 @@ def test_what_changes_no_number_is_saved_at_once_and_what_does_is_a_version_that
     refused = saved(client, client.get(where), where, **changed)
     assert refused.status_code == 422
     assert "Say why numbers change" in text_of(refused)
-    assert saved(client, client.get(where), where, **changed, reason="Classes are uneven.").status_code == 302
+    assert (
+        saved(
+            client, client.get(where), where, **changed, reason="Classes are uneven."
+        ).status_code
+        == 302
+    )
     before = task.type
     task.refresh_from_db()
     assert task.type != before
@@ -175,18 +218,30 @@ def test_what_changes_no_number_is_saved_at_once_and_what_does_is_a_version_that
 
 def undone(client, action: str) -> str:
     entry = AuditEntry.objects.filter(action=action).latest("pk")
-    return text_of(client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True))
+    return text_of(
+        client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True)
+    )
 
 
 @pytest.mark.parametrize("has_runs", [True, False])
-def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_back(client, task, has_runs):
+def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_back(
+    client, task, has_runs
+):
     if not has_runs:
         Submission.objects.all().delete()
-    where, before = place(task.pk), Task.objects.values("type", "declaration", "rules").get()
+    where, before = (
+        place(task.pk),
+        Task.objects.values("type", "declaration", "rules").get(),
+    )
     stored = Gold.objects.values("number", "digest").get()
     answer = client.get(where)
     measures = [*answer.context["form"]["measures"].value(), "balanced_accuracy"]
-    sent = {**filled(answer, measures=measures, first="balanced_accuracy", reason="Uneven."), "save": ""}
+    sent = {
+        **filled(
+            answer, measures=measures, first="balanced_accuracy", reason="Uneven."
+        ),
+        "save": "",
+    }
     asked = Client.post(client, where, sent)
     if has_runs:
         assert (asked.status_code, Task.objects.get().type) == (409, before["type"])
@@ -201,7 +256,9 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
     assert Gold.objects.count() == (2 if has_runs else 1)
     worked_off()
     # The first version can be taken back by itself, that of the declaration with it.
-    assert [entry.action for entry in to_take_back(task.season)].count("gold-added") == 1
+    assert [entry.action for entry in to_take_back(task.season)].count(
+        "gold-added"
+    ) == 1
     assert "Taken back: declared Why cite anew" in undone(client, "declared-anew")
     assert Task.objects.values("type", "declaration", "rules").get() == before
     assert Gold.objects.values("number", "digest").get() == stored
@@ -212,23 +269,41 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
         assert {row["system"] for row in told["rows"]} == {"majority", "prior"}
 
 
-def test_a_program_is_told_of_another_declaration_and_takes_back_only_the_last(client, task):
+def test_a_program_is_told_of_another_declaration_and_takes_back_only_the_last(
+    client, task
+):
     address = f"{API}/tasks/{task.pk}/declaration/"
     text = client.get(address).json()["files"]["task.toml"]
     first = text.replace('"macro_f1", "accuracy"', '"accuracy", "macro_f1"')
-    told = client.post(f"{address}?dry_run=true", {"declaration": first, "reason": "So."}).json()
-    assert (told["asks"], len(told["jobs"]), "2 runs" in told["scored"][0]) == (True, 2, True)
+    told = client.post(
+        f"{address}?dry_run=true", {"declaration": first, "reason": "So."}
+    ).json()
+    assert (told["asks"], len(told["jobs"]), "2 runs" in told["scored"][0]) == (
+        True,
+        2,
+        True,
+    )
     assert Task.objects.get().declaration_id == task.declaration_id
-    client.post(address, {"declaration": text.replace('title = "Why cite"', 'title = "Why"')})
+    client.post(
+        address, {"declaration": text.replace('title = "Why cite"', 'title = "Why"')}
+    )
     entry = AuditEntry.objects.get(action="declared-anew")
-    client.post(address, {"declaration": text.replace('title = "Why cite"', 'title = "Then"')})
+    client.post(
+        address, {"declaration": text.replace('title = "Why cite"', 'title = "Then"')}
+    )
     refused = client.post(f"{API}/seasons/one/history/{entry.pk}/undo/")
-    assert (refused.status_code, "declared anew since" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "declared anew since" in refused.json()["detail"]) == (
+        409,
+        True,
+    )
 
 
-def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(client, season, tmp_path):
+def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(
+    client, season, tmp_path
+):
     documents = [
-        {"doc": f"d{place}", "title": f"{word} of {place} things"} for place, word in enumerate(WORDS)
+        {"doc": f"d{place}", "title": f"{word} of {place} things"}
+        for place, word in enumerate(WORDS)
     ]
     asked = [
         {
@@ -250,7 +325,10 @@ def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(client, season, t
     ]  # fmt: skip
     assert [row["system"] for row in answer.context["rows"]][-1] == "bm25"
     done = saved(client, answer)
-    assert done.status_code == 302, (done.context["form"].errors, done.context["problems"])
+    assert done.status_code == 302, (
+        done.context["form"].errors,
+        done.context["problems"],
+    )
     assert Gold.objects.get().instances == len(WORDS)
     call_command("export_season", "one", "--out", str(tmp_path / "out"))
     toml = tmp_path / "out" / "season.toml"
@@ -265,7 +343,10 @@ def test_what_is_no_gold_is_told_by_line_and_nothing_is_kept(client, season):
     assert "gold.jsonl" in text_of(refused)
     assert "4" in text_of(refused)
     nothing = begun(client, lines([{"id": "a", "text": "Only a text stands here."}]))
-    assert "no field of the instances looks like an answer of the form labels" in text_of(nothing)
+    assert (
+        "no field of the instances looks like an answer of the form labels"
+        in text_of(nothing)
+    )
     answer = begun(client, lines(sentences()))
     shown = saved(client, answer, shown=["text", "label"])
     assert "“label” shows the answer" in text_of(shown)

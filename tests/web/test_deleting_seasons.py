@@ -15,7 +15,15 @@ from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
-VALUES = {"season": {"slug": "a-draft", "title": "A draft", "public": False, "organisers": []}, "tasks": []}
+VALUES = {
+    "season": {
+        "slug": "a-draft",
+        "title": "A draft",
+        "public": False,
+        "organisers": [],
+    },
+    "tasks": [],
+}
 
 
 @pytest.fixture
@@ -25,21 +33,31 @@ def olga():
 
 @pytest.fixture
 def draft(olga):
-    return factories.make_season(organiser=olga, slug="a-draft", title="A draft", is_public=False)
+    return factories.make_season(
+        organiser=olga, slug="a-draft", title="A draft", is_public=False
+    )
 
 
 def post(client, person, season, slug):
     client.force_login(person)
-    return client.post(reverse("organise-delete", args=[season.slug]), {"slug": slug}, follow=True)
+    return client.post(
+        reverse("organise-delete", args=[season.slug]), {"slug": slug}, follow=True
+    )
 
 
-def test_a_draft_goes_with_gold_baselines_and_entries_and_the_history_says_so(client, olga, draft):
+def test_a_draft_goes_with_gold_baselines_and_entries_and_the_history_says_so(
+    client, olga, draft
+):
     phase = factories.make_phase(task=factories.make_task(season=draft))
     factories.make_baseline(phase=phase)
     team = factories.make_team(season=draft)
     client.force_login(olga)
-    assert "Delete this draft" in text_of(client.get(reverse("organise-settings", args=["a-draft"])))
-    assert "The draft A draft is deleted." in text_of(post(client, olga, draft, "a-draft"))
+    assert "Delete this draft" in text_of(
+        client.get(reverse("organise-settings", args=["a-draft"]))
+    )
+    assert "The draft A draft is deleted." in text_of(
+        post(client, olga, draft, "a-draft")
+    )
     assert not Season.objects.exists()
     assert not Gold.objects.exists()
     assert not Registration.objects.exists()
@@ -50,18 +68,24 @@ def test_a_draft_goes_with_gold_baselines_and_entries_and_the_history_says_so(cl
 
 @pytest.mark.parametrize("typed", ["", "another", "A draft"])
 def test_its_name_in_addresses_has_to_be_typed(client, olga, draft, typed):
-    assert "Type “a-draft” to delete the season." in text_of(post(client, olga, draft, typed))
+    assert "Type “a-draft” to delete the season." in text_of(
+        post(client, olga, draft, typed)
+    )
     assert Season.objects.exists()
 
 
 def test_a_public_season_stays_and_its_page_offers_nothing_else(client, olga, draft):
     Season.objects.update(is_public=True)
     assert "is public, and stays" in text_of(post(client, olga, draft, "a-draft"))
-    assert "Delete this draft" not in text_of(client.get(reverse("organise-settings", args=["a-draft"])))
+    assert "Delete this draft" not in text_of(
+        client.get(reverse("organise-settings", args=["a-draft"]))
+    )
 
 
 def test_a_draft_that_was_public_before_stays(olga):
-    made = load_values({**VALUES, "season": {**VALUES["season"], "public": True}}, by=olga).season
+    made = load_values(
+        {**VALUES, "season": {**VALUES["season"], "public": True}}, by=olga
+    ).season
     load_values(VALUES, by=olga, slug="a-draft")
     made.refresh_from_db()
     assert (made.is_public, made.was_public) == (False, True)
@@ -72,7 +96,11 @@ def test_a_draft_that_was_public_before_stays(olga):
 def test_a_draft_that_was_never_public_is_known_as_one(olga):
     made = load_values(VALUES, by=olga).season
     assert not Season.objects.get(pk=made.pk).was_public
-    load_values({**VALUES, "season": {**VALUES["season"], "title": "Another"}}, by=olga, slug="a-draft")
+    load_values(
+        {**VALUES, "season": {**VALUES["season"], "title": "Another"}},
+        by=olga,
+        slug="a-draft",
+    )
     delete_season(season=made, by=olga)
     assert not Season.objects.exists()
 
@@ -88,16 +116,22 @@ def test_a_draft_with_a_run_of_a_team_stays(olga, draft):
 
 def test_a_season_that_was_made_a_draft_in_the_admin_was_public(client):
     season = factories.make_season()
-    client.force_login(get_user_model().objects.create_superuser("root@example.org", "x"))
+    client.force_login(
+        get_user_model().objects.create_superuser("root@example.org", "x")
+    )
     where = reverse("admin:tasks_season_change", args=[season.pk])
     form = client.get(where).context["adminform"].form
-    fields = {name: "" if value is None else value for name, value in form.initial.items()}
+    fields = {
+        name: "" if value is None else value for name, value in form.initial.items()
+    }
     fields.pop("is_public")
     formset = {
         "organisers-TOTAL_FORMS": 0, "organisers-INITIAL_FORMS": 0,
         "organisers-MIN_NUM_FORMS": 0, "organisers-MAX_NUM_FORMS": 0,
     }  # fmt: skip
-    plain = {name: value for name, value in fields.items() if not hasattr(value, "isoformat")}
+    plain = {
+        name: value for name, value in fields.items() if not hasattr(value, "isoformat")
+    }
     client.post(where, {**plain, **formset})
     season.refresh_from_db()
     assert (season.is_public, season.was_public) == (False, True)

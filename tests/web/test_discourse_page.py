@@ -23,14 +23,20 @@ def phase(tmp_path):
 
 
 def figure(html: str, name: str) -> dict:
-    return json.loads(re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[1])
+    return json.loads(
+        re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[
+            1
+        ]
+    )
 
 
 def page(client, phase, query=""):
     return client.get(boards.address("discourse", phase) + query)
 
 
-def test_the_heat_map_has_systems_by_data_sets_and_its_table_the_same(client, phase, tmp_path):
+def test_the_heat_map_has_systems_by_data_sets_and_its_table_the_same(
+    client, phase, tmp_path
+):
     make_run(phase, tmp_path, system="LED")
     response = page(client, phase)
     heat = figure(response.content.decode(), "divergences-data")["data"][0]
@@ -43,7 +49,9 @@ def test_the_heat_map_has_systems_by_data_sets_and_its_table_the_same(client, ph
 
 def test_the_published_form_is_a_choice(client, phase, tmp_path):
     make_run(phase, tmp_path)
-    heat = figure(page(client, phase, "?form=published").content.decode(), "divergences-data")["data"][0]
+    heat = figure(
+        page(client, phase, "?form=published").content.decode(), "divergences-data"
+    )["data"][0]
     macro_to_xing = 0.25 * math.log(0.5) + 0.75 * math.log(1.5)
     assert heat["z"][0][1] == pytest.approx(macro_to_xing)
 
@@ -53,16 +61,29 @@ def test_the_bars_set_the_system_beside_the_gold(client, phase, tmp_path):
     response = page(client, phase, "?dataset=lu")
     bars = figure(response.content.decode(), "label-shares-data")["data"]
     uses = bars[0]["x"].index("Uses")
-    assert [(bar["name"], bar["y"][uses]) for bar in bars] == [("gold", 0.75), ("LED", 0.5)]
+    assert [(bar["name"], bar["y"][uses]) for bar in bars] == [
+        ("gold", 0.75),
+        ("LED", 0.5),
+    ]
     assert "gold 4 0.2500 0.0000 0.0000 0.0000 0.0000 0.7500" in text_of(response)
 
 
-def test_the_bars_begin_with_systems_that_have_labels_and_draw_any_that_is_named(client, phase, tmp_path):
-    none = make_run(phase, tmp_path, {"lu": [None], "xing": [None]}, "A text of [0] alone.", system="Mute")
+def test_the_bars_begin_with_systems_that_have_labels_and_draw_any_that_is_named(
+    client, phase, tmp_path
+):
+    none = make_run(
+        phase,
+        tmp_path,
+        {"lu": [None], "xing": [None]},
+        "A text of [0] alone.",
+        system="Mute",
+    )
     make_run(phase, tmp_path, system="LED")
 
     def drawn(query: str = "") -> list[str]:
-        bars = figure(page(client, phase, query).content.decode(), "label-shares-data")["data"]
+        bars = figure(page(client, phase, query).content.decode(), "label-shares-data")[
+            "data"
+        ]
         return [bar["name"] for bar in bars]
 
     assert drawn() == ["gold", "LED"]
@@ -94,7 +115,9 @@ def test_nobody_sees_shares_where_scores_are_hidden(client, tmp_path, choice):
     assert page(client, phase).status_code == 200
 
 
-def test_a_team_sees_its_own_shares_and_the_gold_s_only_with_the_scores(client, tmp_path):
+def test_a_team_sees_its_own_shares_and_the_gold_s_only_with_the_scores(
+    client, tmp_path
+):
     lead = factories.make_user()
     phase = make_phase(tmp_path, board="organisers", own_scores="scores")
     team = factories.make_team(season=phase.task.season, lead=lead)
@@ -103,7 +126,9 @@ def test_a_team_sees_its_own_shares_and_the_gold_s_only_with_the_scores(client, 
 
     def names() -> list[str]:
         html = client.get(reverse("submission", args=[run.pk])).content.decode()
-        return [entry["name"] for entry in figure(html, "shares-kl_intent-data")["data"]]
+        return [
+            entry["name"] for entry in figure(html, "shares-kl_intent-data")["data"]
+        ]
 
     assert names() == ["this run"]
     phase.board = "everyone"
@@ -111,8 +136,15 @@ def test_a_team_sees_its_own_shares_and_the_gold_s_only_with_the_scores(client, 
     assert names() == ["gold", "this run"]
 
 
-def test_where_systems_differ_infinite_is_infinite_and_not_blank(client, phase, tmp_path):
-    make_run(phase, tmp_path, {"lu": [intents("Extends")], "xing": [intents("Uses")]}, system="LED")
+def test_where_systems_differ_infinite_is_infinite_and_not_blank(
+    client, phase, tmp_path
+):
+    make_run(
+        phase,
+        tmp_path,
+        {"lu": [intents("Extends")], "xing": [intents("Uses")]},
+        system="LED",
+    )
     response = client.get(boards.address("differences", phase) + "?metric=kl_intent")
     assert f"lu 1 ∞ xing 1 {math.log(2):.4f}" in text_of(response)
     heat = figure(response.content.decode(), "heat-map-data")["data"][0]
@@ -121,7 +153,9 @@ def test_where_systems_differ_infinite_is_infinite_and_not_blank(client, phase, 
 
 
 def test_the_published_form_has_values_by_data_set_and_no_intervals_there(tmp_path):
-    gold, run = ({name: own * 4 for name, own in given.items()} for given in (GOLD, RUN))
+    gold, run = (
+        {name: own * 4 for name, own in given.items()} for given in (GOLD, RUN)
+    )
     # Units that are all alike would say nothing of how far the value may be off.
     run["lu"] = [*run["lu"][1:], intents("Uses", "Uses", "Background")]
     phase = make_phase(tmp_path, rules="official", gold=gold)
@@ -149,10 +183,15 @@ def test_a_task_without_labels_has_no_such_page(client):
     phase = boards.make_phase()
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
     assert page(client, phase).status_code == 404
-    assert "What the sentences do" not in client.get(boards.address("board", phase)).content.decode()
+    assert (
+        "What the sentences do"
+        not in client.get(boards.address("board", phase)).content.decode()
+    )
 
 
 def test_counts_that_are_gone_are_said_to_be(client, phase, tmp_path):
     run = make_run(phase, tmp_path)
     run.evaluations.update(statistics="elsewhere.npz")
-    assert "The counts behind these runs are no longer stored" in text_of(page(client, phase))
+    assert "The counts behind these runs are no longer stored" in text_of(
+        page(client, phase)
+    )

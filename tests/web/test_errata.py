@@ -29,7 +29,10 @@ def organiser(phase):
 
 def publish(client, organiser, phase, text=WORDS):
     client.force_login(organiser)
-    answer = client.post(reverse("organise-errata", args=[phase.task.season.slug, phase.pk]), {"text": text})
+    answer = client.post(
+        reverse("organise-errata", args=[phase.task.season.slug, phase.pk]),
+        {"text": text},
+    )
     client.logout()
     return answer
 
@@ -56,7 +59,10 @@ def test_it_stands_on_the_board_and_on_what_was_cited_before_and_not_on_what_is_
 
 def test_it_renders_as_markdown_and_runs_nothing(client, phase, organiser):
     publish(
-        client, organiser, phase, "Rows **3** and 4; see [ours](https://example.org).\n\n<script>1</script>"
+        client,
+        organiser,
+        phase,
+        "Rows **3** and 4; see [ours](https://example.org).\n\n<script>1</script>",
     )
     shown = page(client, boards.address("board", phase))
     assert "Rows <strong>3</strong> and 4" in shown

@@ -19,7 +19,11 @@ from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 HERE = "/first-organiser/"
-GIVEN = {"email": "olga@example.org", "name": "Olga", "password": "correct horse battery"}
+GIVEN = {
+    "email": "olga@example.org",
+    "name": "Olga",
+    "password": "correct horse battery",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +54,12 @@ def test_the_token_that_the_doctor_prints_makes_the_first_organiser_once(client)
     assert how_to_begin() == ""
     again = Client()
     assert again.get(HERE).status_code == 404
-    assert again.post(HERE, {**GIVEN, "email": "eve@example.org", "secret": secret}).status_code == 404
+    assert (
+        again.post(
+            HERE, {**GIVEN, "email": "eve@example.org", "secret": secret}
+        ).status_code
+        == 404
+    )
     assert User.objects.count() == 1
 
 
@@ -67,13 +76,17 @@ def test_the_store_knows_no_token_and_only_the_newest_are_good():
 
 def test_a_token_is_good_for_a_day(client):
     secret = printed()
-    FirstOrganiserToken.objects.update(made_at=timezone.now() - dt.timedelta(days=1, minutes=1))
+    FirstOrganiserToken.objects.update(
+        made_at=timezone.now() - dt.timedelta(days=1, minutes=1)
+    )
     assert client.post(HERE, {**GIVEN, "secret": secret}).status_code == 422
     assert not User.objects.exists()
 
 
 @pytest.mark.parametrize("organises", ["staff", "organiser"])
-def test_where_somebody_may_organise_nothing_is_printed_and_no_token_is_good(client, organises):
+def test_where_somebody_may_organise_nothing_is_printed_and_no_token_is_good(
+    client, organises
+):
     secret, somebody = printed(), make_user(is_staff=organises == "staff")
     if organises == "organiser":
         make_season(organiser=somebody)
@@ -108,7 +121,10 @@ def test_a_mistake_costs_no_token(client, field, value, words):
 
 def test_tokens_are_not_guessed_faster_than_ten_a_minute(client):
     secret = printed()
-    tries = [client.post(HERE, {**GIVEN, "secret": str(number)}).status_code for number in range(11)]
+    tries = [
+        client.post(HERE, {**GIVEN, "secret": str(number)}).status_code
+        for number in range(11)
+    ]
     assert tries == [422] * 10 + [429]
     assert client.post(HERE, {**GIVEN, "secret": secret}).status_code == 429
     assert not User.objects.exists()

@@ -25,7 +25,9 @@ def test_every_type_that_comes_with_a_sample_is_drawn():
 def test_a_drawn_sample_marks_what_gold_and_answer_share_and_where_it_is_cited(slug):
     kind = task_types()[slug]
     parts = draw(kind.drawn_as, example_of(kind))
-    kinds = {piece.kind for part in parts for line in part.lines for piece in line.pieces}
+    kinds = {
+        piece.kind for part in parts for line in part.lines for piece in line.pieces
+    }
     assert kinds & {BOTH, PLACE}
     assert all(line.words for part in parts for line in part.lines if line.kind)
 
@@ -80,4 +82,7 @@ def test_three_doors_lead_to_taking_part_reading_and_organising(client):
     ):
         assert f'href="{address}"' in doors
     client.force_login(factories.make_user(is_staff=True))
-    assert reverse("new-season") in client.get("/").content.decode().partition('<ul class="doors">')[2]
+    assert (
+        reverse("new-season")
+        in client.get("/").content.decode().partition('<ul class="doors">')[2]
+    )

@@ -17,7 +17,9 @@ def phase() -> Phase:
     return phase
 
 
-def test_frames_are_refused_until_the_season_allows_them_and_then_only_there(client, phase):
+def test_frames_are_refused_until_the_season_allows_them_and_then_only_there(
+    client, phase
+):
     there, board = boards.address("embed", phase), boards.address("board", phase)
     assert client.get(there)["X-Frame-Options"] == "DENY"
     assert "frame-ancestors 'none'" in client.get(there)["Content-Security-Policy"]
@@ -29,7 +31,9 @@ def test_frames_are_refused_until_the_season_allows_them_and_then_only_there(cli
     assert "frame-ancestors 'none'" in client.get(board)["Content-Security-Policy"]
 
 
-def test_it_is_the_board_of_visitors_whoever_asks_and_its_links_leave_the_frame(client, phase):
+def test_it_is_the_board_of_visitors_whoever_asks_and_its_links_leave_the_frame(
+    client, phase
+):
     Phase.objects.update(board="organisers")
     client.force_login(factories.make_user(is_superuser=True, is_staff=True))
     hidden = client.get(boards.address("embed", phase)).content.decode()

@@ -90,7 +90,9 @@ def test_both_boards_say_which_they_are(client, phase, organiser):
     assert "Live shadow board" not in frozen
     assert BEFORE in frozen
     assert LATER not in frozen
-    answer = client.get(reverse("api:leaderboard", args=[phase.pk]) + "?as=others").json()
+    answer = client.get(
+        reverse("api:leaderboard", args=[phase.pk]) + "?as=others"
+    ).json()
     assert [row["system"] for row in answer["rows"]] == ["early"]
     assert answer["frozen_at"] is not None
 
@@ -123,25 +125,36 @@ def test_what_is_named_of_a_board_elsewhere_is_frozen_too(client, phase):
     assert client.get(gone).status_code == 404
 
 
-def test_a_team_learns_no_score_of_a_later_run_and_keeps_those_it_saw(client, phase, ada):
+def test_a_team_learns_no_score_of_a_later_run_and_keeps_those_it_saw(
+    client, phase, ada
+):
     client.force_login(ada)
     assert BEFORE in read(client, reverse("submission", args=[early(phase).pk]))
     said = read(client, reverse("submission", args=[late(phase).pk]))
     assert LATER not in said
     assert "The board is frozen" in said
-    assert client.get(reverse("api:submission", args=[late(phase).pk])).json()["evaluations"] == []
+    assert (
+        client.get(reverse("api:submission", args=[late(phase).pk])).json()[
+            "evaluations"
+        ]
+        == []
+    )
     team = read(client, reverse("team", args=["ada"]))
     assert BEFORE in team
     assert LATER not in team
 
 
-def test_a_later_version_of_the_gold_changes_nothing_that_others_see(client, phase, organiser, ada):
+def test_a_later_version_of_the_gold_changes_nothing_that_others_see(
+    client, phase, organiser, ada
+):
     gold = boards.make_gold(phase, 2, "Two answers were wrong.")
     boards.score(early(phase), float(NEWER), gold=gold)
     boards.score(late(phase), float(LATER), gold=gold)
     assert told(client, phase) == [(True, False)] * 3
     assert client.get(boards.address("board", phase) + "?gold=2").status_code == 404
-    assert client.get(boards.address("gold-changes", phase) + "?gold=2").status_code == 404
+    assert (
+        client.get(boards.address("gold-changes", phase) + "?gold=2").status_code == 404
+    )
     client.force_login(ada)
     said = read(client, reverse("submission", args=[early(phase).pk]))
     assert BEFORE in said
@@ -176,7 +189,11 @@ def test_what_organisers_exclude_goes_from_a_frozen_board_at_once(client, phase)
 
 def test_scores_entered_by_hand_meanwhile_are_for_organisers(client, phase, organiser):
     measure = ManualMeasure.objects.create(
-        phase=phase, name="fluency", source="A panel.", higher_is_better=True, entered_at=timezone.now()
+        phase=phase,
+        name="fluency",
+        source="A panel.",
+        higher_is_better=True,
+        entered_at=timezone.now(),
     )
     ManualScore.objects.create(measure=measure, submission=early(phase), value=0.4545)
     where = boards.address("board-csv", phase)
@@ -197,9 +214,13 @@ def test_gold_stays_closed_while_a_board_on_it_is_frozen(phase):
 
 def test_frozen_and_revealed_boards_are_kept(phase):
     keep_due()
-    assert set(Snapshot.objects.values_list("occasion", "audience")) == {("freeze", "public")}
+    assert set(Snapshot.objects.values_list("occasion", "audience")) == {
+        ("freeze", "public")
+    }
     assert "early" in Snapshot.objects.get().text.decode()
-    assert FrozenBoard.objects.get(rules="corrected").evaluations == [early(phase).evaluations.get().pk]
+    assert FrozenBoard.objects.get(rules="corrected").evaluations == [
+        early(phase).evaluations.get().pk
+    ]
     Phase.objects.update(frozen_until=timezone.now())
     keep_due()
     revealed = Snapshot.objects.get(occasion="reveal")
@@ -207,13 +228,18 @@ def test_frozen_and_revealed_boards_are_kept(phase):
     assert keep_due() == 0
 
 
-def test_what_an_organiser_cites_of_the_shadow_board_is_for_organisers(client, phase, organiser):
+def test_what_an_organiser_cites_of_the_shadow_board_is_for_organisers(
+    client, phase, organiser
+):
     client.force_login(organiser)
     client.get(boards.address("cite", phase))
     kept = Snapshot.objects.get()
     assert kept.audience == "organiser"
     client.logout()
-    where = reverse("snapshot", args=[phase.task.season.slug, phase.task.slug, phase.slug, kept.short])
+    where = reverse(
+        "snapshot",
+        args=[phase.task.season.slug, phase.task.slug, phase.slug, kept.short],
+    )
     assert client.get(where).status_code == 404
 
 
@@ -232,7 +258,9 @@ def post(client, phase, name: str, **said):
     return client.post(reverse(name, args=[phase.task.season.slug, phase.pk]), said)
 
 
-def test_organisers_freeze_and_reveal_by_buttons_and_the_history_tells_it(client, phase, organiser):
+def test_organisers_freeze_and_reveal_by_buttons_and_the_history_tells_it(
+    client, phase, organiser
+):
     Phase.objects.update(frozen_from=None)
     client.force_login(organiser)
     assert post(client, phase, "organise-freeze-now").status_code == 302
@@ -246,11 +274,17 @@ def test_organisers_freeze_and_reveal_by_buttons_and_the_history_tells_it(client
     assert told(client, phase) == [(False, True)] * 3
 
 
-def test_organisers_name_the_instants_on_the_clocks_of_the_phase(client, phase, organiser):
+def test_organisers_name_the_instants_on_the_clocks_of_the_phase(
+    client, phase, organiser
+):
     Phase.objects.update(frozen_from=None, time_zone="Europe/Rome")
     client.force_login(organiser)
     done = post(
-        client, phase, "organise-freeze", frozen_from="2090-05-10T12:00", frozen_until="2090-05-20 23:59 AoE"
+        client,
+        phase,
+        "organise-freeze",
+        frozen_from="2090-05-10T12:00",
+        frozen_until="2090-05-20 23:59 AoE",
     )
     assert done.status_code == 302
     found = Phase.objects.get()
@@ -262,12 +296,17 @@ def test_organisers_name_the_instants_on_the_clocks_of_the_phase(client, phase, 
     ("wrong", "words"),
     [
         ({"frozen_until": "2090-05-10T12:00"}, "from when"),
-        ({"frozen_from": "2090-05-10T12:00", "frozen_until": "2090-05-10T11:00"}, "before it is frozen"),
+        (
+            {"frozen_from": "2090-05-10T12:00", "frozen_until": "2090-05-10T11:00"},
+            "before it is frozen",
+        ),
         ({"frozen_from": "2020-05-10T12:00"}, "from now on or later"),
         ({"frozen_from": "soon"}, "soon"),
     ],
 )
-def test_instants_that_contradict_each_other_are_refused(client, phase, organiser, wrong, words):
+def test_instants_that_contradict_each_other_are_refused(
+    client, phase, organiser, wrong, words
+):
     Phase.objects.update(frozen_from=None)
     client.force_login(organiser)
     answer = post(client, phase, "organise-freeze", **wrong)
@@ -276,9 +315,13 @@ def test_instants_that_contradict_each_other_are_refused(client, phase, organise
     assert Phase.objects.get().frozen_from is None
 
 
-def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_revealed(phase, organiser):
+def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_revealed(
+    phase, organiser
+):
     with pytest.raises(Refused, match="frozen already"):
-        freeze_board(phase=phase, frozen_from=timezone.now(), frozen_until=None, by=organiser)
+        freeze_board(
+            phase=phase, frozen_from=timezone.now(), frozen_until=None, by=organiser
+        )
     assert freeze_now(phase=phase, by=organiser).frozen_from == phase.frozen_from
     reveal_frozen(phase=phase, by=organiser)
     with pytest.raises(Refused, match="not frozen"):

@@ -21,12 +21,16 @@ HOUR = dt.timedelta(hours=1)
 @pytest.fixture
 def practice() -> Phase:
     """Open to everybody, and its gold with it."""
-    return factories.make_phase(split="practice", shows_instances=True, gold_is_public=True)
+    return factories.make_phase(
+        split="practice", shows_instances=True, gold_is_public=True
+    )
 
 
 def answer(client, phase: Phase, number: int = 1) -> int:
     task = phase.task
-    response = client.get(reverse("gold", args=[task.season.slug, task.slug, phase.slug, number]))
+    response = client.get(
+        reverse("gold", args=[task.season.slug, task.slug, phase.slug, number])
+    )
     response.getvalue()  # read to its end, a file that is sent is closed
     return response.status_code
 
@@ -50,13 +54,19 @@ def test_gold_is_given_out_by_no_task_while_another_keeps_it(client, practice):
 
 
 def test_gold_of_a_phase_that_has_not_opened_is_kept_too(client, practice):
-    same_gold_elsewhere(practice, opens=timezone.now() + HOUR, closes=timezone.now() + 2 * HOUR)
+    same_gold_elsewhere(
+        practice, opens=timezone.now() + HOUR, closes=timezone.now() + 2 * HOUR
+    )
     assert answer(client, practice) == 404
 
 
-def test_a_version_that_was_put_there_by_mistake_is_kept_and_its_correction_given_out(client, practice):
+def test_a_version_that_was_put_there_by_mistake_is_kept_and_its_correction_given_out(
+    client, practice
+):
     same_gold_elsewhere(practice)
-    factories.make_gold(phase=practice, topics=["X00-0001"], reason="the gold of practice")
+    factories.make_gold(
+        phase=practice, topics=["X00-0001"], reason="the gold of practice"
+    )
     assert [answer(client, practice, number) for number in (1, 2, 3)] == [404, 200, 404]
 
 
@@ -76,12 +86,17 @@ class TestOpeningAtOnce:
 
     def later(self, task, **fields) -> Phase:
         opens = timezone.now() + HOUR
-        return factories.make_phase(task=task, opens=opens, closes=opens + HOUR, title="Afterwards", **fields)
+        return factories.make_phase(
+            task=task, opens=opens, closes=opens + HOUR, title="Afterwards", **fields
+        )
 
-    def test_a_phase_that_shows_scores_is_not_opened_over_one_that_hides_them(self, hidden):
+    def test_a_phase_that_shows_scores_is_not_opened_over_one_that_hides_them(
+        self, hidden
+    ):
         after = self.later(hidden.task, split=hidden.split)
         with pytest.raises(
-            WouldLetOut, match=r"the scores of all of .*, Afterwards, which .*, Test keeps back"
+            WouldLetOut,
+            match=r"the scores of all of .*, Afterwards, which .*, Test keeps back",
         ):
             open_now(phase=after, by=factories.make_user())
         assert not Phase.objects.get(pk=after.pk).is_open()
@@ -93,9 +108,14 @@ class TestOpeningAtOnce:
         with pytest.raises(WouldLetOut, match="which another season keeps back"):
             open_now(phase=self.later(task), by=factories.make_user())
 
-    @pytest.mark.parametrize("fields", [{"board": "organisers"}, {"board": "ranks"}, {"split": "other"}])
-    def test_one_that_hides_them_as_well_or_has_other_gold_is_opened(self, hidden, fields):
+    @pytest.mark.parametrize(
+        "fields", [{"board": "organisers"}, {"board": "ranks"}, {"split": "other"}]
+    )
+    def test_one_that_hides_them_as_well_or_has_other_gold_is_opened(
+        self, hidden, fields
+    ):
         after = self.later(
-            hidden.task, **{"split": hidden.split, "with_gold": "split" not in fields, **fields}
+            hidden.task,
+            **{"split": hidden.split, "with_gold": "split" not in fields, **fields},
         )
         assert open_now(phase=after, by=factories.make_user()).is_open()

@@ -84,9 +84,15 @@ def archive(tmp_path, citances=CORRECTED) -> SimpleUploadedFile:
 
 
 def send(client, phase, file, reason=REASON, **changes):
-    form = {"split": f"{phase.task_id}/{phase.split}", "file": file, "reason": reason} | changes
+    form = {
+        "split": f"{phase.task_id}/{phase.split}",
+        "file": file,
+        "reason": reason,
+    } | changes
     given = {name: value for name, value in form.items() if value is not None}
-    return client.post(reverse("organise-gold", args=[phase.task.season.slug]), given, follow=True)
+    return client.post(
+        reverse("organise-gold", args=[phase.task.season.slug]), given, follow=True
+    )
 
 
 def act(client, name, *arguments):
@@ -120,7 +126,9 @@ def test_the_versions_stand_with_their_reasons(client, phase, runs, organiser):
     assert "2 runs scored against v1" in told
 
 
-def test_a_correction_has_every_run_scored_again_in_the_background(client, phase, runs, organiser, tmp_path):
+def test_a_correction_has_every_run_scored_again_in_the_background(
+    client, phase, runs, organiser, tmp_path
+):
     client.force_login(organiser)
     told = source(send(client, phase, archive(tmp_path)))
     assert "All runs are scored against it." in told
@@ -155,8 +163,14 @@ def test_what_is_odd_about_gold_is_told_to_its_organisers_and_to_nobody_else(cli
     lines = "".join(f"{json.dumps(record)}\n" for record in records)
     send(client, phase, SimpleUploadedFile("texts.jsonl", lines.encode()))
     told = page(client, phase)
-    assert "One instance shows and answers the same as another one: it counts twice. One abstract." in told
-    assert "One instance shows the same as another one, with another answer. One abstract." in told
+    assert (
+        "One instance shows and answers the same as another one: it counts twice. One abstract."
+        in told
+    )
+    assert (
+        "One instance shows the same as another one, with another answer. One abstract."
+        in told
+    )
     assert r"holds characters that nobody sees: \u200bd" in told
     assert {finding["kind"] for finding in Gold.objects.get().findings} == {
         "doubled",
@@ -165,37 +179,50 @@ def test_what_is_odd_about_gold_is_told_to_its_organisers_and_to_nobody_else(cli
     }
 
 
-def test_units_of_one_instance_and_what_another_split_has_too_are_told_at_upload(client, organiser):
+def test_units_of_one_instance_and_what_another_split_has_too_are_told_at_upload(
+    client, organiser
+):
     """Before it is published and on the page of the gold, which nobody but organisers reads."""
     task = factories.make_task(
-        season=factories.make_season(organiser=organiser), type="citation-text", options={"unit": "paper"}
+        season=factories.make_season(organiser=organiser),
+        type="citation-text",
+        options={"unit": "paper"},
     )
     dev, test = (
-        factories.make_phase(task=task, slug=split, split=split, with_gold=False) for split in ("dev", "test")
+        factories.make_phase(task=task, slug=split, split=split, with_gold=False)
+        for split in ("dev", "test")
     )
 
     def lines(*texts: str) -> SimpleUploadedFile:
         rows = [
-            {"id": f"i{place}", "paper": f"P{min(place, 1)}", "input": [text], "target": "It says so [0]."}
+            {
+                "id": f"i{place}",
+                "paper": f"P{min(place, 1)}",
+                "input": [text],
+                "target": "It says so [0].",
+            }
             for place, text in enumerate(texts)
         ]
-        return SimpleUploadedFile("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+        return SimpleUploadedFile(
+            "t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+        )
 
     browser = Client()
     for each in (client, browser):
         each.force_login(organiser)
     send(client, dev, lines("One.", "Two.", "Three."))
     asked = send(browser, test, lines("Four.", "two.", "Five."))
-    shared = (
-        f"v1 has in common with {task}, dev, v1: scored instances: 1, instances in the files: 1, papers: 2"
-    )
+    shared = f"v1 has in common with {task}, dev, v1: scored instances: 1, instances in the files: 1, papers: 2"
     assert f"In other splits too {shared} Who will see" in text_of(asked)
     assert not task.gold.filter(split="test").exists()
     again = {"stored": dict(asked.context["posted"])["stored"]}
     send(browser, test, None, rehearsed=asked.context["rehearsal"].digest, **again)
     told = page(browser, test)
     assert shared in told
-    assert "One unit has one instance alone: intervals and tests resample whole units. P0" in told
+    assert (
+        "One unit has one instance alone: intervals and tests resample whole units. P0"
+        in told
+    )
 
 
 def test_the_board_moves_when_the_last_run_is_through_and_the_old_one_stays(
@@ -207,13 +234,18 @@ def test_the_board_moves_when_the_last_run_is_through_and_the_old_one_stays(
     assert standings(Phase.objects.get(pk=phase.pk), None).gold.number == 1
     score(runs["4"])
     phase = Phase.objects.get(pk=phase.pk)
-    assert [row.system for row in standings(phase, None).rows] == ["Always 4", "Always 1"]
+    assert [row.system for row in standings(phase, None).rows] == [
+        "Always 4",
+        "Always 1",
+    ]
     old = text_of(client.get(boards.address("board", phase) + "?gold=1"))
     assert old.index("Always 1") < old.index("Always 4")
     assert "This is the board on gold v1" in old
 
 
-def test_readers_see_which_ranks_have_changed_and_why(client, phase, runs, organiser, tmp_path):
+def test_readers_see_which_ranks_have_changed_and_why(
+    client, phase, runs, organiser, tmp_path
+):
     corrected(client, phase, runs, organiser, tmp_path)
     board = source(client.get(boards.address("board", phase)))
     assert '<a href="changes/?gold=2">what it changed</a>' in board
@@ -221,7 +253,8 @@ def test_readers_see_which_ranks_have_changed_and_why(client, phase, runs, organ
     assert REASON in told
     assert "2 ranks differ from v1" in told
     rows = re.findall(
-        r'<span class="system">(Always \d)</span>.*?<td class="n">(\d)</td> <td class="n">(\d)<', told
+        r'<span class="system">(Always \d)</span>.*?<td class="n">(\d)</td> <td class="n">(\d)<',
+        told,
     )
     assert rows == [("Always 4", "2", "1"), ("Always 1", "1", "2")]
     assert "This is the first version" in text_of(
@@ -229,7 +262,9 @@ def test_readers_see_which_ranks_have_changed_and_why(client, phase, runs, organ
     )
 
 
-def test_while_runs_wait_the_changes_are_those_known_so_far(client, phase, runs, organiser, tmp_path):
+def test_while_runs_wait_the_changes_are_those_known_so_far(
+    client, phase, runs, organiser, tmp_path
+):
     client.force_login(organiser)
     send(client, phase, archive(tmp_path))
     score(runs["4"])
@@ -237,8 +272,12 @@ def test_while_runs_wait_the_changes_are_those_known_so_far(client, phase, runs,
     assert "1 run still waits to be scored against v2" in told
 
 
-@pytest.mark.parametrize(("board", "status", "number"), [("ranks", 200, False), ("nobody", 404, False)])
-def test_changes_show_no_more_than_the_board(client, phase, runs, organiser, tmp_path, board, status, number):
+@pytest.mark.parametrize(
+    ("board", "status", "number"), [("ranks", 200, False), ("nobody", 404, False)]
+)
+def test_changes_show_no_more_than_the_board(
+    client, phase, runs, organiser, tmp_path, board, status, number
+):
     corrected(client, phase, runs, organiser, tmp_path)
     shown = client.get(boards.address("gold-changes", phase))
     assert "0.4" in text_of(shown)
@@ -249,7 +288,9 @@ def test_changes_show_no_more_than_the_board(client, phase, runs, organiser, tmp
     assert ("Always 4" in text_of(hidden)) is (status == 200)
 
 
-def test_a_team_learns_that_its_score_changed_and_why(client, phase, runs, organiser, tmp_path):
+def test_a_team_learns_that_its_score_changed_and_why(
+    client, phase, runs, organiser, tmp_path
+):
     run = runs["1"]
     client.force_login(run.submitted_by)
     address = reverse("submission", args=[run.pk])
@@ -258,7 +299,9 @@ def test_a_team_learns_that_its_score_changed_and_why(client, phase, runs, organ
     client.force_login(run.submitted_by)
     told = text_of(client.get(address))
     assert "this run was scored again: Citance 1 cites the fourth sentence." in told
-    assert re.search(r"Overlap F1, micro was 0\.\d+ on gold v1 and is 0\.0000 on v2", told)
+    assert re.search(
+        r"Overlap F1, micro was 0\.\d+ on gold v1 and is 0\.0000 on v2", told
+    )
     assert "its rank was 1 and is 2" in told
 
 
@@ -268,7 +311,9 @@ def test_where_nobody_sees_scores_a_team_learns_no_number_by_a_correction(
     Phase.objects.filter(pk=phase.pk).update(board="nobody")
     corrected(client, phase, runs, organiser, tmp_path)
     client.force_login(runs["1"].submitted_by)
-    assert "was scored again" not in text_of(client.get(reverse("submission", args=[runs["1"].pk])))
+    assert "was scored again" not in text_of(
+        client.get(reverse("submission", args=[runs["1"].pk]))
+    )
 
 
 def test_the_same_gold_again_changes_nothing(client, phase, runs, organiser, tmp_path):
@@ -278,7 +323,9 @@ def test_the_same_gold_again_changes_nothing(client, phase, runs, organiser, tmp
     assert (Gold.objects.count(), Job.objects.filter(state="queued").count()) == (1, 0)
 
 
-def test_a_file_that_is_no_gold_is_refused_with_all_that_is_wrong(client, phase, runs, organiser):
+def test_a_file_that_is_no_gold_is_refused_with_all_that_is_wrong(
+    client, phase, runs, organiser
+):
     client.force_login(organiser)
     response = send(client, phase, SimpleUploadedFile("gold.zip", b"no zip at all"))
     assert response.status_code == 422
@@ -296,7 +343,9 @@ def test_a_file_that_is_no_gold_is_refused_with_all_that_is_wrong(client, phase,
         ({"split": "0/none"}, "Select a valid choice"),
     ],
 )
-def test_a_correction_needs_a_file_a_reason_and_a_split(client, phase, organiser, tmp_path, changes, said):
+def test_a_correction_needs_a_file_a_reason_and_a_split(
+    client, phase, organiser, tmp_path, changes, said
+):
     client.force_login(organiser)
     response = send(client, phase, **{"file": archive(tmp_path)} | changes)
     assert response.status_code == 422
@@ -304,7 +353,9 @@ def test_a_correction_needs_a_file_a_reason_and_a_split(client, phase, organiser
     assert Gold.objects.count() == 1
 
 
-def test_gold_larger_than_an_upload_may_be_is_refused_in_words(client, phase, organiser, tmp_path, settings):
+def test_gold_larger_than_an_upload_may_be_is_refused_in_words(
+    client, phase, organiser, tmp_path, settings
+):
     client.force_login(organiser)
     settings.UPLOAD_MAX_MB = 0
     response = send(client, phase, archive(tmp_path))
@@ -312,7 +363,9 @@ def test_gold_larger_than_an_upload_may_be_is_refused_in_words(client, phase, or
     assert Gold.objects.count() == 1
 
 
-def test_scoring_again_is_stopped_and_goes_on_by_buttons(client, phase, runs, organiser, tmp_path):
+def test_scoring_again_is_stopped_and_goes_on_by_buttons(
+    client, phase, runs, organiser, tmp_path
+):
     client.force_login(organiser)
     send(client, phase, archive(tmp_path))
     score(runs["1"])
@@ -336,7 +389,9 @@ def test_a_whole_season_is_looked_through(client, phase, runs, organiser):
     assert Job.objects.filter(state="queued").count() == 2
 
 
-def test_one_run_is_scored_again_from_its_page_by_organisers_alone(client, phase, runs, organiser):
+def test_one_run_is_scored_again_from_its_page_by_organisers_alone(
+    client, phase, runs, organiser
+):
     run = runs["1"]
     address = reverse("submission", args=[run.pk])
     client.force_login(run.submitted_by)
@@ -344,12 +399,16 @@ def test_one_run_is_scored_again_from_its_page_by_organisers_alone(client, phase
     assert act(client, "submission-rescore", run.pk).status_code == 404
     client.force_login(organiser)
     assert "Rescore this run" in text_of(client.get(address))
-    assert "The run is scored again." in text_of(act(client, "submission-rescore", run.pk))
+    assert "The run is scored again." in text_of(
+        act(client, "submission-rescore", run.pk)
+    )
     assert "scored again already" in text_of(act(client, "submission-rescore", run.pk))
     assert run.jobs.get().state == "queued"
 
 
-def test_the_page_costs_the_same_queries_however_many_runs_there_are(client, phase, runs, organiser):
+def test_the_page_costs_the_same_queries_however_many_runs_there_are(
+    client, phase, runs, organiser
+):
     client.force_login(organiser)
     few = queries(lambda: page(client, phase))
     for _ in range(4):
@@ -377,16 +436,26 @@ def test_what_an_earlier_version_holds_is_published_again_only_when_asked_to(
     assert "Gold v3 of" in text_of(send(client, phase, before, again="on"))
 
 
-def test_one_file_is_the_gold_of_several_tasks_or_of_none(client, phase, organiser, tmp_path):
+def test_one_file_is_the_gold_of_several_tasks_or_of_none(
+    client, phase, organiser, tmp_path
+):
     client.force_login(organiser)
     other = factories.make_task(season=phase.task.season, type="clsumm-1b")
     facets = factories.make_phase(task=other, with_gold=False)
-    summary = factories.make_task(season=phase.task.season, type="citation-text", rules=["corrected"])
+    summary = factories.make_task(
+        season=phase.task.season, type="citation-text", rules=["corrected"]
+    )
     texts = factories.make_phase(task=summary, with_gold=False)
-    refused = send(client, phase, archive(tmp_path / "a"), also=[f"{summary.pk}/{texts.split}"])
+    refused = send(
+        client, phase, archive(tmp_path / "a"), also=[f"{summary.pk}/{texts.split}"]
+    )
     assert refused.status_code == 422
     assert Gold.objects.count() == 1
-    told = text_of(send(client, phase, archive(tmp_path / "b"), also=[f"{other.pk}/{facets.split}"]))
+    told = text_of(
+        send(
+            client, phase, archive(tmp_path / "b"), also=[f"{other.pk}/{facets.split}"]
+        )
+    )
     assert f"Gold v2 of {phase.task}" in told
     assert f"Gold v1 of {other}" in told
     assert AuditEntry.objects.filter(action="gold-added").count() == 2

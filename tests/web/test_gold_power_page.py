@@ -11,7 +11,12 @@ from scoring.models import Evaluation
 from scoring.offline.compare import paired
 from scoring.results.board.comparisons import gold_power, statistics_of
 from scoring.results.board.formatting import metric_label
-from scoring.stats.significance import detectable_difference, difference_error, power, units_needed
+from scoring.stats.significance import (
+    detectable_difference,
+    difference_error,
+    power,
+    units_needed,
+)
 from tasks.models import Organiser, Phase
 from tests import factories
 from tests.scoring.compared import TOPICS, make_phase, scored
@@ -42,11 +47,16 @@ def test_the_difference_is_that_of_the_error_between_the_runs(client):
     runs = [scored(phase, right) for right in (3, 8)]
     a, b = (statistics_of(run.evaluations.get()) for run in runs)
     task = phase.task
-    metric = metrics_of(task.task_type, task.ranking_rules, task.task_type.checked_options({}))[0]
+    metric = metrics_of(
+        task.task_type, task.ranking_rules, task.task_type.checked_options({})
+    )[0]
     smallest = detectable_difference(difference_error(paired(metric, a, b)), 10)
     told = page(client, phase)
     assert UNKNOWN not in told
-    assert f"With a chance of 80 %, 10 topics show a difference in {LABEL} of {smallest:.4f}" in told
+    assert (
+        f"With a chance of 80 %, 10 topics show a difference in {LABEL} of {smallest:.4f}"
+        in told
+    )
     assert "(from the differences between 2 runs)" in told
     assert re.search(r"20 one of 0\.\d{4} and 40 one of 0\.\d{4}", told)
 
@@ -77,20 +87,28 @@ def planned(client, season, **asked) -> str:
     return text_of(client.get(reverse("organise-power", args=[season.slug]), asked))
 
 
-def test_organisers_choose_differences_and_see_the_chance_of_each_by_the_size_of_the_test_set(client):
+def test_organisers_choose_differences_and_see_the_chance_of_each_by_the_size_of_the_test_set(
+    client,
+):
     phase = make_phase()
     a, b = (statistics_of(scored(phase, right).evaluations.get()) for right in (3, 8))
     task = phase.task
-    metric = metrics_of(task.task_type, task.ranking_rules, task.task_type.checked_options({}))[0]
+    metric = metrics_of(
+        task.task_type, task.ranking_rules, task.task_type.checked_options({})
+    )[0]
     error = difference_error(paired(metric, a, b))
     source = f"gold-{task.gold.get().pk}"
     told = planned(client, task.season, source=source, effects="0.2 0.1", systems="3")
-    chances = [power(effect, error, 10, at_units=20, comparisons=2) for effect in (0.1, 0.2)]
+    chances = [
+        power(effect, error, 10, at_units=20, comparisons=2) for effect in (0.1, 0.2)
+    ]
     assert "20 topics {:.0f} % {:.0f} %".format(*(100 * own for own in chances)) in told
     needed = [units_needed(effect, error, 10, comparisons=2) for effect in (0.1, 0.2)]
     assert "Units for a chance of 80 % {} {}".format(*needed) in told
     assert "Chance that a difference is found, by the size of the test set" in told
-    assert "These are no numbers" in planned(client, task.season, source=source, effects="0.1, 0.2")
+    assert "These are no numbers" in planned(
+        client, task.season, source=source, effects="0.1, 0.2"
+    )
     assert "each above 0" in planned(client, task.season, source=source, effects="-1")
 
 
@@ -99,6 +117,8 @@ def test_a_new_season_learns_from_public_boards_and_from_no_others(client):
     for right in (3, 8):
         scored(phase, right)
     new, source = factories.make_season(), f"board-{phase.pk}"
-    assert "From the differences between 2 runs over 10 topics" in planned(client, new, source=source)
+    assert "From the differences between 2 runs over 10 topics" in planned(
+        client, new, source=source
+    )
     Phase.objects.update(board="organisers")
     assert "is not one of the available choices" in planned(client, new, source=source)

@@ -43,12 +43,25 @@ def phase(organiser) -> Phase:
     season = factories.make_season(organiser=organiser, title="The season", slug="one")
     ended = timezone.now() - dt.timedelta(hours=1)
     phase = boards.make_phase(
-        season, confirms_results=True, opens=ended - dt.timedelta(days=9), closes=ended, own_scores="scores"
+        season,
+        confirms_results=True,
+        opens=ended - dt.timedelta(days=9),
+        closes=ended,
+        own_scores="scores",
     )
-    boards.scored_run(phase, boards.make_team(phase, "Scored", factories.make_user(name="Ada")), 0.5)
-    boards.scored_run(phase, boards.make_team(phase, "Tardy", factories.make_user()), 0.4, is_late=True)
+    boards.scored_run(
+        phase, boards.make_team(phase, "Scored", factories.make_user(name="Ada")), 0.5
+    )
+    boards.scored_run(
+        phase,
+        boards.make_team(phase, "Tardy", factories.make_user()),
+        0.4,
+        is_late=True,
+    )
     boards.make_team(phase, "Silent", factories.make_user(name="Sam"))
-    boards.make_run(phase, boards.make_team(phase, "Gone", factories.make_user()), "withdrawn")
+    boards.make_run(
+        phase, boards.make_team(phase, "Gone", factories.make_user()), "withdrawn"
+    )
     return phase
 
 
@@ -70,18 +83,25 @@ def send(browser, **query):
         ("not-confirmed", "Scored"),
     ],
 )
-def test_who_is_told_and_in_which_words_is_shown_before_anything_is_sent(browser, phase, group, teams):
+def test_who_is_told_and_in_which_words_is_shown_before_anything_is_sent(
+    browser, phase, group, teams
+):
     asked = browser.post(WHERE, {**SAID, "group": group})
     said, people = text_of(asked), len(teams.replace(" and", ",").split(","))
     assert asked.status_code == 409
     assert f": {teams}" in said
-    assert f"{people} {'person' if people == 1 else 'people'}, {people} by e-mail, after ten minutes:" in said
+    assert (
+        f"{people} {'person' if people == 1 else 'people'}, {people} by e-mail, after ten minutes:"
+        in said
+    )
     assert "Organisers of The season: Your runs Please look at them." in said
     assert not Notification.objects.exists()
 
 
 def test_a_phase_decides_by_its_own_runs(browser, phase):
-    other = factories.make_phase(task=phase.task, slug="other", title="Other", with_gold=False)
+    other = factories.make_phase(
+        task=phase.task, slug="other", title="Other", with_gold=False
+    )
     said, _sent = send(browser, group="without-run", phase=other.pk)
     assert "Gone, Scored, Silent and Tardy" in said
     assert f"{phase.task}, Other: Gone, Scored" in text_of(browser.get(WHERE))
@@ -91,24 +111,45 @@ def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, 
     _said, sent = send(browser, group="late")
     assert sent.status_code == 302
     assert send_mails() == 0
-    assert "1 person is told, 0 by e-mails that were sent. 1 e-mail waits until" in text_of(
-        browser.get(WHERE)
+    assert (
+        "1 person is told, 0 by e-mails that were sent. 1 e-mail waits until"
+        in text_of(browser.get(WHERE))
     )
-    browser.post(reverse("organise-undo", args=["one", AuditEntry.objects.get(action="teams-mailed").pk]))
+    browser.post(
+        reverse(
+            "organise-undo",
+            args=["one", AuditEntry.objects.get(action="teams-mailed").pk],
+        )
+    )
     assert not Notification.objects.exists()
     assert "Taken back. 0 people are told" in text_of(browser.get(WHERE))
 
 
-def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_about_dates(browser, phase):
-    silent = phase.task.season.registrations.get(team__slug="silent").team.memberships.get().user
+def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_about_dates(
+    browser, phase
+):
+    silent = (
+        phase.task.season.registrations.get(team__slug="silent")
+        .team.memberships.get()
+        .user
+    )
     send(browser, group="without-run", phase=phase.pk)
     Job.all_kinds.update(due_at=timezone.now())
     send_mails()
-    assert "2 people are told, 2 by e-mails that were sent." in text_of(browser.get(WHERE))
+    assert "2 people are told, 2 by e-mails that were sent." in text_of(
+        browser.get(WHERE)
+    )
     [letter] = [letter for letter in mail.outbox if letter.to == [silent.email]]
     assert letter.subject == "[Citeboard] Organisers of The season: Your runs"
-    link = letter.extra_headers["List-Unsubscribe"].strip("<>").partition("//")[2].partition("/")[2]
-    assert "Mails of organisers to some of the teams" in text_of(Client().post(f"/{link}"))
+    link = (
+        letter.extra_headers["List-Unsubscribe"]
+        .strip("<>")
+        .partition("//")[2]
+        .partition("/")[2]
+    )
+    assert "Mails of organisers to some of the teams" in text_of(
+        Client().post(f"/{link}")
+    )
     assert choices_of(silent)[Kind.MAILED] == Channel.SITE
     assert "1 by e-mail, after ten minutes" in send(browser, group="without-run")[0]
     Phase.objects.update(closes=timezone.now() + dt.timedelta(hours=9))
@@ -120,7 +161,9 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
 
 def test_nobody_is_mailed_of_a_group_without_teams_or_of_a_draft(browser, phase):
     Submission.objects.update(is_late=False)
-    assert "no teams with a late run" in text_of(browser.post(WHERE, {**SAID, "group": "late"}))
+    assert "no teams with a late run" in text_of(
+        browser.post(WHERE, {**SAID, "group": "late"})
+    )
     Season.objects.update(is_public=False)
     assert "is a draft" in text_of(browser.post(WHERE, {**SAID, "group": "all"}))
     assert not AuditEntry.objects.filter(action="teams-mailed").exists()

@@ -22,12 +22,24 @@ HIDDEN = {"board": "organisers", "frozen_from": None}
 
 def places(phase):
     """Every address of a phase, and the first page; that of the season draws the present moment."""
-    routes = [(name, found) for name, found in get_resolver().reverse_dict.lists() if isinstance(name, str)]
-    names = [name for name, [([(_, parts), *_], *_), *_] in routes if parts == ["season", "task", "phase"]]
+    routes = [
+        (name, found)
+        for name, found in get_resolver().reverse_dict.lists()
+        if isinstance(name, str)
+    ]
+    names = [
+        name
+        for name, [([(_, parts), *_], *_), *_] in routes
+        if parts == ["season", "task", "phase"]
+    ]
     assert len(names) > 30
     return [
         # The gold of these phases is a row alone, and a form has a secret of its own each time.
-        *(boards.address(name, phase) for name in names if name not in ("inputs", "upload")),
+        *(
+            boards.address(name, phase)
+            for name in names
+            if name not in ("inputs", "upload")
+        ),
         f"{boards.address('board', phase)}?rank=significance",
         reverse("api:leaderboard", args=[phase.pk]),
         reverse("home"),
@@ -35,7 +47,9 @@ def places(phase):
 
 
 def make_world(**fields):
-    phase = boards.make_phase(**{"board": "everyone", "shows_run_counts": False} | fields)
+    phase = boards.make_phase(
+        **{"board": "everyone", "shows_run_counts": False} | fields
+    )
     phase.task.season.allows_frames = True
     phase.task.season.save()
     member = factories.make_user()
@@ -52,20 +66,34 @@ def answers(client, phase):
     for where in places(phase):
         answer = client.get(where)
         is_there = answer.status_code == 200
-        body = without_instants(answer.getvalue().decode(errors="replace")) if is_there else ""
+        body = (
+            without_instants(answer.getvalue().decode(errors="replace"))
+            if is_there
+            else ""
+        )
         found[where] = answer.status_code, answer.headers.get("ETag", ""), body
     return found
 
 
-@pytest.mark.parametrize("how", [HIDDEN, {"frozen_from": -HOUR}], ids=["hidden", "frozen"])
-def test_neither_validators_nor_versions_change_when_a_run_comes_to_a_board_that_does_not_show_it(how):
-    how = {**how, "frozen_from": how["frozen_from"] and timezone.now() + how["frozen_from"]}
+@pytest.mark.parametrize(
+    "how", [HIDDEN, {"frozen_from": -HOUR}], ids=["hidden", "frozen"]
+)
+def test_neither_validators_nor_versions_change_when_a_run_comes_to_a_board_that_does_not_show_it(
+    how,
+):
+    how = {
+        **how,
+        "frozen_from": how["frozen_from"] and timezone.now() + how["frozen_from"],
+    }
     phase, member = make_world(**how)
     visitor, of_team = Client(), Client()
     of_team.force_login(member)
     other = boards.make_team(phase, "Bert")
     before = [answers(client, phase) for client in (visitor, of_team)]
-    told = [client.get(reverse("api:leaderboard", args=[phase.pk])).json() for client in (visitor, of_team)]
+    told = [
+        client.get(reverse("api:leaderboard", args=[phase.pk])).json()
+        for client in (visitor, of_team)
+    ]
     assert [answer["version"] for answer in told] == [0, 0]
     boards.scored_run(phase, other, 0.9, system="late")
     bump_version(phase.pk)
@@ -79,10 +107,15 @@ def test_a_board_that_is_shown_has_another_validator_and_version_for_each_change
     phase, _member = make_world()
     board = boards.address("board", phase)
     first = Client().get(board)["ETag"]
-    version = Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"]
+    version = (
+        Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"]
+    )
     bump_version(phase.pk)
     assert Client().get(board, headers={"If-None-Match": first}).status_code == 200
-    assert Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"] == version + 1
+    assert (
+        Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"]
+        == version + 1
+    )
 
 
 def test_a_board_that_is_revealed_has_another_validator():

@@ -24,11 +24,15 @@ def organiser():
 
 @pytest.fixture
 def phase(organiser):
-    return factories.make_phase(task=factories.make_task(season=factories.make_season(organiser=organiser)))
+    return factories.make_phase(
+        task=factories.make_task(season=factories.make_season(organiser=organiser))
+    )
 
 
 def read(client, phase) -> str:
-    return text_of(client.get(reverse("organise-history", args=[phase.task.season.slug])))
+    return text_of(
+        client.get(reverse("organise-history", args=[phase.task.season.slug]))
+    )
 
 
 def undo(client, phase) -> None:
@@ -52,8 +56,15 @@ def test_an_edit_in_the_admin_stands_in_the_history_and_on_the_boards(client, ph
     client.force_login(staff)
     where = reverse("admin:tasks_phase_change", args=[phase.pk])
     form = client.get(where).context["adminform"].form
-    values = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
-    values = {name: value for name, value in values.items() if value is not None and "_" not in name[-2:]}
+    values = {
+        name: form.get_initial_for_field(field, name)
+        for name, field in form.fields.items()
+    }
+    values = {
+        name: value
+        for name, value in values.items()
+        if value is not None and "_" not in name[-2:]
+    }
     assert client.post(where, {**values, "board": "nobody"}).status_code == 302
     entry = audit.history(phase.task.season)[0]
     assert (entry.actor, entry.action) == (staff, "changed-in-admin")
@@ -82,7 +93,8 @@ def test_what_was_deleted_in_the_admin_is_brought_back_there(client, phase):
     assert not Season.objects.filter(pk=other.pk).exists()
     entry = audit.history(other)[0]
     client.post(
-        reverse("admin:core_auditentry_changelist"), {"action": "bring_back", "_selected_action": [entry.pk]}
+        reverse("admin:core_auditentry_changelist"),
+        {"action": "bring_back", "_selected_action": [entry.pk]},
     )
     assert Season.objects.get(pk=other.pk).tasks.get().phases.count() == 1
 
@@ -106,20 +118,26 @@ def test_a_place_that_was_taken_since_is_not_overwritten(phase, organiser):
 
 def test_a_team_that_was_kept_out_is_let_in_again(client, phase, organiser):
     team = factories.make_team(season=phase.task.season)
-    refuse_team(registration=Registration.objects.get(), by=organiser, reason="By mistake.")
+    refuse_team(
+        registration=Registration.objects.get(), by=organiser, reason="By mistake."
+    )
     client.force_login(organiser)
     undo(client, phase)
     assert team.registrations.get().is_approved
     assert "Undo" not in read(client, phase)
 
 
-def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(client, phase, organiser):
+def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(
+    client, phase, organiser
+):
     season = phase.task.season
     lead = factories.make_user()
     team = factories.make_team(season=season, lead=lead)
     other = factories.make_team(season=season, name="Night Shift")
     refuse_team(registration=other.registrations.get(), by=organiser, reason="No runs.")
-    refuse_team(registration=team.registrations.get(), by=organiser, reason="Sent too late.")
+    refuse_team(
+        registration=team.registrations.get(), by=organiser, reason="Sent too late."
+    )
     close_now(phase=phase, by=organiser)
     client.force_login(lead)
     page = text_of(client.get(reverse("team", args=[team.slug])))
@@ -127,7 +145,10 @@ def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(client, phas
     assert f"closed {phase.task}, {phase}" in page
     assert "Night Shift" not in page
     told = client.get(f"/api/v1/seasons/{season.slug}/history/").json()
-    assert [row["action"] for row in told["results"]] == ["phase-closed", "team-refused"]
+    assert [row["action"] for row in told["results"]] == [
+        "phase-closed",
+        "team-refused",
+    ]
     client.force_login(organiser)
     assert client.get(f"/api/v1/seasons/{season.slug}/history/").json()["count"] == 3
 
@@ -135,7 +156,13 @@ def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(client, phas
 def test_somebody_who_has_left_is_an_account_that_was_deleted(phase, organiser):
     other = factories.make_user(name="Peter Pan")
     season, number = phase.task.season, other.pk
-    audit.record("member-removed", actor=organiser, subject=other, place=season, facts={"person": other})
+    audit.record(
+        "member-removed",
+        actor=organiser,
+        subject=other,
+        place=season,
+        facts={"person": other},
+    )
     close_now(phase=phase, by=other)
     delete_account(other)
     assert [(entry.actor_name, entry.words) for entry in audit.history(season)] == [

@@ -67,7 +67,9 @@ def staff():
     return factories.make_user(is_staff=True)
 
 
-def test_each_context_has_an_address_with_its_ranking_the_gold_and_every_metric(client, staff):
+def test_each_context_has_an_address_with_its_ranking_the_gold_and_every_metric(
+    client, staff
+):
     kind = task_types()["citation-resolution"]
     gold, file, _ = sample(kind)
     task = factories.make_task(type=kind.slug, rules=["corrected"])
@@ -78,17 +80,23 @@ def test_each_context_has_an_address_with_its_ranking_the_gold_and_every_metric(
     every = ask(client, ranked, staff)
     assert 'href="?instance=tides_3"' in every
     told = ask(client, ranked, staff, instance="tides_3")
-    assert 'Storms and silt change what a gauge records <mark class="place">[cited here]</mark>.' in told
+    assert (
+        'Storms and silt change what a gauge records <mark class="place">[cited here]</mark>.'
+        in told
+    )
     gold, answer = re.split(">Answer<", told.partition(">Gold<")[2])
     assert re.search(
-        r"<ol.+<li>gauge: .+<li class=\"both\"><mark class=\"both\">silt: .+the cited paper", answer
+        r"<ol.+<li>gauge: .+<li class=\"both\"><mark class=\"both\">silt: .+the cited paper",
+        answer,
     )
     assert re.search(r"storm: .+found.+silt: ", gold)
     assert ">Success@n</th>" in told
     assert "Floats" not in told
 
 
-def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_forms_of_run(client, staff):
+def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_forms_of_run(
+    client, staff
+):
     kind = task_types()["citation-resolution"]
     gold, _, _ = sample(kind)
     task = factories.make_task(type=kind.slug, rules=["corrected"])
@@ -103,14 +111,21 @@ def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_f
         assert re.search(r'<span class="who">to choose from: \d+</span>', told)
         answer = told.partition(">Answer<")[2]
         assert re.search(r'gauge: [^<]+ <span class="who">7</span>', answer)
-        assert re.search(r'silt: [^<]+</mark> <span class="who">the cited paper · 0.25</span>', answer)
+        assert re.search(
+            r'silt: [^<]+</mark> <span class="who">the cited paper · 0.25</span>',
+            answer,
+        )
 
 
 @pytest.mark.parametrize("rights", ["organiser", "team"])
-def test_of_a_cited_paper_below_the_first_ten_stands_the_place_for_who_may_know_it(rights):
+def test_of_a_cited_paper_below_the_first_ten_stands_the_place_for_who_may_know_it(
+    rights,
+):
     [shown] = shown_rankings(["p", *"abcdefghijkl"], gold="k")
     parts = (
-        draw(RANKING, shown) if rights == "organiser" else draw(RANKING, replace(shown, gold="", judged=()))
+        draw(RANKING, shown)
+        if rights == "organiser"
+        else draw(RANKING, replace(shown, gold="", judged=()))
     )
     words = [line.words for part in parts for line in part.lines]
     assert ("at place 11" in words) == (rights == "organiser")
@@ -119,14 +134,24 @@ def test_of_a_cited_paper_below_the_first_ten_stands_the_place_for_who_may_know_
 
 def shown_rankings(pool, gold):
     task = RankingTask(field="gold")
-    content = Content((Instance("one", {gold: 1}, {"id": "one"}),), {name: {} for name in pool})
+    content = Content(
+        (Instance("one", {gold: 1}, {"id": "one"}),), {name: {} for name in pool}
+    )
     split = Split(content=content, instances=1, index=task.index(content), digest="")
     ranked = RankedRun(Lists.of([range(1, len(pool))]), 0)
-    return list(task.show_instances([], split, task.pair(split, ranked, "corrected", {}), {}))
+    return list(
+        task.show_instances([], split, task.pair(split, ranked, "corrected", {}), {})
+    )
 
 
 def test_instances_that_were_kept_before_scores_and_pools_were_are_read(tmp_path):
-    old = {"name": "one", "given": "", "gold": "", "answer": "1. silt", "judged": [["right", "a"]]}
+    old = {
+        "name": "one",
+        "given": "",
+        "gold": "",
+        "answer": "1. silt",
+        "judged": [["right", "a"]],
+    }
     text = json.dumps(old).encode()
     np.savez(
         tmp_path / "kept.npz",
@@ -134,10 +159,17 @@ def test_instances_that_were_kept_before_scores_and_pools_were_are_read(tmp_path
         instances_ends=np.array([len(text)]),
     )
     [found] = load_instances(tmp_path / "kept.npz").values()
-    assert (found.answer, found.judged, found.beside, found.pool) == ("1. silt", (("right", "a"),), (), 0)
+    assert (found.answer, found.judged, found.beside, found.pool) == (
+        "1. silt",
+        (("right", "a"),),
+        (),
+        0,
+    )
 
 
-def test_a_team_reads_its_own_answers_without_gold_and_what_tells_of_it(client, run, member):
+def test_a_team_reads_its_own_answers_without_gold_and_what_tells_of_it(
+    client, run, member
+):
     told = ask(client, run, member, instance=CITANCE)
     assert "The gold of this phase is not shown to you" in told
     assert "What each metric saw" not in told
@@ -150,13 +182,17 @@ def test_a_team_reads_its_own_answers_without_gold_and_what_tells_of_it(client, 
     )
 
 
-def test_a_team_that_is_told_nothing_of_its_runs_yet_reads_nothing_here(client, run, member, staff):
+def test_a_team_that_is_told_nothing_of_its_runs_yet_reads_nothing_here(
+    client, run, member, staff
+):
     Phase.objects.update(board="organisers", own_scores="nothing")
     ask(client, run, member, status=404)
     ask(client, run, staff)
 
 
-def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(client, phase, run):
+def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(
+    client, phase, run
+):
     Phase.objects.update(shows_instances=True)
     for viewer in (None, factories.make_user()):
         ask(client, run, viewer, status=404)
@@ -166,7 +202,10 @@ def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(clien
         assert ">The cited paper<" in told
         assert "Overlap F1, micro" in told
     standing = boards.address("board", phase) + f"runs/{run.pk}/"
-    assert reverse("submission-instances", args=[run.pk]) in client.get(standing).content.decode()
+    assert (
+        reverse("submission-instances", args=[run.pk])
+        in client.get(standing).content.decode()
+    )
     for status, answered in (("withdrawn", 404), ("scored", 200)):
         type(run).objects.filter(pk=run.pk).update(status=status)
         bump_version(phase.pk)
@@ -190,7 +229,9 @@ def test_instances_come_in_pages(client, run, staff, monkeypatch):
 def test_what_an_address_names_must_be_there(client, phase, run, staff):
     ask(client, run, staff, status=404, instance="no such")
     ask(client, run, staff, status=404, instance="x" * 5_000)
-    assert "rules corrected, gold v1" in ask(client, run, staff, rules="official-1999", page="-3")
+    assert "rules corrected, gold v1" in ask(
+        client, run, staff, rules="official-1999", page="-3"
+    )
     waiting = factories.make_submission(phase=phase)
     ask(client, waiting, staff, status=404)
     type(run).objects.filter(pk=run.pk).delete()
@@ -202,7 +243,9 @@ def test_statistics_that_are_gone_are_said_to_be(client, run, staff):
     assert "The stored statistics of this run are missing" in ask(client, run, staff)
 
 
-def test_instances_are_listed_by_how_they_came_out_and_each_outcome_has_an_address(client, run, staff):
+def test_instances_are_listed_by_how_they_came_out_and_each_outcome_has_an_address(
+    client, run, staff
+):
     every = ask(client, run, staff)
     assert re.search(r'<option value="right">right \(\d+\)</option>', every)
     told = ask(client, run, staff, outcome="wrong")
@@ -212,7 +255,10 @@ def test_instances_are_listed_by_how_they_came_out_and_each_outcome_has_an_addre
 
 
 def values_of(page: str) -> list[float]:
-    return [float(value) for value in re.findall(r'Overlap F1, micro <span class="n">([\d.]+)<', page)]
+    return [
+        float(value)
+        for value in re.findall(r'Overlap F1, micro <span class="n">([\d.]+)<', page)
+    ]
 
 
 def test_the_worst_come_first_and_a_class_and_words_narrow_them(client, run, staff):
@@ -223,15 +269,24 @@ def test_the_worst_come_first_and_a_class_and_words_narrow_them(client, run, sta
     assert best[0] > worst[0]
     page = ask(client, run, staff)
     topic = re.search(r'<option value="(topic:[^"]+)">', page)[1]
-    assert re.search(r"\b1?\d of 20 instances are of the class", ask(client, run, staff, **{"class": topic}))
-    assert "1 of 20 instances" in ask(client, run, staff, q="D01-0004, citance 1 (D05-0001)")
+    assert re.search(
+        r"\b1?\d of 20 instances are of the class",
+        ask(client, run, staff, **{"class": topic}),
+    )
+    assert "1 of 20 instances" in ask(
+        client, run, staff, q="D01-0004, citance 1 (D05-0001)"
+    )
     assert "No instance is chosen by this" in ask(client, run, staff, q="no such words")
 
 
-def test_what_is_chosen_can_be_had_as_a_file_with_what_the_reader_may_see(client, run, member, staff):
+def test_what_is_chosen_can_be_had_as_a_file_with_what_the_reader_may_see(
+    client, run, member, staff
+):
     for viewer, sees in ((staff, True), (member, False)):
         client.force_login(viewer)
-        answer = client.get(reverse("submission-instances", args=[run.pk]), {"as": "csv"})
+        answer = client.get(
+            reverse("submission-instances", args=[run.pk]), {"as": "csv"}
+        )
         assert answer["Content-Type"].startswith("text/csv")
         rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
         assert len(rows) == 20
@@ -245,18 +300,26 @@ def test_a_workbook_has_the_lines_of_the_csv(client, run, member, staff):
     for viewer in (staff, member):
         client.force_login(viewer)
         here = reverse("submission-instances", args=[run.pk])
-        heads, *rows = csv.reader(io.StringIO(client.get(here, {"as": "csv"}).content.decode()))
-        book = openpyxl.load_workbook(io.BytesIO(client.get(here, {"as": "xlsx"}).content))
+        heads, *rows = csv.reader(
+            io.StringIO(client.get(here, {"as": "csv"}).content.decode())
+        )
+        book = openpyxl.load_workbook(
+            io.BytesIO(client.get(here, {"as": "xlsx"}).content)
+        )
         told, *lines = book["Instances"].values
         assert list(told) == heads
         assert len(lines) == 20
         assert [line[0] for line in lines] == [row[0] for row in rows]
         if "overlap_f1_micro" in heads:
             place = heads.index("overlap_f1_micro")
-            assert [line[place] for line in lines] == [float(row[place]) for row in rows]
+            assert [line[place] for line in lines] == [
+                float(row[place]) for row in rows
+            ]
 
 
-def test_every_eval_ever_has_a_sample_of_each_instance_and_its_record(client, run, member, staff):
+def test_every_eval_ever_has_a_sample_of_each_instance_and_its_record(
+    client, run, member, staff
+):
     client.force_login(staff)
     here, name = reverse("submission-instances", args=[run.pk]), "every-eval-ever.zip"
     assert f"as={name}" in client.get(here).content.decode()
@@ -264,7 +327,10 @@ def test_every_eval_ever_has_a_sample_of_each_instance_and_its_record(client, ru
     assert content == client.get(here, {"as": name}).content
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         record_path, samples_path = archive.namelist()
-        record, samples = json.loads(archive.read(record_path)), archive.read(samples_path)
+        record, samples = (
+            json.loads(archive.read(record_path)),
+            archive.read(samples_path),
+        )
     check(record)
     detailed = record["detailed_evaluation_results"]
     assert SAMPLES_PATH.fullmatch(samples_path)
@@ -273,7 +339,9 @@ def test_every_eval_ever_has_a_sample_of_each_instance_and_its_record(client, ru
     assert detailed["checksum"] == hashlib.sha256(samples).hexdigest()
     lines = [json.loads(line) for line in samples.splitlines()]
     assert detailed["total_rows"] == len(lines) == 20
-    results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
+    results = {
+        result["evaluation_result_id"] for result in record["evaluation_results"]
+    }
     for line in lines:
         check(line, is_sample=True)
         assert line["evaluation_id"] == record["evaluation_id"]
@@ -291,7 +359,9 @@ def test_every_eval_ever_has_a_sample_of_each_instance_and_its_record(client, ru
     assert client.get(here, {"as": name}).status_code == 404
 
 
-def test_a_run_is_held_against_the_other_systems_of_its_board(client, phase, run, staff):
+def test_a_run_is_held_against_the_other_systems_of_its_board(
+    client, phase, run, staff
+):
     assert "most other systems are better" not in ask(client, run, staff)
     compared.scored(phase, 4)
     told = ask(client, run, staff, which="alone-best")
@@ -300,7 +370,9 @@ def test_a_run_is_held_against_the_other_systems_of_its_board(client, phase, run
     assert "no system has anything right" in told
 
 
-def test_a_number_a_class_and_the_panel_of_a_number_lead_to_the_instances(client, phase, run, staff):
+def test_a_number_a_class_and_the_panel_of_a_number_lead_to_the_instances(
+    client, phase, run, staff
+):
     client.force_login(staff)
     here = reverse("submission-instances", args=[run.pk])
     page = client.get(reverse("submission", args=[run.pk])).content.decode()
@@ -310,7 +382,9 @@ def test_a_number_a_class_and_the_panel_of_a_number_lead_to_the_instances(client
     told = client.get(unescape(linked[0])).content.decode()
     assert "are of the class" in told
     score = run.evaluations.first().scores.first()
-    panel = client.get(boards.address("board", phase) + f"runs/{run.pk}/", {"score": score.pk})
+    panel = client.get(
+        boards.address("board", phase) + f"runs/{run.pk}/", {"score": score.pk}
+    )
     assert f"{here}?metric=" in panel.content.decode()
     cells = client.get(boards.address("differences", phase)).content.decode()
     assert f'href="{here}?rules=corrected&amp;metric=' in cells
@@ -333,7 +407,9 @@ def test_what_all_systems_have_wrong_is_read_together(client, phase, run, staff)
     here = boards.address("instances", phase)
     assert client.get(here).status_code == 404
     client.force_login(staff)
-    told = re.sub(r"\s+", " ", client.get(here, {"which": "none-right"}).content.decode())
+    told = re.sub(
+        r"\s+", " ", client.get(here, {"which": "none-right"}).content.decode()
+    )
     assert "2 of 20 instances" in told
     page = client.get(here, {"which": "best"}).content.decode()
     for system in (run.system, other.system):
@@ -344,7 +420,9 @@ def test_what_all_systems_have_wrong_is_read_together(client, phase, run, staff)
     assert f"answer {other.system}" in next(rows)
 
 
-def test_where_instances_are_shown_and_gold_is_not_all_read_values_without_answers(client, phase, run):
+def test_where_instances_are_shown_and_gold_is_not_all_read_values_without_answers(
+    client, phase, run
+):
     compared.scored(phase, 4)
     Phase.objects.update(shows_instances=True)
     told = client.get(boards.address("instances", phase)).content.decode()
@@ -358,7 +436,9 @@ def test_an_outcome_that_there_is_not_shows_all(client, run, staff):
     assert "20 instances" in ask(client, run, staff, outcome="nonsense")
 
 
-def test_who_may_not_see_the_gold_is_told_no_outcome_and_cannot_filter_by_one(client, run, member):
+def test_who_may_not_see_the_gold_is_told_no_outcome_and_cannot_filter_by_one(
+    client, run, member
+):
     told = ask(client, run, member, outcome="wrong")
     assert "20 of 20 instances" in told
     assert "How it came out" not in told
@@ -370,4 +450,6 @@ def test_a_long_text_is_folded_and_stands_open_where_it_is_read_alone():
     folded = render_to_string("runs/_drawn.html", {"parts": [part]})
     assert "The whole text, 2,003 characters" in re.sub("[\u2009\u202f]", ",", folded)
     assert folded.count("word end") == 1
-    assert "<details" not in render_to_string("runs/_drawn.html", {"parts": [part], "single": "one"})
+    assert "<details" not in render_to_string(
+        "runs/_drawn.html", {"parts": [part], "single": "one"}
+    )

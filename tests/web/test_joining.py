@@ -45,14 +45,19 @@ def invited(client, team, lead) -> str:
 
 
 def members(team) -> list[tuple[str, str]]:
-    return [(str(membership.user), membership.role) for membership in team.memberships.order_by("joined_at")]
+    return [
+        (str(membership.user), membership.role)
+        for membership in team.memberships.order_by("joined_at")
+    ]
 
 
 def test_a_link_lets_somebody_join_who_opens_it(client, team, lead):
     link = invited(client, team, lead)
     bob = factories.make_user(name="Bob")
     client.force_login(bob)
-    assert "Ada invites you to the team Night Shift, which has 1 member" in text_of(client.get(link))
+    assert "Ada invites you to the team Night Shift, which has 1 member" in text_of(
+        client.get(link)
+    )
     assert "You are in Night Shift now." in text_of(client.post(link, follow=True))
     assert members(team) == [("Ada", "lead"), ("Bob", "member")]
     assert "You are in Night Shift already" in text_of(client.get(link))
@@ -67,7 +72,9 @@ def test_looking_at_a_link_joins_nothing(client, team, lead):
     assert team.memberships.count() == 1
 
 
-def test_a_visitor_is_told_who_invites_and_sent_back_after_signing_in(client, team, lead):
+def test_a_visitor_is_told_who_invites_and_sent_back_after_signing_in(
+    client, team, lead
+):
     link = invited(client, team, lead)
     client.logout()
     page = client.get(link).content.decode()
@@ -144,17 +151,25 @@ def test_the_lead_removes_a_member_and_the_link_they_may_know_ends(client, team,
 def test_the_lead_is_handed_over_and_one_leads_at_a_time(client, team, lead):
     bob = factories.make_user(name="Bob")
     Membership.objects.create(team=team, user=bob)
-    assert "Bob leads Night Shift now." in text_of(post(client, lead, "team-lead", team.slug, bob.pk))
+    assert "Bob leads Night Shift now." in text_of(
+        post(client, lead, "team-lead", team.slug, bob.pk)
+    )
     assert members(team) == [("Ada", "member"), ("Bob", "lead")]
-    assert client.post(reverse("team-lead", args=[team.slug, lead.pk])).status_code == 403
+    assert (
+        client.post(reverse("team-lead", args=[team.slug, lead.pk])).status_code == 403
+    )
 
 
 def test_a_lead_hands_over_before_leaving(client, team, lead):
     bob = factories.make_user(name="Bob")
     Membership.objects.create(team=team, user=bob)
-    assert "Hand the lead over to another member" in text_of(post(client, lead, "team-leave", team.slug))
+    assert "Hand the lead over to another member" in text_of(
+        post(client, lead, "team-leave", team.slug)
+    )
     post(client, lead, "team-lead", team.slug, bob.pk)
-    assert "You are not in Night Shift any more." in text_of(post(client, lead, "team-leave", team.slug))
+    assert "You are not in Night Shift any more." in text_of(
+        post(client, lead, "team-leave", team.slug)
+    )
     assert members(team) == [("Bob", "lead")]
 
 
@@ -168,7 +183,9 @@ def test_nobody_is_changed_who_is_not_in_the_team(client, team, lead):
     stranger = factories.make_user()
     client.force_login(lead)
     for name in ("team-member-remove", "team-lead"):
-        assert client.post(reverse(name, args=[team.slug, stranger.pk])).status_code == 404
+        assert (
+            client.post(reverse(name, args=[team.slug, stranger.pk])).status_code == 404
+        )
 
 
 def test_a_team_that_took_part_nowhere_goes_with_its_last_member(client, team, lead):
@@ -177,7 +194,9 @@ def test_a_team_that_took_part_nowhere_goes_with_its_last_member(client, team, l
 
 
 def test_the_last_of_a_team_in_a_season_stays(client, lead):
-    team = factories.make_team(season=factories.make_season(), lead=lead, name="Night Shift")
+    team = factories.make_team(
+        season=factories.make_season(), lead=lead, name="Night Shift"
+    )
     page = text_of(post(client, lead, "team-leave", team.slug))
     assert "You are the last of Night Shift, which takes part in a season" in page
     assert members(team) == [("Ada", "lead")]
@@ -201,7 +220,11 @@ def test_what_changed_in_a_team_is_told_to_its_members(client, team, lead):
     client.post(link)
     post(client, lead, "team-lead", team.slug, bob.pk)
     page = text_of(client.get(reverse("team", args=[team.slug])))
-    for words in ("Ada made an invitation link", "Bob joined", "Ada handed the lead over to Bob"):
+    for words in (
+        "Ada made an invitation link",
+        "Bob joined",
+        "Ada handed the lead over to Bob",
+    ):
         assert words in page
     assert [entry.action for entry in history(team)] == [
         "lead-handed-over", "member-joined", "invitation-renewed",

@@ -19,11 +19,15 @@ HIDDEN = "A summary that an annotator wrote."
 @pytest.fixture
 def phase(tmp_path):
     season = factories.make_season(organiser=factories.make_user())
-    phase = factories.make_phase(task=factories.make_task(season=season, type="clsumm-2"), with_gold=False)
+    phase = factories.make_phase(
+        task=factories.make_task(season=season, type="clsumm-2"), with_gold=False
+    )
     folder = factories.write_corpus(tmp_path / "corpus", topics=(TOPIC,)) / TOPIC
     (folder / "summary").mkdir(exist_ok=True)
     (folder / "summary" / f"{TOPIC}.human.txt").write_text(HIDDEN)
-    load_gold(task=phase.task, split=phase.split, paths=[tmp_path / "corpus"], reason="first")
+    load_gold(
+        task=phase.task, split=phase.split, paths=[tmp_path / "corpus"], reason="first"
+    )
     return phase
 
 

@@ -35,14 +35,18 @@ def say_a_word(phase: Phase) -> None:
 
 
 def let_the_deadline_pass(phase: Phase) -> None:
-    Phase.objects.filter(pk=phase.pk).update(closes=timezone.now() - dt.timedelta(seconds=1))
+    Phase.objects.filter(pk=phase.pk).update(
+        closes=timezone.now() - dt.timedelta(seconds=1)
+    )
 
 
 def publish_another_season(phase: Phase) -> None:
     factories.make_season()
 
 
-def test_a_second_visitor_gets_the_page_of_the_first(client, phase, django_assert_max_num_queries):
+def test_a_second_visitor_gets_the_page_of_the_first(
+    client, phase, django_assert_max_num_queries
+):
     first = [client.get(page).content for page in pages(phase)]
     with django_assert_max_num_queries(3):
         assert [client.get(page).content for page in pages(phase)] == first

@@ -25,7 +25,9 @@ PAGES = ("home", "season", "board")
 def _posted(who: str, name: str, **form):
     def change(scene) -> None:
         season, phase = scene.phase.task.season, scene.phase
-        place = [scene.run.pk] if name.startswith("submission") else [season.slug, phase.pk]
+        place = (
+            [scene.run.pk] if name.startswith("submission") else [season.slug, phase.pk]
+        )
         client = GoesOn()
         client.force_login(scene.people[who])
         assert client.post(reverse(name, args=place), form).status_code == 302
@@ -36,12 +38,17 @@ def _posted(who: str, name: str, **form):
 def _organises(role: str):
     """Somebody of the team whose run stands on the board."""
     return lambda scene: add_organiser(
-        season=scene.phase.task.season, user=scene.people["mate"], role=role, by=scene.people["organiser"]
+        season=scene.phase.task.season,
+        user=scene.people["mate"],
+        role=role,
+        by=scene.people["organiser"],
     )
 
 
 def _helper_goes(scene) -> None:
-    helper = Organiser.objects.get(season=scene.phase.task.season, user=scene.people["helper"])
+    helper = Organiser.objects.get(
+        season=scene.phase.task.season, user=scene.people["helper"]
+    )
     remove_organiser(organiser=helper, by=scene.people["organiser"])
 
 
@@ -64,7 +71,9 @@ CHANGES = {
     "a run is scored": _is_scored,
     "another clock": _updated(Phase, time_zone="Asia/Tokyo"),
     "another title": _updated(Season, title="The season of another title"),
-    "the run is withdrawn": _posted("member", "submission-withdraw", reason="a mistake"),
+    "the run is withdrawn": _posted(
+        "member", "submission-withdraw", reason="a mistake"
+    ),
     "the run is hidden": _posted("organiser", "submission-hide", reason="a copy"),
     "the phase is closed": _posted("organiser", "organise-close"),
     "the board is frozen": _posted("organiser", "organise-freeze-now"),
@@ -75,9 +84,15 @@ CHANGES = {
     "a member goes": lambda scene: remove_member(
         team=scene.team, user=scene.people["mate"], by=scene.people["member"]
     ),
-    "a reader comes": lambda scene: add_member(team=scene.team, user=scene.people["reader"]),
-    "a phase is deleted": lambda scene: delete_phase(phase=scene.later, by=scene.people["organiser"]),
-    "an account is deleted": lambda scene: delete_account(user=scene.people["stranger"]),
+    "a reader comes": lambda scene: add_member(
+        team=scene.team, user=scene.people["reader"]
+    ),
+    "a phase is deleted": lambda scene: delete_phase(
+        phase=scene.later, by=scene.people["organiser"]
+    ),
+    "an account is deleted": lambda scene: delete_account(
+        user=scene.people["stranger"]
+    ),
     "an announcement": lambda scene: announce(
         season=scene.phase.task.season, text="News", by=scene.people["organiser"]
     ),

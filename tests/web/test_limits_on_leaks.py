@@ -40,12 +40,16 @@ def people():
 
 def limited(people, rank_by="", **fields):
     season = make_season(organiser=people["organiser"])
-    phase = make_phase(task=make_task(season=season, rank_by=rank_by), with_gold=False, **fields)
+    phase = make_phase(
+        task=make_task(season=season, rank_by=rank_by), with_gold=False, **fields
+    )
     make_gold(phase=phase, topics=TOPICS)
     team = make_team(season=season, lead=people["lead"])
     runs = []
     for right in (4, 5):
-        records = answers(topics=TOPICS[:right]) + answers(topics=TOPICS[right:], sentences=("4",))
+        records = answers(topics=TOPICS[:right]) + answers(
+            topics=TOPICS[right:], sentences=("4",)
+        )
         runs.append(make_submission(phase=phase, team=team, content=run_bytes(records)))
         score(runs[-1])
     return phase, runs
@@ -56,22 +60,36 @@ def board(phase, end=""):
     return f"/seasons/{task.season.slug}/{task.slug}/{phase.slug}/{end}"
 
 
-def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(client, people):
+def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(
+    client, people
+):
     phase, (first, second) = limited(people, ladder=True, counting="last")
     client.force_login(people["lead"])
     [told] = client.get(f"{API}/submissions/{second.pk}/").json()["evaluations"]
     words = "not better than the team's best by more than a standard error"
     own = told["metrics"][RANKING]
-    assert (own["value"], own["low"], own["high"], own["withheld"]) == (None, None, None, words)
+    assert (own["value"], own["low"], own["high"], own["withheld"]) == (
+        None,
+        None,
+        None,
+        words,
+    )
     other = told["metrics"]["overlap_precision_micro"]
     assert other["value"] is None
     assert other["withheld"].startswith("while runs are taken only the ranking metric")
     assert told["breakdowns"] == {}
     [row] = client.get(f"{API}/phases/{phase.pk}/leaderboard/").json()["rows"]
-    assert row["scores"][RANKING] == {"value": None, "withheld": words, "low": None, "high": None}
+    assert row["scores"][RANKING] == {
+        "value": None,
+        "withheld": words,
+        "low": None,
+        "high": None,
+    }
     [kept] = client.get(board(phase, "board.json")).json()["rows"]
     assert kept["scores"][RANKING] == row["scores"][RANKING]
-    [line] = csv.DictReader(io.StringIO(client.get(board(phase, "board.csv")).content.decode()))
+    [line] = csv.DictReader(
+        io.StringIO(client.get(board(phase, "board.csv")).content.decode())
+    )
     assert (line[RANKING], line[f"{RANKING}_low"]) == ("withheld", "")
     assert "withheld" in text_of(client.get(board(phase)))
     page = text_of(client.get(reverse("submission", args=[second.pk])))
@@ -80,17 +98,26 @@ def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(cl
     compared = client.get(board(phase, f"compare/?a={first.pk}&b={second.pk}"))
     assert "nothing by which two of them could be compared" in text_of(compared)
     client.force_login(people["organiser"])
-    assert "organisers alone see it" in text_of(client.get(reverse("submission", args=[second.pk])))
+    assert "organisers alone see it" in text_of(
+        client.get(reverse("submission", args=[second.pk]))
+    )
 
 
 def test_under_the_ladder_the_metric_is_told_by_which_the_task_ranks(client, people):
-    phase, (first, _) = limited(people, rank_by="overlap_f1_macro", ladder=True, counting="best")
+    phase, (first, _) = limited(
+        people, rank_by="overlap_f1_macro", ladder=True, counting="best"
+    )
     client.force_login(people["lead"])
     [told] = client.get(f"{API}/submissions/{first.pk}/").json()["evaluations"]
     assert told["metrics"]["overlap_f1_macro"]["value"] is not None
-    assert told["metrics"][RANKING]["withheld"].startswith("while runs are taken only the ranking metric")
+    assert told["metrics"][RANKING]["withheld"].startswith(
+        "while runs are taken only the ranking metric"
+    )
     [row] = client.get(f"{API}/phases/{phase.pk}/leaderboard/").json()["rows"]
-    assert (row["rank"], row["scores"]["overlap_f1_macro"]["value"] is None) == (1, False)
+    assert (row["rank"], row["scores"]["overlap_f1_macro"]["value"] is None) == (
+        1,
+        False,
+    )
 
 
 def test_everybody_reads_what_the_scores_of_a_phase_are_of(client, people):
@@ -99,12 +126,16 @@ def test_everybody_reads_what_the_scores_of_a_phase_are_of(client, people):
     assert "Scores are of a public part, 30 % of the split." in page
     assert "When the phase has ended, runs are ranked by the rest." in page
     [column] = [
-        one for one in client.get(board(phase, "board.json")).json()["columns"] if one["name"] == RANKING
+        one
+        for one in client.get(board(phase, "board.json")).json()["columns"]
+        if one["name"] == RANKING
     ]
     assert "|part:public-30-" in column["key"]
 
 
-def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_private_part(client, people):
+def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_private_part(
+    client, people
+):
     phase, runs = limited(people, public_part=30, counting="all")
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
     assert snapshots.keep_due() == 1
@@ -127,10 +158,14 @@ def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_privat
     assert snapshots.keep_due() == 1
 
 
-def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(client, people):
+def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(
+    client, people
+):
     phase, _ = limited(people, runs_per_day=3)
     client.force_login(people["organiser"])
-    address = reverse("organise-settings-phase", args=[phase.task.season.slug, phase.pk])
+    address = reverse(
+        "organise-settings-phase", args=[phase.task.season.slug, phase.pk]
+    )
     page = text_of(client.get(address))
     assert "Warning: A team has 93 tries until the end, or within a year" in page
     assert "of the 20 secret instances" in page
@@ -139,11 +174,14 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(clien
     page = text_of(client.get(address))
     assert "The 6 instances of the public part count as known." in page
     assert "Warning:" not in page
-    other = make_phase(task=phase.task, split=phase.split, with_gold=False, runs_in_total=5)
+    other = make_phase(
+        task=phase.task, split=phase.split, with_gold=False, runs_in_total=5
+    )
     page = text_of(client.get(address))
     assert "Warning:" in page
     assert re.search(
-        r"Other phases on this split tell up to \d{3} bits more, once their scores are shown", page
+        r"Other phases on this split tell up to \d{3} bits more, once their scores are shown",
+        page,
     )
     other.delete()
     phase.board = "organisers"
@@ -151,7 +189,9 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(clien
     assert "What scores can tell" not in text_of(client.get(address))
 
 
-def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(client, people, monkeypatch):
+def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(
+    client, people, monkeypatch
+):
     phase, _ = limited(people)
     phase.runs_in_total = 1
     phase.save()
@@ -177,18 +217,24 @@ def test_a_share_above_all_of_it_is_refused_at_its_field(client, people):
     season = phase.task.season
     key = f"tasks.{phase.task.slug}.phases.{phase.slug}.public_part"
     refused = client.post(
-        f"{API}/seasons/{season.slug}/settings/", {"settings": f'{{"{key}": 100}}'}, follow=False
+        f"{API}/seasons/{season.slug}/settings/",
+        {"settings": f'{{"{key}": 100}}'},
+        follow=False,
     )
     assert refused.status_code == 422
     assert "1 to 99" in refused.content.decode()
 
 
-def test_runs_to_another_phase_on_the_same_gold_use_up_tries_where_a_phase_says_so(people):
+def test_runs_to_another_phase_on_the_same_gold_use_up_tries_where_a_phase_says_so(
+    people,
+):
     from tasks.submissions.submit import quota
 
     phase, runs = limited(people, runs_in_total=5)
     after = timezone.now() + dt.timedelta(days=40)
-    other = make_phase(task=phase.task, split=phase.split, runs_in_total=5, closes=after)
+    other = make_phase(
+        task=phase.task, split=phase.split, runs_in_total=5, closes=after
+    )
     assert quota(other, runs[0].team).left == 5
     other.shares_tries = True
     assert quota(other, runs[0].team).left == 3

@@ -23,7 +23,9 @@ def only_ours(mail) -> None:
 @pytest.mark.parametrize("email", ["known", "unknown@example.org"])
 def test_a_password_is_reset_at_our_own_address(client, mailoutbox, email):
     address = factories.make_user().email if email == "known" else email
-    client.post(reverse("account_reset_password"), {"email": address}, headers={"Host": HOST})
+    client.post(
+        reverse("account_reset_password"), {"email": address}, headers={"Host": HOST}
+    )
     [mail] = mailoutbox
     only_ours(mail)
 
@@ -31,7 +33,12 @@ def test_a_password_is_reset_at_our_own_address(client, mailoutbox, email):
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_sign_up_is_confirmed_at_our_own_address(client, mailoutbox, is_known):
     email = factories.make_user().email if is_known else "new@example.org"
-    fields = {"email": email, "password1": factories.PASSWORD, "password2": factories.PASSWORD, "name": "New"}
+    fields = {
+        "email": email,
+        "password1": factories.PASSWORD,
+        "password2": factories.PASSWORD,
+        "name": "New",
+    }
     client.post(reverse("account_signup"), fields, headers={"Host": HOST})
     [mail] = mailoutbox
     only_ours(mail)

@@ -40,7 +40,9 @@ def page_of(client) -> str:
     return text_of(client.get(reverse("messages")))
 
 
-def test_messages_are_counted_in_the_head_of_every_page_until_they_are_read(client, phase):
+def test_messages_are_counted_in_the_head_of_every_page_until_they_are_read(
+    client, phase
+):
     board = boards.address("board", phase)
     assert "Messages Your" not in text_of(client.get(board))
     first = client.get(board)
@@ -81,7 +83,10 @@ def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada
 
 def test_choices_are_kept_and_what_is_no_choice_changes_nothing(client, phase, ada):
     address = reverse("message-choices")
-    client.post(address, {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon", "nothing": "mail"})
+    client.post(
+        address,
+        {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon", "nothing": "mail"},
+    )
     assert choices_of(ada)[Kind.ANNOUNCED] == Channel.NONE
     assert choices_of(ada)[Kind.SCORED] == Channel.SITE
     assert '<option value="none" selected>' in client.get(address).content.decode()
@@ -113,13 +118,17 @@ def test_unsubscribing_tells_nobody_more_than_they_wanted_to_be_told(ada):
     assert choices_of(ada)[Kind.ANNOUNCED] == Channel.NONE
 
 
-@pytest.mark.parametrize("secret", ["x", "1-announced", "1-announced.AAAA", "%00", "a" * 500])
+@pytest.mark.parametrize(
+    "secret", ["x", "1-announced", "1-announced.AAAA", "%00", "a" * 500]
+)
 def test_a_link_that_was_not_signed_here_leads_nowhere(secret):
     for ask in (Client().get, Client().post):
         assert ask(f"/unsubscribe/{secret}/").status_code == 404
 
 
-def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(client, phase, monkeypatch):
+def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(
+    client, phase, monkeypatch
+):
     tell(phase, "We extend.")
     refuse_connections(monkeypatch)
     letters_to(factories.make_user())
@@ -128,7 +137,9 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(client, ph
     page = text_of(client.get(reverse("operate")))
     assert "1 e-mail waiting" in page
     assert "ConnectionRefusedError: no mail server" in page
-    Job.all_kinds.update(state="failed", reason="The mail server refuses the address (550).")
+    Job.all_kinds.update(
+        state="failed", reason="The mail server refuses the address (550)."
+    )
     assert "refuses the address (550)" in text_of(client.get(reverse("operate")))
     said = text_of(client.post(reverse("operate-mails"), follow=True))
     assert "1 e-mail will be tried again." in said
@@ -144,9 +155,18 @@ def test_the_api_gives_the_same_messages_and_choices(client, phase, ada):
     own = client.get(f"{API}/messages/").json()
     assert [told["text"] for told in own["results"]] == ["Again.", "We extend."]
     assert own["results"][0]["page"].endswith(f"/seasons/{phase.task.season.slug}/")
-    marked = client.post(f"{API}/messages/read/", {"messages": [own["results"][0]["id"]]})
+    marked = client.post(
+        f"{API}/messages/read/", {"messages": [own["results"][0]["id"]]}
+    )
     assert marked.json() == {"marked": 1}
     assert client.post(f"{API}/messages/read/").json() == {"marked": 1}
-    said = client.post(f"{API}/messages/choices/", {"kind": "announced", "channel": "site"})
+    said = client.post(
+        f"{API}/messages/choices/", {"kind": "announced", "channel": "site"}
+    )
     assert {"kind": "announced", "channel": "site"} in said.json()["choices"]
-    assert client.post(f"{API}/messages/choices/", {"kind": "x", "channel": "site"}).status_code == 400
+    assert (
+        client.post(
+            f"{API}/messages/choices/", {"kind": "x", "channel": "site"}
+        ).status_code
+        == 400
+    )

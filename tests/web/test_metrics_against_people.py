@@ -32,12 +32,17 @@ TEXTS = {
 
 @pytest.fixture
 def phase(tmp_path):
-    return make_phase(tmp_path, organiser=factories.make_user(), gold={"lu": [intents("Uses")] * 6})
+    return make_phase(
+        tmp_path, organiser=factories.make_user(), gold={"lu": [intents("Uses")] * 6}
+    )
 
 
 @pytest.fixture
 def runs(phase, tmp_path):
-    return [make_run(phase, tmp_path, NONE, text, system=name) for name, text in TEXTS.items()]
+    return [
+        make_run(phase, tmp_path, NONE, text, system=name)
+        for name, text in TEXTS.items()
+    ]
 
 
 @pytest.fixture
@@ -53,7 +58,10 @@ def sheet(phase, runs):
             sheet,
             annotator,
             {
-                (name, run): (max(1, 5 - place), max(1, 5 - place - shift * (number * place % 3)))
+                (name, run): (
+                    max(1, 5 - place),
+                    max(1, 5 - place - shift * (number * place % 3)),
+                )
                 for number, name in enumerate(names)
                 for place, run in enumerate(runs)
             },
@@ -74,7 +82,10 @@ def test_correlations_over_systems_and_texts_are_those_of_scipy(phase, sheet):
     board = standings(phase, None)
     [rouge] = [line for line in lines(board, people) if line.metric == "ROUGE-1 F1"]
     values = {row.submission: row.scores["rouge_1_f1"].value for row in board.rows}
-    means = {run: np.mean([value for (own, _), value in people.items() if own == run]) for run in values}
+    means = {
+        run: np.mean([value for (own, _), value in people.items() if own == run])
+        for run in values
+    }
     expected = stats.kendalltau(list(values.values()), list(means.values())).statistic
     assert rouge.over_systems["Kendall"].value == pytest.approx(expected)
     assert rouge.over_systems["Kendall"].n == len(TEXTS)
@@ -84,25 +95,38 @@ def test_correlations_over_systems_and_texts_are_those_of_scipy(phase, sheet):
         stats.pearsonr(*np.transpose(pairs)).statistic
     )
     assert rouge.over_instances["Spearman"].n == 6 * len(TEXTS)
-    low, high = rouge.over_instances["Spearman"].low, rouge.over_instances["Spearman"].high
+    low, high = (
+        rouge.over_instances["Spearman"].low,
+        rouge.over_instances["Spearman"].high,
+    )
     assert low < rouge.over_instances["Spearman"].value < high
 
 
-def test_the_page_shows_them_as_charts_and_as_a_table_and_the_board_leads_to_it(client, phase, sheet):
+def test_the_page_shows_them_as_charts_and_as_a_table_and_the_board_leads_to_it(
+    client, phase, sheet
+):
     assert client.get(boards.address("people", phase)).status_code == 404
     publish(sheet)
     address = boards.address("people", phase)
-    assert f'href="{address}' in client.get(boards.address("board", phase)).content.decode()
+    assert (
+        f'href="{address}'
+        in client.get(boards.address("board", phase)).content.decode()
+    )
     response = client.get(address)
     told = text_of(response)
     assert "people's judgement of readability: over 5 systems" in told
     assert "over 30 single texts" in told
     figures = re.findall(
-        r'<script id="people-\d-data" type="application/json">(.*?)</script>', response.content.decode()
+        r'<script id="people-\d-data" type="application/json">(.*?)</script>',
+        response.content.decode(),
     )
     assert len(figures) == 2
     for figure in map(json.loads, figures):
-        assert [trace["name"] for trace in figure["data"]] == ["Pearson", "Spearman", "Kendall"]
+        assert [trace["name"] for trace in figure["data"]] == [
+            "Pearson",
+            "Spearman",
+            "Kendall",
+        ]
         assert "ROUGE-1 F1" in figure["data"][0]["y"]
         assert "Human readability" not in figure["data"][0]["y"]
     other = client.get(f"{address}?criterion=consistency")

@@ -16,7 +16,15 @@ from tasks.jobs.sweeper import sweep
 from tasks.models import Job
 from tests.background.background import followed
 from tests.factories import make_phase, make_season, make_task, make_user
-from tests.scoring.citing import CLAIM, MODEL, OSLO, citing_phase, citing_run, decided, entailment_label
+from tests.scoring.citing import (
+    CLAIM,
+    MODEL,
+    OSLO,
+    citing_phase,
+    citing_run,
+    decided,
+    entailment_label,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,7 +51,9 @@ def address(phase, name: str = "organise-models") -> str:
 
 
 def bring(client, phase, lines, model: str = MODEL):
-    content = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode()
+    content = "".join(
+        f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines
+    ).encode()
     file = SimpleUploadedFile("labels.jsonl", content)
     return followed(client, client.post(address(phase), {"model": model, "file": file}))
 
@@ -58,7 +68,9 @@ def test_each_task_says_what_it_needs_and_what_is_missing(client, organiser, tmp
     season = make_season(organiser=organiser)
     common = {"season": season, "type": "positional-citations", "rules": ["corrected"]}
     make_task(
-        **common, title="Lacking", options={"parser": "no_such_pipeline", "entailment": "model:nowhere"}
+        **common,
+        title="Lacking",
+        options={"parser": "no_such_pipeline", "entailment": "model:nowhere"},
     )
     make_task(season=season, title="Plain")
     told = client.get(reverse("organise-models", args=[season.slug])).content.decode()
@@ -76,7 +88,9 @@ def test_what_is_there_says_from_where_and_with_which_digest(client, organiser, 
     folder = shared / "spacy" / "en_test_sm"
     season = make_season(organiser=organiser)
     options = {"parser": str(folder), "entailment": "word-overlap"}
-    make_task(season=season, type="positional-citations", rules=["corrected"], options=options)
+    make_task(
+        season=season, type="positional-citations", rules=["corrected"], options=options
+    )
     told = client.get(reverse("organise-models", args=[season.slug])).content.decode()
     assert str(folder) in told
     assert "en_core_web_test-0.1.0-" in told
@@ -91,7 +105,11 @@ def test_a_waiting_run_stands_there_with_its_pending_pairs(client, phase):
     assert len(downloaded(client, phase)) == 6
     assert len(downloaded(client, phase, next="")) == 2
     assert len(downloaded(client, phase, run=run.pk)) == 6
-    assert downloaded(client, phase, run="x") == downloaded(client, phase, model="another") == []
+    assert (
+        downloaded(client, phase, run="x")
+        == downloaded(client, phase, model="another")
+        == []
+    )
 
 
 def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser):
@@ -109,7 +127,9 @@ def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser
     assert AuditEntry.objects.get().words == f"brought 6 labels of {MODEL}"
     lines = downloaded(client, phase, "organise-labels", model=MODEL)
     assert lines[0] == {"model": MODEL, "kept": True}
-    assert {line["premise_sha256"] for line in lines[1:]} == {each["premise_sha256"] for each in decided()}
+    assert {line["premise_sha256"] for line in lines[1:]} == {
+        each["premise_sha256"] for each in decided()
+    }
 
 
 @pytest.mark.parametrize(
@@ -117,7 +137,10 @@ def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser
     [
         (["nonsense"], "not JSON"),
         ([entailment_label(OSLO, CLAIM, 3)], "the label is 3"),
-        ([{"model": "<script>", **entailment_label(OSLO, CLAIM, 1)}], "these are labels of “&lt;script&gt;”"),
+        (
+            [{"model": "<script>", **entailment_label(OSLO, CLAIM, 1)}],
+            "these are labels of “&lt;script&gt;”",
+        ),
     ],
 )
 def test_a_bad_file_is_refused_by_line_and_leaves_nothing(client, phase, lines, found):
@@ -128,7 +151,10 @@ def test_a_bad_file_is_refused_by_line_and_leaves_nothing(client, phase, lines, 
 
 
 def test_labels_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
-    assert bring(client, phase, decided(model="another"), model="another").status_code == 422
+    assert (
+        bring(client, phase, decided(model="another"), model="another").status_code
+        == 422
+    )
     assert not EntailmentLabel.objects.exists()
 
 
@@ -141,7 +167,10 @@ def test_pairs_of_other_seasons_stay_there(client, phase, tmp_path):
 def test_a_season_without_such_tasks_offers_no_import(client, organiser):
     phase = make_phase(task=make_task(season=make_season(organiser=organiser)))
     assert "Import labels" not in client.get(address(phase)).content.decode()
-    assert client.get(address(phase, "organise-labels"), {"model": MODEL}).status_code == 404
+    assert (
+        client.get(address(phase, "organise-labels"), {"model": MODEL}).status_code
+        == 404
+    )
 
 
 def test_the_doctor_names_missing_models_and_waiting_labels(phase):
@@ -156,7 +185,9 @@ def test_the_doctor_names_missing_models_and_waiting_labels(phase):
     )
 
 
-def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client, phase, tmp_path, shared):
+def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(
+    client, phase, tmp_path, shared
+):
     pytest.importorskip("spacy")
     elsewhere = tmp_path / "pipeline"
     phase.task.options = {"parser": str(elsewhere), "entailment": "word-overlap"}
@@ -165,7 +196,9 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client,
     work(run)
     run.refresh_from_db()
     assert run.status == "waiting"
-    assert run.reason.startswith("What this task is scored with, such as a model, is not installed here yet")
+    assert run.reason.startswith(
+        "What this task is scored with, such as a model, is not installed here yet"
+    )
     [models] = examine(["models"])
     assert (models.state, "1 jobs wait" in models.found) == (State.BAD, True)
     assert "missing" in client.get(address(phase)).content.decode()
@@ -176,22 +209,38 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client,
     run.refresh_from_db()
     assert run.status == "scored"
     assert (
-        "parser:en_core_web_test-0.1.0" in run.evaluations.get().scores.get(shared__metric="aliice_f1").column
+        "parser:en_core_web_test-0.1.0"
+        in run.evaluations.get().scores.get(shared__metric="aliice_f1").column
     )
 
 
-def test_a_machine_without_programs_for_models_says_which_it_lacks(client, organiser, monkeypatch):
+def test_a_machine_without_programs_for_models_says_which_it_lacks(
+    client, organiser, monkeypatch
+):
     """As the image's target `slim` is, in which neither torch nor transformers are installed."""
     monkeypatch.setattr("scoring.metrics.local_models.find_spec", lambda name: None)
     season = make_season(organiser=organiser)
     options = {"bertscore_model": "roberta-large"}
-    make_task(season=season, type="citation-text", rules=["corrected"], title="Texts", options=options)
+    make_task(
+        season=season,
+        type="citation-text",
+        rules=["corrected"],
+        title="Texts",
+        options=options,
+    )
     told = client.get(reverse("organise-models", args=[season.slug])).content.decode()
     assert "<strong>missing</strong>" in told
     assert "torch and transformers must be installed" in told
 
 
 def test_a_slim_image_has_none_of_the_programs_for_models(root):
-    held = {line.partition("==")[0] for line in (root / "requirements-site.lock").read_text().splitlines()}
-    assert held & {"torch", "transformers", "spacy", "bert-score", "lexrank", "summa", "bm25s"} == set()
+    held = {
+        line.partition("==")[0]
+        for line in (root / "requirements-site.lock").read_text().splitlines()
+    }
+    assert (
+        held
+        & {"torch", "transformers", "spacy", "bert-score", "lexrank", "summa", "bm25s"}
+        == set()
+    )
     assert {"django", "numpy", "scikit-learn"} <= held

@@ -45,7 +45,8 @@ def runs():
     """A run that waits, one that failed, one whose worker was lost, and one that no worker serves."""
     phase = make_phase()
     waiting, failed, lost, unserved = (
-        make_submission(phase=phase, team=make_team(season=phase.task.season)) for _ in range(4)
+        make_submission(phase=phase, team=make_team(season=phase.task.season))
+        for _ in range(4)
     )
     unserved.jobs.update(queue="gpu")
     engine.defer(engine.claim(waiting.jobs.get().pk, "a-host:1:2"), WAITS)
@@ -62,7 +63,9 @@ def groups(settings):
     settings.QUEUES = ["light"]
     note_group("node-1-0123abcd:77.1:")
     note_group("node-2-0123abcd:78.1:")
-    WorkerGroup.objects.filter(name__startswith="node-2").update(seen_at=now() - dt.timedelta(hours=3))
+    WorkerGroup.objects.filter(name__startswith="node-2").update(
+        seen_at=now() - dt.timedelta(hours=3)
+    )
 
 
 def page(client) -> str:
@@ -118,13 +121,20 @@ def test_programs_of_staff_are_told_the_same(staff, runs):
         "node-2": False,
     }
     [waits] = said["waiting"]
-    assert (waits["reason"], waits["jobs"], waits["submission"]) == (WAITS, 1, runs[0].pk)
+    assert (waits["reason"], waits["jobs"], waits["submission"]) == (
+        WAITS,
+        1,
+        runs[0].pk,
+    )
     [failure] = said["failures"]
     assert (failure["submission"], failure["reason"], failure["trace"]) == (
         runs[1].pk, FAILED, "edge-7f3a91c2",
     )  # fmt: skip
     assert said["last_sweep"] is not None
-    assert (said["versions"]["epoch"], said["versions"]["schema"]["missing"]) == (EPOCH, [])
+    assert (said["versions"]["epoch"], said["versions"]["schema"]["missing"]) == (
+        EPOCH,
+        [],
+    )
     assert said["place"]["free"] > 0
 
 
@@ -132,12 +142,20 @@ def test_it_agrees_with_metrics(client, staff, runs):
     metrics = client.get("/metrics", headers={"Host": "localhost"}).content.decode()
     for queue in told(staff)["queues"]:
         for state in ("queued", "running", "waiting"):
-            assert f'citeboard_jobs{{queue="{queue["name"]}",state="{state}"}} {queue[state]:.1f}' in metrics
-        assert f'citeboard_leases_lost_total{{queue="{queue["name"]}"}} {queue["leases_lost"]:.1f}' in metrics
+            assert (
+                f'citeboard_jobs{{queue="{queue["name"]}",state="{state}"}} {queue[state]:.1f}'
+                in metrics
+            )
+        assert (
+            f'citeboard_leases_lost_total{{queue="{queue["name"]}"}} {queue["leases_lost"]:.1f}'
+            in metrics
+        )
 
 
 def test_failures_of_the_day_before_yesterday_are_history(client, staff, runs):
-    Job.objects.filter(state="failed").update(finished_at=now() - dt.timedelta(hours=25))
+    Job.objects.filter(state="failed").update(
+        finished_at=now() - dt.timedelta(hours=25)
+    )
     assert "No job has failed." in page(client)
     assert told(staff)["failures_in_all"] == 0
 
@@ -145,7 +163,9 @@ def test_failures_of_the_day_before_yesterday_are_history(client, staff, runs):
 def test_what_is_missing_stands_on_top(client, staff, monkeypatch):
     usage = type("Usage", (), {"free": 1 << 20, "total": 1 << 30})
     monkeypatch.setattr("citeboard.core.health.shutil.disk_usage", lambda _: usage)
-    assert "<strong>Missing:</strong> 0.00 GB are free in the data folder." in page(client)
+    assert "<strong>Missing:</strong> 0.00 GB are free in the data folder." in page(
+        client
+    )
 
 
 def test_the_page_is_linked_for_staff_alone(client, staff):

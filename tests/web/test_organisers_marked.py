@@ -23,13 +23,17 @@ pytestmark = pytest.mark.django_db
 def phase():
     olga = factories.make_user(name="Olga")
     season = factories.make_season(slug="s", organiser=olga, shows_overall=True)
-    phase = factories.make_phase(task=factories.make_task(season=season, slug="t"), slug="p")
+    phase = factories.make_phase(
+        task=factories.make_task(season=season, slug="t"), slug="p"
+    )
     teams = [
         factories.make_team(season=season, name="Own", slug="own", lead=olga),
         factories.make_team(season=season, name="Other", slug="other"),
     ]
     for team, value in zip(teams, (0.5, 0.25), strict=True):
-        run = factories.make_submission(phase=phase, team=team, system=f"Of {team}", status="scored")
+        run = factories.make_submission(
+            phase=phase, team=team, system=f"Of {team}", status="scored"
+        )
         boards.score(run, value)
     return phase
 
@@ -47,8 +51,13 @@ def test_the_board_says_so_in_words(client, phase):
 
 
 def test_every_export_says_so(client, phase):
-    lines = csv.DictReader(io.StringIO(client.get(address("board-csv")).content.decode()))
-    assert {line["team"]: line["has_organiser"] for line in lines} == {"Own": "yes", "Other": ""}
+    lines = csv.DictReader(
+        io.StringIO(client.get(address("board-csv")).content.decode())
+    )
+    assert {line["team"]: line["has_organiser"] for line in lines} == {
+        "Own": "yes",
+        "Other": "",
+    }
     said = json.loads(client.get(address("board-json")).content)["rows"]
     assert [row.get("has_organiser", False) for row in said] == [True, False]
     rows = client.get(reverse("api:leaderboard", args=[phase.pk])).json()["rows"]
@@ -56,10 +65,15 @@ def test_every_export_says_so(client, phase):
 
 
 def test_the_table_over_all_tasks_says_so_too(client, phase):
-    assert "Own with an organiser" in text_of(client.get(reverse("overall", args=["s"])))
+    assert "Own with an organiser" in text_of(
+        client.get(reverse("overall", args=["s"]))
+    )
     lines = client.get(reverse("overall-csv", args=["s"])).content.decode().splitlines()
     assert [line.rpartition(",")[2] for line in lines] == ["has_organiser", "yes", ""]
-    assert "Own, with an organiser" in client.get(reverse("overall-tex", args=["s"])).content.decode()
+    assert (
+        "Own, with an organiser"
+        in client.get(reverse("overall-tex", args=["s"])).content.decode()
+    )
 
 
 def test_a_board_without_such_teams_has_no_column_for_them(client, phase):

@@ -30,7 +30,9 @@ def organiser(client):
 
 @pytest.fixture
 def phase(organiser):
-    return boards.make_phase(season=factories.make_season(organiser=organiser, title="The season"))
+    return boards.make_phase(
+        season=factories.make_season(organiser=organiser, title="The season")
+    )
 
 
 def read(client, name, season, query="", *arguments) -> str:
@@ -50,7 +52,9 @@ def test_a_season_in_order_asks_for_nothing(client, phase):
     assert "Nothing. Runs that fail" in attention(client, phase)
 
 
-def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(client, phase):
+def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(
+    client, phase
+):
     runs = [
         boards.scored_run(phase, boards.make_team(phase, name), value, system=name)
         for name, value in (("Owl", 0.5), ("Elk", 0.4))
@@ -62,24 +66,37 @@ def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(clie
     runs[0].card, runs[0].description = {"model": "open"}, "A method."
     runs[0].save()
     first, second = (run.evaluations.get() for run in runs)
-    facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10, "difference": 0.1}
+    facts = {
+        "metric": "overlap_f1_micro",
+        "test": "exact",
+        "trials": 1024,
+        "units": 10,
+        "difference": 0.1,
+    }
     for p, is_told in ((0.4, True), (0.001, False)):
         save_comparisons([Comparison(first=first, second=second, p=p, **facts)])
         bump_version(phase.pk)
         said = attention(client, phase)
-        assert ("Any of 2 ranked systems may be first: no other is told apart" in said) == is_told
+        assert (
+            "Any of 2 ranked systems may be first: no other is told apart" in said
+        ) == is_told
     assert "1 scored run without all that the phase requires of run cards." in said
 
 
 def test_a_declared_task_without_a_card_is_told(client, phase, monkeypatch):
     monkeypatch.setattr("citeboard.web.organise.attention.card", lambda task: Card(""))
-    assert f"{phase.task} It has no card, so that nobody reads what is asked" in attention(client, phase)
+    assert (
+        f"{phase.task} It has no card, so that nobody reads what is asked"
+        in attention(client, phase)
+    )
 
 
 @pytest.mark.parametrize("slug", sorted(task_types()))
 def test_tasks_of_any_type_are_looked_at(client, phase, slug):
     rules = list(task_types()[slug].rules)
-    factories.make_task(season=phase.task.season, title="Another", type=slug, rules=rules, options={})
+    factories.make_task(
+        season=phase.task.season, title="Another", type=slug, rules=rules, options={}
+    )
     assert "What needs attention" in attention(client, phase)
 
 
@@ -98,7 +115,13 @@ def test_metrics_that_can_have_no_value_are_told_with_what_they_lack(client, pha
 
 def test_failed_runs_stand_first_with_their_reasons(client, phase):
     team = boards.make_team(phase, "Night Shift")
-    boards.make_run(phase, team, status="failed", system="Owl", reason="The scorer ran out of memory.")
+    boards.make_run(
+        phase,
+        team,
+        status="failed",
+        system="Owl",
+        reason="The scorer ran out of memory.",
+    )
     page = attention(client, phase)
     assert "Runs that failed 1" in page
     assert "Owl, run" in page
@@ -107,12 +130,21 @@ def test_failed_runs_stand_first_with_their_reasons(client, phase):
     # As it is marked when a later one is scored.
     Submission.objects.filter(status="failed").update(has_failed=False)
     assert "Runs that failed" not in attention(client, phase)
-    client.post(reverse("submission-withdraw", args=[scored.pk]), {"reason": "Its team asked for it."})
+    client.post(
+        reverse("submission-withdraw", args=[scored.pk]),
+        {"reason": "Its team asked for it."},
+    )
     assert "Runs that failed 1" in attention(client, phase)
 
 
 def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
-    run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5, system="Owl", has_failed=True)
+    run = boards.scored_run(
+        phase,
+        boards.make_team(phase, "Night Shift"),
+        0.5,
+        system="Owl",
+        has_failed=True,
+    )
     newer = boards.make_gold(phase, 2)
     Job.objects.create(
         submission=run, gold=newer, rules="corrected", options_digest="d", sets_status=True, state="failed",
@@ -125,10 +157,14 @@ def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
 
 def test_runs_that_wait_and_runs_that_nobody_begins_are_told(client, phase):
     team = boards.make_team(phase, "Night Shift")
-    boards.make_run(phase, team, status="waiting", system="Owl", reason="A model is missing.")
+    boards.make_run(
+        phase, team, status="waiting", system="Owl", reason="A model is missing."
+    )
     boards.make_run(phase, team, status="queued", system="Fresh")
     assert "Fresh" not in attention(client, phase)
-    Submission.objects.filter(system="Fresh").update(status_since=timezone.now() - dt.timedelta(hours=1))
+    Submission.objects.filter(system="Fresh").update(
+        status_since=timezone.now() - dt.timedelta(hours=1)
+    )
     page = attention(client, phase)
     assert "A model is missing." in page
     assert "Nobody has begun to score it" in page
@@ -138,9 +174,15 @@ def test_a_queue_that_nothing_is_taken_from_is_told_at_once(client, phase):
     task = factories.make_task(season=phase.task.season, queue="gpu")
     factories.make_submission(phase=factories.make_phase(task=task))
     assert "Queue gpu 1 run in it: no worker is running." in attention(client, phase)
-    WorkerGroup.objects.create(name="host:1:", queues=["light"], workers=1, seen_at=timezone.now())
-    assert "Queue gpu 1 run in it: no worker serves the queue gpu." in attention(client, phase)
-    WorkerGroup.objects.create(name="host:2:", queues=[], workers=1, seen_at=timezone.now())
+    WorkerGroup.objects.create(
+        name="host:1:", queues=["light"], workers=1, seen_at=timezone.now()
+    )
+    assert "Queue gpu 1 run in it: no worker serves the queue gpu." in attention(
+        client, phase
+    )
+    WorkerGroup.objects.create(
+        name="host:2:", queues=[], workers=1, seen_at=timezone.now()
+    )
     assert "Queue gpu" not in attention(client, phase)
 
 
@@ -156,7 +198,9 @@ def test_a_phase_without_gold_and_a_board_behind_its_gold_are_told(client, phase
 def test_teams_that_wait_and_teams_without_a_score_are_told(client, phase):
     boards.make_team(phase, "Silent")
     waiting = factories.make_team(name="Newcomers")
-    Registration.objects.create(season=phase.task.season, team=waiting, is_approved=False)
+    Registration.objects.create(
+        season=phase.task.season, team=waiting, is_approved=False
+    )
     page = attention(client, phase)
     assert "Newcomers asks to take part" in page
     assert "Silent no run that could be scored" in page
@@ -164,7 +208,9 @@ def test_teams_that_wait_and_teams_without_a_score_are_told(client, phase):
 
 def test_a_long_list_says_how_much_is_left_out(client, phase):
     for number in range(10):
-        boards.make_run(phase, boards.make_team(phase, f"Team {number}"), status="failed")
+        boards.make_run(
+            phase, boards.make_team(phase, f"Team {number}"), status="failed"
+        )
     page = attention(client, phase)
     assert "Runs that failed 10" in page
     assert "And 2 more" in page
@@ -206,13 +252,18 @@ def test_runs_of_another_season_are_not_among_them(client, phase):
     assert systems(client, phase.task.season, f"?phase={elsewhere.pk}") == []
 
 
-def test_many_runs_come_in_pages_that_keep_the_filter(client, phase, django_assert_max_num_queries):
+def test_many_runs_come_in_pages_that_keep_the_filter(
+    client, phase, django_assert_max_num_queries
+):
     team = boards.make_team(phase, "Owls")
     for number in range(60):
         boards.scored_run(phase, team, 0.5, system=f"s{number}")
     assert len(systems(client, phase.task.season)) == 50
     with django_assert_max_num_queries(15):
-        page = client.get(reverse("organise-runs", args=[phase.task.season.slug]) + "?team=owls&page=2")
+        page = client.get(
+            reverse("organise-runs", args=[phase.task.season.slug])
+            + "?team=owls&page=2"
+        )
     assert len(page.context["lines"]) == 10
     assert 'href="?team=owls&amp;page=1"' in page.content.decode()
 
@@ -220,9 +271,14 @@ def test_many_runs_come_in_pages_that_keep_the_filter(client, phase, django_asse
 def test_phases_stand_on_one_line_of_time_with_the_present_marked(client, phase):
     now = timezone.now()
     factories.make_phase(
-        task=phase.task, title="Later", opens=now + dt.timedelta(days=5), closes=now + dt.timedelta(days=9)
+        task=phase.task,
+        title="Later",
+        opens=now + dt.timedelta(days=5),
+        closes=now + dt.timedelta(days=9),
     )
-    page = client.get(reverse("organise-phases", args=[phase.task.season.slug])).content.decode()
+    page = client.get(
+        reverse("organise-phases", args=[phase.task.season.slug])
+    ).content.decode()
     assert f'aria-label="{phase.title}: open now"' in page
     assert 'aria-label="Later: not open yet"' in page
     assert page.count('class="now"') == 3
@@ -231,14 +287,21 @@ def test_phases_stand_on_one_line_of_time_with_the_present_marked(client, phase)
 
 def test_a_phase_is_closed_and_opened_at_once(client, phase):
     season = phase.task.season
-    page = text_of(client.post(reverse("organise-close", args=[season.slug, phase.pk]), follow=True))
+    page = text_of(
+        client.post(
+            reverse("organise-close", args=[season.slug, phase.pk]), follow=True
+        )
+    )
     assert f"{phase.title}, is closed now." in page
     assert not Phase.objects.get().is_open()
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
-    page = text_of(client.post(reverse("organise-open", args=[season.slug, phase.pk]), follow=True))
+    page = text_of(
+        client.post(reverse("organise-open", args=[season.slug, phase.pk]), follow=True)
+    )
     assert "is over; give it a new end" in page
     Phase.objects.update(
-        opens=timezone.now() + dt.timedelta(days=1), closes=timezone.now() + dt.timedelta(days=2)
+        opens=timezone.now() + dt.timedelta(days=1),
+        closes=timezone.now() + dt.timedelta(days=2),
     )
     client.post(reverse("organise-open", args=[season.slug, phase.pk]))
     assert Phase.objects.get().is_open()
@@ -263,14 +326,20 @@ def test_the_form_for_times_takes_what_it_prints_and_anywhere_on_earth(client, p
     moved = Phase.objects.get()
     assert moved.opens == dt.datetime(2026, 7, 1, 0, 0, tzinfo=dt.UTC)
     assert moved.closes == dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
-    assert client.post(address, times | {"closes": "2026-12-01 23:59 aoe"}).status_code == 302
+    assert (
+        client.post(address, times | {"closes": "2026-12-01 23:59 aoe"}).status_code
+        == 302
+    )
     assert Phase.objects.get().closes == moved.closes
     page = text_of(client.get(address))
     assert (
         "Times are in AoE. The phase now opens 30 Jun 2026, 12:00 AoE and closes 1 Dec 2026, 23:59 AoE"
         in page
     )
-    assert page.partition("Times are in")[2].partition("Change the times")[0].count("UTC") == 2
+    assert (
+        page.partition("Times are in")[2].partition("Change the times")[0].count("UTC")
+        == 2
+    )
     assert 'value="2026-12-01 23:59"' in client.get(address).content.decode()
 
 
@@ -299,7 +368,11 @@ def test_saving_times_as_they_are_changes_nothing(client, phase):
     form = client.get(address).context["form"]
     client.post(address, {name: form.initial[name] for name in ("opens", "closes")})
     same = Phase.objects.get()
-    assert (same.opens, same.closes, same.version) == (phase.opens, phase.closes, phase.version)
+    assert (same.opens, same.closes, same.version) == (
+        phase.opens,
+        phase.closes,
+        phase.version,
+    )
     assert not AuditEntry.objects.exists()
 
 
@@ -329,7 +402,10 @@ def test_what_was_done_is_listed_with_who_did_it(client, phase, organiser):
     season = phase.task.season
     team = factories.make_team(name="Newcomers")
     entry = Registration.objects.create(season=season, team=team, is_approved=False)
-    client.post(reverse("organise-decide", args=[season.slug, entry.pk]), {"decision": "approve"})
+    client.post(
+        reverse("organise-decide", args=[season.slug, entry.pk]),
+        {"decision": "approve"},
+    )
     client.post(reverse("organise-close", args=[season.slug, phase.pk]))
     client.post(reverse("organise-announcement", args=[season.slug]), {"text": "Hello"})
     page = read(client, "organise-history", season)
@@ -346,7 +422,9 @@ def test_the_season_s_page_leads_organisers_to_theirs_and_nobody_else(client, ph
     link = reverse("organise", args=[season.slug])
     assert link in client.get(reverse("season", args=[season.slug])).content.decode()
     client.force_login(factories.make_user())
-    assert link not in client.get(reverse("season", args=[season.slug])).content.decode()
+    assert (
+        link not in client.get(reverse("season", args=[season.slug])).content.decode()
+    )
 
 
 def test_a_phase_of_another_season_cannot_be_changed(client, phase):
@@ -365,6 +443,12 @@ def test_gold_is_on_none_of_these_pages(client, organiser):
     factories.make_submission(phase=phase, status="failed", reason="It failed.")
     for gold in Gold.objects.all():
         assert canary not in gold.file
-    for name in ("organise", "organise-runs", "organise-phases", "organise-teams", "organise-history"):
+    for name in (
+        "organise",
+        "organise-runs",
+        "organise-phases",
+        "organise-teams",
+        "organise-history",
+    ):
         page = client.get(reverse(name, args=[season.slug])).content.decode()
         assert phase.task.gold.get().digest not in page

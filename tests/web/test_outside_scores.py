@@ -44,12 +44,19 @@ def organiser(phase):
 
 def lines(phase, *values: float) -> str:
     runs = phase.submissions.order_by("pk").values_list("pk", flat=True)
-    return "\n".join(f"{run}, {value}" for run, value in zip(runs, values, strict=False))
+    return "\n".join(
+        f"{run}, {value}" for run, value in zip(runs, values, strict=False)
+    )
 
 
 def enter(client, organiser, phase, **said):
     client.force_login(organiser)
-    form = {"name": "Crowd rating", "better": "up", "source": SOURCE, "values": lines(phase, FIRST, SECOND)}
+    form = {
+        "name": "Crowd rating",
+        "better": "up",
+        "source": SOURCE,
+        "values": lines(phase, FIRST, SECOND),
+    }
     return client.post(place(phase), {**form, **said})
 
 
@@ -70,17 +77,22 @@ def test_they_stand_on_a_page_of_their_own_with_source_and_signature_and_rank_no
     page = text_of(client.get(where))
     assert f"Crowd rating lower is better 1 A's Ada {FIRST} 2 B's Bo {SECOND}" in page
     assert (
-        f"outside|Crowd rating|better:down|entered:{ManualMeasure.objects.get().entered_at:%Y-%m-%d}" in page
+        f"outside|Crowd rating|better:down|entered:{ManualMeasure.objects.get().entered_at:%Y-%m-%d}"
+        in page
     )
     assert SOURCE in page
     assert "A baseline" not in page
 
 
-def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(client, phase, organiser):
+def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(
+    client, phase, organiser
+):
     """For organisers, and for the team on the page of the run; none of them is dropped."""
     ada = phase.submissions.get(system="A's").team
     worse = boards.scored_run(phase, ada, 0.2, system="Worse")
-    enter(client, organiser, phase, values=f"{lines(phase, FIRST)}\n{worse.pk} {SECOND}")
+    enter(
+        client, organiser, phase, values=f"{lines(phase, FIRST)}\n{worse.pk} {SECOND}"
+    )
     page = text_of(client.get(place(phase)))
     assert "Of runs that do not count They are kept" in page
     assert page.index("Of runs that do not count") < page.index(f"{worse.pk} {SECOND}")
@@ -99,15 +111,22 @@ def test_they_are_in_the_exports_and_the_api(client, phase, organiser):
     enter(client, organiser, phase)
     client.logout()
     board = boards.address("board", phase)
-    rows = list(csv.DictReader(io.StringIO(client.get(f"{board}board.csv").content.decode())))
-    assert [row["outside_Crowd rating"] for row in rows] == [str(FIRST), str(SECOND), ""]
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(f"{board}board.csv").content.decode()))
+    )
+    assert [row["outside_Crowd rating"] for row in rows] == [
+        str(FIRST),
+        str(SECOND),
+        "",
+    ]
     found = client.get(f"{board}board.json").json()
     assert [row.get("outside") for row in found["rows"]] == [
         {"Crowd rating": FIRST}, {"Crowd rating": SECOND}, None,
     ]  # fmt: skip
-    assert [(one["name"], one["higher_is_better"], one["source"]) for one in found["outside"]] == [
-        ("Crowd rating", True, SOURCE)
-    ]
+    assert [
+        (one["name"], one["higher_is_better"], one["source"])
+        for one in found["outside"]
+    ] == [("Crowd rating", True, SOURCE)]
     [told] = client.get(reverse("api:outside", args=[phase.pk])).json()
     assert set(told["values"].values()) == {FIRST, SECOND}
     assert told["signature"].startswith("outside|Crowd rating|better:up|")
@@ -119,7 +138,12 @@ def test_where_scores_are_hidden_nobody_reads_them(client, phase, organiser, boa
     Phase.objects.update(board=board)
     client.logout()
     where = boards.address("board", phase)
-    own = [boards.address("outside", phase), where, f"{where}board.json", f"{where}board.csv"]
+    own = [
+        boards.address("outside", phase),
+        where,
+        f"{where}board.json",
+        f"{where}board.csv",
+    ]
     for address in (*own, reverse("api:outside", args=[phase.pk])):
         assert str(FIRST) not in client.get(address).content.decode(), address
     client.force_login(organiser)
@@ -134,14 +158,20 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
     assert history(phase.task.season).count() == 1
     enter(client, organiser, phase, values=lines(phase, SECOND))
     entry = history(phase.task.season).first()
-    assert entry.words == f"entered 1 score by hand as “Crowd rating” of {phase.task}, {phase}"
-    assert [(change["key"], len(change["before"]), len(change["after"])) for change in entry.changes] == [
-        ("Crowd rating, values", 2, 1)
-    ]
+    assert (
+        entry.words
+        == f"entered 1 score by hand as “Crowd rating” of {phase.task}, {phase}"
+    )
+    assert [
+        (change["key"], len(change["before"]), len(change["after"]))
+        for change in entry.changes
+    ] == [("Crowd rating, values", 2, 1)]
     version = Phase.objects.get().version
     enter(client, organiser, phase, values="", source="")
     assert not ManualScore.objects.exists()
-    assert "took away what was entered by hand" in history(phase.task.season).first().words
+    assert (
+        "took away what was entered by hand" in history(phase.task.season).first().words
+    )
     assert Phase.objects.get().version > version
 
 
@@ -159,7 +189,9 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
         ("x\n" * 6000, "at most 5,000 are read"),
     ],
 )
-def test_what_cannot_be_meant_is_told_by_line_and_nothing_is_entered(client, phase, organiser, values, said):
+def test_what_cannot_be_meant_is_told_by_line_and_nothing_is_entered(
+    client, phase, organiser, values, said
+):
     run = phase.submissions.order_by("pk").first().pk
     refused = enter(client, organiser, phase, values=values.replace("{run}", str(run)))
     assert refused.status_code == 422
@@ -167,15 +199,26 @@ def test_what_cannot_be_meant_is_told_by_line_and_nothing_is_entered(client, pha
     assert not ManualMeasure.objects.exists()
 
 
-def test_a_run_of_another_phase_is_none_of_this_one_and_a_source_is_needed(client, phase, organiser):
+def test_a_run_of_another_phase_is_none_of_this_one_and_a_source_is_needed(
+    client, phase, organiser
+):
     other = boards.scored_run(boards.make_phase(), None, 0.3)
-    assert "has no run" in text_of(enter(client, organiser, phase, values=f"{other.pk} 1"))
-    assert "Say who measured it and where" in text_of(enter(client, organiser, phase, source=" "))
+    assert "has no run" in text_of(
+        enter(client, organiser, phase, values=f"{other.pk} 1")
+    )
+    assert "Say who measured it and where" in text_of(
+        enter(client, organiser, phase, source=" ")
+    )
     assert not ManualMeasure.objects.exists()
 
 
 def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
-    given = {"phase": phase, "higher_is_better": True, "source": SOURCE, "by": organiser}
+    given = {
+        "phase": phase,
+        "higher_is_better": True,
+        "source": SOURCE,
+        "by": organiser,
+    }
     for number in range(MAX_MEASURES):
         enter_measure(**given, name=f"m{number}", values=lines(phase, 1.0))
     with pytest.raises(ValidationError, match="the most that fit"):
@@ -201,7 +244,9 @@ def test_a_measure_that_was_deleted_under_its_old_name_comes_back(organiser):
     ManualMeasure.objects.create(phase=empty, name="Fluency", source=SOURCE)
     delete_phase(phase=empty, by=organiser)
     migration = import_module("scoring.migrations.0016_manual_scores")
-    migration.rename_in_history(apps, {new: old for old, new in migration.NAMES.items()})
+    migration.rename_in_history(
+        apps, {new: old for old, new in migration.NAMES.items()}
+    )
     assert "scoring.outsidemeasure" in str(history(season).first().changes)
     migration.rename_in_history(apps, migration.NAMES)
     undo(season=season, entry=history(season).first(), by=organiser)

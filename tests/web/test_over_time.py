@@ -24,18 +24,31 @@ def test_the_best_so_far_follows_the_direction_of_the_metric(values, rises, best
     assert best_so_far(values, rises) == best
 
 
-def test_a_board_has_its_scores_by_when_they_were_sent_with_intervals_and_as_a_table(client):
+def test_a_board_has_its_scores_by_when_they_were_sent_with_intervals_and_as_a_table(
+    client,
+):
     phase = boards.make_phase()
-    for number, (system, value) in enumerate([("First", 0.5), ("Second", 0.3), ("Third", 0.7)]):
+    for number, (system, value) in enumerate(
+        [("First", 0.5), ("Second", 0.3), ("Third", 0.7)]
+    ):
         at = boards.START + dt.timedelta(days=number)
-        boards.scored_run(phase, boards.make_team(phase, system), value, system=system, submitted_at=at)
+        boards.scored_run(
+            phase,
+            boards.make_team(phase, system),
+            value,
+            system=system,
+            submitted_at=at,
+        )
     response = client.get(boards.address("over-time", phase))
     said = text_of(response)
     assert said.index("First") < said.index("Second") < said.index("Third")
     assert said.count("0.5000") >= 2
     assert "0.6500 to 0.7500" in said
     assert "best so far" in response.content.decode()
-    assert boards.address("over-time", phase) in client.get(boards.address("board", phase)).content.decode()
+    assert (
+        boards.address("over-time", phase)
+        in client.get(boards.address("board", phase)).content.decode()
+    )
 
 
 def test_where_a_board_shows_ranks_alone_it_has_no_scores_over_time(client):

@@ -11,13 +11,23 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from scoring.results.board.public_results import OverallBoard, OverallRow, Place, overall_of
+from scoring.results.board.public_results import (
+    OverallBoard,
+    OverallRow,
+    Place,
+    overall_of,
+)
 from tasks.models import Phase, Season
 from tests import factories
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
-VALUES = {"Ants": (0.9, 0.5), "Bees": (0.8, 0.6), "Cats": (0.7, None), "Dogs": (None, 0.7)}
+VALUES = {
+    "Ants": (0.9, 0.5),
+    "Bees": (0.8, 0.6),
+    "Cats": (0.7, None),
+    "Dogs": (None, 0.7),
+}
 
 
 @pytest.fixture
@@ -48,15 +58,27 @@ def test_a_team_has_its_mean_share_over_the_boards_that_it_is_on(client, season)
     assert {name: row["share"] for name, row in rows.items()} == {
         "Dogs": 1, "Ants": 0.5, "Bees": 0.5, "Cats": 0,
     }  # fmt: skip
-    assert {name: row["borda"] for name, row in rows.items()} == {"Ants": 2, "Bees": 2, "Dogs": 2, "Cats": 0}
+    assert {name: row["borda"] for name, row in rows.items()} == {
+        "Ants": 2,
+        "Bees": 2,
+        "Dogs": 2,
+        "Cats": 0,
+    }
     assert {name: row["mean_rank"] for name, row in rows.items()} == {
         "Ants": 2, "Bees": 2, "Dogs": 1, "Cats": 3,
     }  # fmt: skip
     assert [row["rank"] for row in read(client, season)["rows"]] == [1, 2, 2, 4]
-    assert (rows["Cats"]["boards"], rows["Cats"]["absent"], rows["Ants"]["absent"]) == (1, 1, 0)
+    assert (rows["Cats"]["boards"], rows["Cats"]["absent"], rows["Ants"]["absent"]) == (
+        1,
+        1,
+        0,
+    )
     assert {row["ranks"] for row in rows.values()} == {"1–4"}
     first, second = (board["phase"] for board in read(client, season)["boards"])
-    without = {name: {one["phase"]: one["rank"] for one in row["without"]} for name, row in rows.items()}
+    without = {
+        name: {one["phase"]: one["rank"] for one in row["without"]}
+        for name, row in rows.items()
+    }
     assert without["Ants"] == {first: 3, second: 1}
     assert without["Dogs"] == {first: 1}
     assert without["Cats"] == {second: 3}
@@ -81,7 +103,12 @@ def test_teams_with_one_rank_share_the_points(client, season):
     for name in ("Eels", "Frogs"):
         boards.scored_run(phase, boards.make_team(phase, name), 0.8)
     rows = {row["team_name"]: row for row in read(client, season)["rows"]}
-    assert [rows[name]["borda"] for name in ("Ants", "Bees", "Eels", "Cats")] == [4 + 0, 2 + 1, 2, 0]
+    assert [rows[name]["borda"] for name in ("Ants", "Bees", "Eels", "Cats")] == [
+        4 + 0,
+        2 + 1,
+        2,
+        0,
+    ]
     assert rows["Eels"]["share"] == rows["Frogs"]["share"] == 0.5
 
 
@@ -104,20 +131,31 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
             )
             for place, name in enumerate(on)
         }  # fmt: skip
-        tables.append(OverallBoard(phase=SimpleNamespace(pk=number), places=places, above=above))
+        tables.append(
+            OverallBoard(phase=SimpleNamespace(pk=number), places=places, above=above)
+        )
     teams = sorted({name for table in tables for name in table.places})
     rows = [
         OverallRow(
-            team=name, slug=name, places={t.phase.pk: t.places[name] for t in tables if name in t.places}
+            team=name,
+            slug=name,
+            places={t.phase.pk: t.places[name] for t in tables if name in t.places},
         )
         for name in teams
     ]
-    found = {row.slug: row for row in overall_of(tables, rows, counts_absences=counts_absences).rows}
+    found = {
+        row.slug: row
+        for row in overall_of(tables, rows, counts_absences=counts_absences).rows
+    }
     possible = [
         [
             order
             for order in itertools.permutations(table.places)
-            if all(order.index(up) < order.index(name) for name in order for up in table.above[name])
+            if all(
+                order.index(up) < order.index(name)
+                for name in order
+                for up in table.above[name]
+            )
         ]
         for table in tables
     ]
@@ -125,7 +163,9 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
     for orders in itertools.product(*possible):
         shares = {}
         for name in teams:
-            own = [(len(o) - 1 - o.index(name)) / (len(o) - 1) for o in orders if name in o]
+            own = [
+                (len(o) - 1 - o.index(name)) / (len(o) - 1) for o in orders if name in o
+            ]
             shares[name] = sum(own) / (len(tables) if counts_absences else len(own))
         for name in teams:
             seen[name].append(shares[name])
@@ -141,7 +181,10 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
 def test_hidden_boards_contribute_nothing_to_anybody(client, season):
     hidden = Phase.objects.filter(task__season=season).order_by("pk")[1]
     client.force_login(factories.make_user(is_staff=True))
-    for fields in ({"board": "organisers"}, {"board": "everyone", "shows_teams": False}):
+    for fields in (
+        {"board": "organisers"},
+        {"board": "everyone", "shows_teams": False},
+    ):
         Phase.objects.filter(pk=hidden.pk).update(**fields)
         assert points(client, season) == {"Ants": 2, "Bees": 1, "Cats": 0}
     Phase.objects.filter(pk=hidden.pk).update(board="ranks", shows_teams=True)
@@ -155,14 +198,29 @@ def test_of_a_task_the_last_phase_counts_that_ranks_teams(client, season):
 
 
 def test_page_and_files_say_the_same(client, season):
-    page = re.sub(r"\s+", " ", client.get(f"/seasons/{season.slug}/overall/").content.decode())
+    page = re.sub(
+        r"\s+", " ", client.get(f"/seasons/{season.slug}/overall/").content.decode()
+    )
     assert page.count('<td class="n"><span class="soft">–</span></td>') == 4
     assert "Without each task" in page
-    assert "All tasks together" in client.get(f"/seasons/{season.slug}/").content.decode()
-    lines = list(csv.reader(io.StringIO(client.get(f"/seasons/{season.slug}/overall.csv").content.decode())))
+    assert (
+        "All tasks together" in client.get(f"/seasons/{season.slug}/").content.decode()
+    )
+    lines = list(
+        csv.reader(
+            io.StringIO(
+                client.get(f"/seasons/{season.slug}/overall.csv").content.decode()
+            )
+        )
+    )
     assert [line[4] for line in lines] == ["team", "Dogs", "Ants", "Bees", "Cats"]
     said = json.loads(client.get(f"/seasons/{season.slug}/overall.json").content)
-    assert [row["team_name"] for row in said["rows"]] == ["Dogs", "Ants", "Bees", "Cats"]
+    assert [row["team_name"] for row in said["rows"]] == [
+        "Dogs",
+        "Ants",
+        "Bees",
+        "Cats",
+    ]
     assert (
         "Cats & 0.0 [0.0, 100.0] & 1 of 2"
         in client.get(f"/seasons/{season.slug}/overall.tex").content.decode()
@@ -174,12 +232,18 @@ def test_a_season_that_wants_none_has_none(client, season):
     read(client, season, status=404)
     for end in ("overall/", "overall.csv", "overall.json", "overall.tex"):
         assert client.get(f"/seasons/{season.slug}/{end}").status_code == 404
-    assert "All tasks together" not in client.get(f"/seasons/{season.slug}/").content.decode()
+    assert (
+        "All tasks together"
+        not in client.get(f"/seasons/{season.slug}/").content.decode()
+    )
 
 
 def test_a_season_without_ranked_teams_says_so(client):
     season = factories.make_season(shows_overall=True)
-    assert "once a board" in client.get(f"/seasons/{season.slug}/overall/").content.decode()
+    assert (
+        "once a board"
+        in client.get(f"/seasons/{season.slug}/overall/").content.decode()
+    )
 
 
 def test_a_draft_keeps_its_table_to_itself(client, season):

@@ -30,7 +30,9 @@ def olga():
 
 @pytest.fixture
 def ada():
-    return factories.make_user(name=NAME, email=ADDRESS, affiliation="Analytical Engines")
+    return factories.make_user(
+        name=NAME, email=ADDRESS, affiliation="Analytical Engines"
+    )
 
 
 @pytest.fixture
@@ -55,7 +57,8 @@ def left_traces(phase, olga, ada):
     add_organiser(season=season, user=ada, by=olga)
     change_entry_list(season=season, addresses=f"{ADDRESS}\n@uni.example", by=ada)
     SeasonFile.objects.create(
-        season=season, values={f"season.organisers.{ADDRESS}": True, "season.title": "T"}
+        season=season,
+        values={f"season.organisers.{ADDRESS}": True, "season.title": "T"},
     )
     other = boards.make_run(phase, boards.make_team(phase, "Others"))
     sheet = sheets.make_sheet(phase, {"r-1": {other: "A text."}}, annotators=[ada])
@@ -68,12 +71,23 @@ def everything() -> str:
     """All rows that name people, as text."""
     kept = [
         list(model.objects.values())
-        for model in (AuditEntry, User, Membership, Submission, TermsAcceptance, Annotator, SeasonFile, Token)
+        for model in (
+            AuditEntry,
+            User,
+            Membership,
+            Submission,
+            TermsAcceptance,
+            Annotator,
+            SeasonFile,
+            Token,
+        )
     ]
     return json.dumps([kept, list(Team.objects.values())], default=str)
 
 
-def test_an_account_is_deleted_and_its_name_and_address_stand_nowhere(client, left_traces, ada):
+def test_an_account_is_deleted_and_its_name_and_address_stand_nowhere(
+    client, left_traces, ada
+):
     number = ada.pk
     assert NAME in everything()
     page = delete(client, ada)
@@ -84,7 +98,9 @@ def test_an_account_is_deleted_and_its_name_and_address_stand_nowhere(client, le
     assert reverse("account_login") in client.get(reverse("teams"))["Location"]
 
 
-def test_what_has_to_stay_is_of_a_numbered_deleted_account(client, left_traces, phase, olga, ada):
+def test_what_has_to_stay_is_of_a_numbered_deleted_account(
+    client, left_traces, phase, olga, ada
+):
     season, called = phase.task.season, f"deleted account {ada.pk}"
     delete(client, ada)
     run = Submission.objects.get(pk=left_traces.pk)
@@ -100,14 +116,19 @@ def test_what_has_to_stay_is_of_a_numbered_deleted_account(client, left_traces, 
     assert f"Olga made {called} an organiser" in told
     assert f"{called} accepted version 1 of the terms" in told
     client.force_login(olga)
-    assert called in text_of(client.get(reverse("organise-history", args=[season.slug])))
+    assert called in text_of(
+        client.get(reverse("organise-history", args=[season.slug]))
+    )
 
 
 def test_whoever_has_been_in_the_team_longest_leads_it_then(client, ada):
     bob, eve = factories.make_user(name="Bob"), factories.make_user(name="Eve")
     team = factories.make_team(lead=ada, members=[bob, eve])
     delete(client, ada)
-    assert [(str(place.user), place.role) for place in team.memberships.order_by("joined_at")] == [
+    assert [
+        (str(place.user), place.role)
+        for place in team.memberships.order_by("joined_at")
+    ] == [
         ("Bob", "lead"),
         ("Eve", "member"),
     ]
@@ -129,12 +150,16 @@ def test_without_the_password_nothing_is_deleted(client, ada):
 def test_who_has_no_password_gives_the_address(client, ada):
     ada.set_unusable_password()
     ada.save()
-    assert "This is not your address." in text_of(delete(client, ada, "eve@example.org"))
+    assert "This is not your address." in text_of(
+        delete(client, ada, "eve@example.org")
+    )
     delete(client, ada, "ADA@example.org")
     assert not User.objects.exists()
 
 
-def test_staff_and_the_only_organiser_can_delete_their_accounts_too(client, phase, olga):
+def test_staff_and_the_only_organiser_can_delete_their_accounts_too(
+    client, phase, olga
+):
     User.objects.filter(pk=olga.pk).update(is_staff=True, is_superuser=True)
     olga.refresh_from_db()
     delete(client, olga)
@@ -154,24 +179,34 @@ def test_a_last_mail_says_what_went_and_what_stays(client, ada):
     )
 
 
-def test_somebody_downloads_everything_that_is_kept_of_them(client, left_traces, phase, ada):
+def test_somebody_downloads_everything_that_is_kept_of_them(
+    client, left_traces, phase, ada
+):
     client.force_login(ada)
     kept = json.loads(client.get(reverse("account-data")).content)
     assert kept["account"]["address"] == ADDRESS
     assert kept["account"]["affiliation"] == "Analytical Engines"
-    assert [(own["team"], own["role"]) for own in kept["teams"]] == [("Night Shift", "lead")]
+    assert [(own["team"], own["role"]) for own in kept["teams"]] == [
+        ("Night Shift", "lead")
+    ]
     assert [own["version"] for own in kept["terms"]] == [1]
-    assert [(run["id"], run["system"]) for run in kept["runs"]] == [(left_traces.pk, left_traces.system)]
+    assert [(run["id"], run["system"]) for run in kept["runs"]] == [
+        (left_traces.pk, left_traces.system)
+    ]
     assert "status" not in kept["runs"][0]
     assert [rating["consistency"] for rating in kept["ratings"]] == [5]
     assert "accepted version 1 of the terms" in [act["did"] for act in kept["history"]]
     assert "digest" not in json.dumps(kept)
     _, secret = Token.objects.issue(user=ada, name="another program")
-    asked = client.get("/api/v1/account/data/", headers={"Authorization": f"Token {secret}"})
+    asked = client.get(
+        "/api/v1/account/data/", headers={"Authorization": f"Token {secret}"}
+    )
     assert asked.json()["runs"] == kept["runs"]
 
 
-def test_of_a_team_that_somebody_has_left_they_keep_what_they_sent_and_read_nothing_new(client, phase, ada):
+def test_of_a_team_that_somebody_has_left_they_keep_what_they_sent_and_read_nothing_new(
+    client, phase, ada
+):
     bob = factories.make_user()
     team = boards.make_team(phase, "Night Shift", bob, ada)
     run = boards.scored_run(phase, team, 0.5, submitted_by=ada)

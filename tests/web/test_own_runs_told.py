@@ -39,7 +39,10 @@ def test_its_page_says_that_it_was_received_and_no_more(client, veiled):
 def test_lists_call_it_received(client, veiled):
     phase = veiled.phase
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
-    for page in (reverse("team", args=[veiled.team.slug]), reverse("upload", args=place)):
+    for page in (
+        reverse("team", args=[veiled.team.slug]),
+        reverse("upload", args=place),
+    ):
         said = client.get(page).content.decode()
         assert "received" in said, page
         assert ">scored<" not in said, page
@@ -61,14 +64,18 @@ def test_a_run_that_waits_looks_the_same(client, veiled):
 
 
 def test_one_that_failed_is_told_so_that_its_team_can_act(client, veiled):
-    Submission.objects.filter(pk=veiled.pk).update(status="failed", reason="The file ends early.")
+    Submission.objects.filter(pk=veiled.pk).update(
+        status="failed", reason="The file ends early."
+    )
     told = api(client, veiled).json()
     assert (told["status"], told["reason"]) == ("failed", "The file ends early.")
 
 
 @pytest.mark.parametrize("asked", ["cancel", "withdraw"])
 @pytest.mark.parametrize("status", ["queued", "scored"])
-def test_taking_it_back_needs_no_knowledge_of_how_far_it_is(client, veiled, asked, status):
+def test_taking_it_back_needs_no_knowledge_of_how_far_it_is(
+    client, veiled, asked, status
+):
     Submission.objects.filter(pk=veiled.pk).update(status=status)
     assert api(client, veiled, f"{asked}/", "post").status_code == 200
     veiled.refresh_from_db()
@@ -78,7 +85,10 @@ def test_taking_it_back_needs_no_knowledge_of_how_far_it_is(client, veiled, aske
 def test_organisers_see_how_far_it_is(client, veiled):
     organiser = factories.make_user(is_staff=True)
     client.force_login(organiser)
-    assert "status-scored" in client.get(reverse("submission", args=[veiled.pk])).content.decode()
+    assert (
+        "status-scored"
+        in client.get(reverse("submission", args=[veiled.pk])).content.decode()
+    )
 
 
 def test_counts_of_runs_can_be_hidden_from_others_than_organisers(client):

@@ -43,7 +43,9 @@ def test_a_page_is_the_same_whoever_has_read_it_before(scene, name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_nobody_reads_the_name_of_another_who_reads_the_same(scene, name):
-    people = [factories.make_user(name=own) for own in ("Sandpiper Quill", "Lapwing Furrow")]
+    people = [
+        factories.make_user(name=own) for own in ("Sandpiper Quill", "Lapwing Furrow")
+    ]
     for _ in range(2):
         for person, other in (people, people[::-1]):
             client = Client()
@@ -61,12 +63,18 @@ def test_each_form_of_a_kept_page_has_the_token_of_its_reader(scene):
         page = client.get(address("season", scene)).content.decode()
         team, token = (
             re.search(pattern, page)[1]
-            for pattern in (r'<option value="([^"]+)"', r'csrfmiddlewaretoken" value="(\w+)"')
+            for pattern in (
+                r'<option value="([^"]+)"',
+                r'csrfmiddlewaretoken" value="(\w+)"',
+            )
         )
         tokens.append(token)
         asked = {"team": team, "message": "", "csrfmiddlewaretoken": token}
         assert (
-            client.post(reverse("ask-to-join", args=[scene.phase.task.season.slug]), asked).status_code == 302
+            client.post(
+                reverse("ask-to-join", args=[scene.phase.task.season.slug]), asked
+            ).status_code
+            == 302
         )
     assert tokens[0] != tokens[1]
 
@@ -77,18 +85,27 @@ def test_a_message_is_shown_to_whom_it_is_for(scene):
     for client in (first, second):
         client.force_login(factories.make_user())
     team = re.search(r'<option value="([^"]+)"', first.get(season).content.decode())[1]
-    first.post(reverse("ask-to-join", args=[scene.phase.task.season.slug]), {"team": team, "message": ""})
+    first.post(
+        reverse("ask-to-join", args=[scene.phase.task.season.slug]),
+        {"team": team, "message": ""},
+    )
     assert 'class="messages"' in first.get(season).content.decode()
     assert 'class="messages"' not in second.get(season).content.decode()
     assert 'class="messages"' not in first.get(season).content.decode()
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
-def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(scene, role):
+def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
+    scene, role
+):
     person = scene.people[role]
     viewer = viewer_of(person)
-    assert viewer.audience(scene.phase.task.season_id) == audience_of(scene.phase, person)
-    assert viewer.teams == tuple(teams_of(person).order_by("slug").values_list("slug", flat=True))
+    assert viewer.audience(scene.phase.task.season_id) == audience_of(
+        scene.phase, person
+    )
+    assert viewer.teams == tuple(
+        teams_of(person).order_by("slug").values_list("slug", flat=True)
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -30,14 +30,22 @@ def address(phase, name="pairings") -> str:
 
 
 def figures(told: str) -> list[dict]:
-    return [json.loads(found) for found in re.findall(r'type="application/json">(.*?)</script>', told)]
+    return [
+        json.loads(found)
+        for found in re.findall(r'type="application/json">(.*?)</script>', told)
+    ]
 
 
-def test_recall_against_recall_and_precision_against_precision_are_drawn_and_cvcp_against_f1(client, phase):
+def test_recall_against_recall_and_precision_against_precision_are_drawn_and_cvcp_against_f1(
+    client, phase
+):
     told = client.get(address(phase)).content.decode()
     recall, precision, spread = figures(told)
     axes = [
-        (drawn["layout"]["xaxis"]["title"]["text"], drawn["layout"]["yaxis"]["title"]["text"])
+        (
+            drawn["layout"]["xaxis"]["title"]["text"],
+            drawn["layout"]["yaxis"]["title"]["text"],
+        )
         for drawn in (recall, precision, spread)
     ]
     assert axes == [
@@ -45,7 +53,10 @@ def test_recall_against_recall_and_precision_against_precision_are_drawn_and_cvc
         ("ALCE precision", "ALiiCE precision"),
         ("ALiiCE F1", "CVCP"),
     ]
-    assert [drawn["data"][1]["mode"] for drawn in (recall, precision)] == ["lines", "lines"]
+    assert [drawn["data"][1]["mode"] for drawn in (recall, precision)] == [
+        "lines",
+        "lines",
+    ]
     assert len(spread["data"]) == 1, "no line of equal values where the scales differ"
     assert "1 system without one of the numbers left out." in told
 
@@ -53,14 +64,26 @@ def test_recall_against_recall_and_precision_against_precision_are_drawn_and_cvc
 def test_what_the_paper_finds_is_held_to_the_systems_of_the_board(client, phase):
     """Two systems are too few for an interval: neither holds and neither fails."""
     told = client.get(address(phase)).content.decode()
-    assert "What the paper finds, ALiiCE recall below ALCE recall, cannot be told here: in " in told
-    assert "What the paper finds, ALiiCE precision above ALCE precision, cannot be told here: in " in told
+    assert (
+        "What the paper finds, ALiiCE recall below ALCE recall, cannot be told here: in "
+        in told
+    )
+    assert (
+        "What the paper finds, ALiiCE precision above ALCE precision, cannot be told here: in "
+        in told
+    )
     assert "of 2 systems, a mean difference of" in told
 
 
 @pytest.mark.parametrize(
     ("differences", "holds"),
-    [((4, 5, 6), True), ((-4, -5, -6), False), ((1, 2, 3), None), ((1, 2), None), ((), None)],
+    [
+        ((4, 5, 6), True),
+        ((-4, -5, -6), False),
+        ((1, 2, 3), None),
+        ((1, 2), None),
+        ((), None),
+    ],
 )
 def test_a_finding_holds_where_the_whole_interval_is_above_zero(differences, holds):
     """By hand of three with a spread of 1: the mean -/+ Student's t of two degrees of freedom by root 3."""
@@ -69,13 +92,18 @@ def test_a_finding_holds_where_the_whole_interval_is_above_zero(differences, hol
     assert found.above == sum(value > 0 for value in differences)
     if found.units > 2:
         reach = 4.302653 / 3**0.5
-        assert (found.low, found.high) == pytest.approx((found.mean - reach, found.mean + reach), abs=1e-5)
+        assert (found.low, found.high) == pytest.approx(
+            (found.mean - reach, found.mean + reach), abs=1e-5
+        )
 
 
 def test_the_board_leads_there_and_others_do_not(client, phase):
     assert address(phase) in client.get(address(phase, "board")).content.decode()
     other = make_phase()
-    assert "Metrics against each other" not in client.get(address(other, "board")).content.decode()
+    assert (
+        "Metrics against each other"
+        not in client.get(address(other, "board")).content.decode()
+    )
     assert "not drawn against each other" in client.get(address(other)).content.decode()
 
 

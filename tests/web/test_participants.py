@@ -42,9 +42,13 @@ def upload_page(client, phase) -> str:
     return client.get(boards.address("upload", phase)).content.decode()
 
 
-def test_the_upload_page_has_both_commands_with_everything_filled_in(client, phase, team):
+def test_the_upload_page_has_both_commands_with_everything_filled_in(
+    client, phase, team
+):
     page = upload_page(client, phase)
-    assert f"citeboard check {phase.task.type} --inputs inputs.zip --run run.jsonl" in page
+    assert (
+        f"citeboard check {phase.task.type} --inputs inputs.zip --run run.jsonl" in page
+    )
     assert f"{settings.BASE_URL}/api/v1/phases/{phase.pk}/submissions/" in page
     assert f"-F team={team.slug}" in page
 
@@ -55,7 +59,9 @@ def test_it_says_what_is_left_before_anything_is_sent(client, phase, team):
     )
 
 
-def test_without_a_run_left_the_button_is_off_and_the_page_says_when_it_is_renewed(client, phase, team):
+def test_without_a_run_left_the_button_is_off_and_the_page_says_when_it_is_renewed(
+    client, phase, team
+):
     Phase.objects.update(runs_per_day=1, time_zone=factories.lasting_day())
     assert "disabled" not in submit_button(upload_page(client, phase))
     send(client, phase)
@@ -65,14 +71,18 @@ def test_without_a_run_left_the_button_is_off_and_the_page_says_when_it_is_renew
         client.get(boards.address("upload", phase))
     )
     Phase.objects.update(runs_per_day=None, runs_in_total=1)
-    assert "no run left in this phase" in text_of(client.get(boards.address("upload", phase)))
+    assert "no run left in this phase" in text_of(
+        client.get(boards.address("upload", phase))
+    )
 
 
 def submit_button(page: str) -> str:
     return re.search(r'<button[^>]*value="submit"[^>]*>', page)[0]
 
 
-def test_the_very_same_file_is_asked_about_and_taken_once_that_is_confirmed(client, phase, team):
+def test_the_very_same_file_is_asked_about_and_taken_once_that_is_confirmed(
+    client, phase, team
+):
     send(client, phase)
     asked = send(client, phase)
     assert asked.status_code == 422
@@ -83,7 +93,9 @@ def test_the_very_same_file_is_asked_about_and_taken_once_that_is_confirmed(clie
     assert Submission.objects.count() == 2
 
 
-def test_nothing_is_asked_about_a_file_of_another_team_or_of_a_run_that_failed(client, phase, team):
+def test_nothing_is_asked_about_a_file_of_another_team_or_of_a_run_that_failed(
+    client, phase, team
+):
     factories.make_submission(phase=phase, content=factories.run_bytes())
     assert send(client, phase).status_code == 302
     Submission.objects.filter(team=team).update(status="failed")
@@ -94,7 +106,9 @@ def test_the_team_page_marks_the_run_on_the_board(client, phase, team):
     gold = phase.task.gold.get()
     for system, value in (("Best", 0.9), ("Worse", 0.1)):
         boards.score(
-            factories.make_submission(phase=phase, team=team, system=system, status="scored"),
+            factories.make_submission(
+                phase=phase, team=team, system=system, status="scored"
+            ),
             value,
             gold=gold,
         )
@@ -105,20 +119,38 @@ def test_the_team_page_marks_the_run_on_the_board(client, phase, team):
     assert "on the board" not in text_of(client.get(reverse("team", args=[team.slug])))
 
 
-def test_who_confirms_an_address_is_signed_in_and_back_where_they_came_from(client, phase):
+def test_who_confirms_an_address_is_signed_in_and_back_where_they_came_from(
+    client, phase
+):
     season = reverse("season", args=[phase.task.season.slug])
-    fields = {"email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD, "name": "New Person"}
-    client.post(f"{reverse('account_signup')}?next={season}", {**fields, "next": season})
-    link = re.search(rf"{settings.BASE_URL}(/accounts/confirm-email/\S+)", mail.outbox[0].body)[1]
+    fields = {
+        "email": "new@example.org",
+        "password1": PASSWORD,
+        "password2": PASSWORD,
+        "name": "New Person",
+    }
+    client.post(
+        f"{reverse('account_signup')}?next={season}", {**fields, "next": season}
+    )
+    link = re.search(
+        rf"{settings.BASE_URL}(/accounts/confirm-email/\S+)", mail.outbox[0].body
+    )[1]
     response = client.post(link)
     assert response["Location"] == season
     assert "New Person" in text_of(client.get(season))
 
 
 def test_the_link_signs_nobody_in_who_has_not_signed_up_in_that_browser(client, phase):
-    fields = {"email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD, "name": "New Person"}
+    fields = {
+        "email": "new@example.org",
+        "password1": PASSWORD,
+        "password2": PASSWORD,
+        "name": "New Person",
+    }
     client.post(reverse("account_signup"), fields)
-    link = re.search(rf"{settings.BASE_URL}(/accounts/confirm-email/\S+)", mail.outbox[0].body)[1]
+    link = re.search(
+        rf"{settings.BASE_URL}(/accounts/confirm-email/\S+)", mail.outbox[0].body
+    )[1]
     client.cookies.clear()
     assert reverse("account_login") in client.post(link)["Location"]
 
@@ -147,7 +179,9 @@ def test_who_is_in_no_team_of_the_season_reads_what_to_do_next(client, phase):
 def test_a_first_invitation_speaks_of_none_before(client, team):
     renew = reverse("team-invitation-renew", args=[team.slug])
     assert "does not work any more" not in text_of(client.post(renew, follow=True))
-    assert "the one before does not work any more" in text_of(client.post(renew, follow=True))
+    assert "the one before does not work any more" in text_of(
+        client.post(renew, follow=True)
+    )
 
 
 def test_an_invitation_that_has_ended_says_whom_to_ask(client, team):
@@ -165,7 +199,10 @@ def test_a_waiting_page_says_how_to_go_on_without_scripts(client, phase, team):
     assert reverse("submission", args=[run.pk]) in words
     run.status = "scored"
     run.save()
-    assert "<noscript>" not in client.get(reverse("submission", args=[run.pk])).content.decode()
+    assert (
+        "<noscript>"
+        not in client.get(reverse("submission", args=[run.pk])).content.decode()
+    )
 
 
 def test_what_is_dangerous_is_folded_and_nothing_unfolds_it():
@@ -179,6 +216,8 @@ def test_what_is_dangerous_is_folded_and_nothing_unfolds_it():
             before = text[: place.start()]
             opened = before.rfind("<details")
             assert opened > before.rfind("</details>"), template.name
-            assert re.match(r'<details class="confirm"( id="[^"]*")?>', text[opened:]), template.name
+            assert re.match(
+                r'<details class="confirm"( id="[^"]*")?>', text[opened:]
+            ), template.name
             found += 1
     assert found > 3

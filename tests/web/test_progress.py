@@ -22,7 +22,9 @@ def phase(client):
 
 
 def read(client, phase) -> str:
-    return text_of(client.get(reverse("organise-progress", args=[phase.task.season.slug])))
+    return text_of(
+        client.get(reverse("organise-progress", args=[phase.task.season.slug]))
+    )
 
 
 def asked(client, phase):
@@ -45,7 +47,9 @@ def test_runs_are_counted_by_day_and_by_what_became_of_them(client, phase):
     runs = [boards.scored_run(phase, team, 0.5) for _ in range(3)]
     Submission.objects.update(submitted_at=today)
     Submission.objects.filter(pk=runs[0].pk).update(submitted_at=yesterday, size=2048)
-    Submission.objects.filter(pk=runs[1].pk).update(submitted_at=yesterday, status="failed")
+    Submission.objects.filter(pk=runs[1].pk).update(
+        submitted_at=yesterday, status="failed"
+    )
     told = asked(client, phase)
     assert told["days"][0] == {
         "day": f"{yesterday:%Y-%m-%d}", "sent": 2, "scored": 1, "moving": 0, "not_scored": 1
@@ -59,7 +63,12 @@ def test_runs_are_counted_by_day_and_by_what_became_of_them(client, phase):
 def test_times_are_those_of_the_scorings_of_a_week(client, phase):
     run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5)
     ended = timezone.now()
-    times = {"state": "done", "kind": "score", "rules": "corrected", "finished_at": ended}
+    times = {
+        "state": "done",
+        "kind": "score",
+        "rules": "corrected",
+        "finished_at": ended,
+    }
     times["season"] = phase.task.season_id
     Job.objects.filter(submission=run).delete()
     for number, (waited, took) in enumerate([(1, 2), (3, 10), (100, 4)]):
@@ -73,7 +82,12 @@ def test_times_are_those_of_the_scorings_of_a_week(client, phase):
         submission=run, gold=phase.task.gold.get(), options_digest="old", sets_status=False,
         started_at=ended - dt.timedelta(days=9), **times | {"finished_at": ended - dt.timedelta(days=8)},
     )  # fmt: skip
-    assert asked(client, phase)["times"] == {"jobs": 3, "waited": 3.0, "took": 4.0, "longest": 104.0}
+    assert asked(client, phase)["times"] == {
+        "jobs": 3,
+        "waited": 3.0,
+        "took": 4.0,
+        "longest": 104.0,
+    }
     assert "by the median of the last 3 scorings of a week" in read(client, phase)
     assert long_ago.pk
 
@@ -81,8 +95,12 @@ def test_times_are_those_of_the_scorings_of_a_week(client, phase):
 def test_a_queue_is_told_with_its_oldest_job(client):
     organiser = factories.make_user()
     client.force_login(organiser)
-    phase = factories.make_phase(task=factories.make_task(season=factories.make_season(organiser=organiser)))
-    run = factories.make_submission(phase=phase, team=factories.make_team(season=phase.task.season))
+    phase = factories.make_phase(
+        task=factories.make_task(season=factories.make_season(organiser=organiser))
+    )
+    run = factories.make_submission(
+        phase=phase, team=factories.make_team(season=phase.task.season)
+    )
     queued = asked(client, phase)["queues"]
     assert [(each["queue"], each["running"]) for each in queued] == [("light", 0)]
     assert queued[0]["queued"] == run.jobs.count()

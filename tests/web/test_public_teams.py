@@ -22,7 +22,9 @@ def phase():
     phase = boards.make_phase()
     for name, value in (("Ada", 0.6), ("Bo", 0.2)):
         team = boards.make_team(phase, name)
-        boards.scored_run(phase, team, value, system=f"{name}'s own", description=f"What {name} did.")
+        boards.scored_run(
+            phase, team, value, system=f"{name}'s own", description=f"What {name} did."
+        )
     return phase
 
 
@@ -32,7 +34,9 @@ def later(phase):
     later = boards.make_phase()
     team = phase.task.season.registrations.get(team__slug="ada").team
     Registration.objects.create(season=later.task.season, team=team)
-    boards.scored_run(later, team, 0.4, system="BM25 + RM3", links=["https://example.org/code"])
+    boards.scored_run(
+        later, team, 0.4, system="BM25 + RM3", links=["https://example.org/code"]
+    )
     return later
 
 
@@ -48,7 +52,9 @@ def as_json(client, team="ada"):
     return client.get(reverse("api:team-results", args=[team]))
 
 
-def test_a_teams_page_has_its_rows_over_seasons_with_ranks_and_intervals(client, phase, later):
+def test_a_teams_page_has_its_rows_over_seasons_with_ranks_and_intervals(
+    client, phase, later
+):
     page = text_of(client)
     assert "rank 1 of 2" in page
     assert "rank 1 of 1" in page
@@ -61,11 +67,17 @@ def test_a_teams_page_has_its_rows_over_seasons_with_ranks_and_intervals(client,
 
 def test_programs_get_the_same(client, phase, later):
     told = as_json(client).json()
-    assert [(row["phase"], row["rank"], row["ranked"], row["value"]) for row in told["results"]] == [
+    assert [
+        (row["phase"], row["rank"], row["ranked"], row["value"])
+        for row in told["results"]
+    ] == [
         (later.pk, 1, 1, 0.4),
         (phase.pk, 1, 2, 0.6),
     ]
-    assert {row["system_slug"] for row in told["results"]} == {BM25, system_slug("Ada's own")}
+    assert {row["system_slug"] for row in told["results"]} == {
+        BM25,
+        system_slug("Ada's own"),
+    }
     assert set(told["seasons"]) == {phase.task.season.slug, later.task.season.slug}
 
 
@@ -85,7 +97,9 @@ def test_a_system_has_a_page_of_its_own(client, phase, later):
 def test_a_system_of_another_team_is_not_there(client, phase, later, team):
     wanted = 200 if team == "ada" else 404
     assert client.get(reverse("team-system", args=[team, BM25])).status_code == wanted
-    assert client.get(reverse("api:team-system", args=[team, BM25])).status_code == wanted
+    assert (
+        client.get(reverse("api:team-system", args=[team, BM25])).status_code == wanted
+    )
 
 
 def test_what_a_board_hides_is_not_on_the_page(client, phase):
@@ -94,7 +108,12 @@ def test_what_a_board_hides_is_not_on_the_page(client, phase):
     assert "rank 1 of 2" in page
     assert "0.6000" not in page
     [row] = as_json(client).json()["results"]
-    assert (row["rank"], row["metric"], row["value"], row["low"]) == (1, None, None, None)
+    assert (row["rank"], row["metric"], row["value"], row["low"]) == (
+        1,
+        None,
+        None,
+        None,
+    )
     Phase.objects.update(board="organisers", version=3)
     assert "rank 1" not in text_of(client)
 
@@ -106,7 +125,9 @@ def test_a_hidden_name_takes_the_rows_of_that_board_alone(client, phase, later):
     assert str(later.task.season) not in page
     assert "0.6000" in page
     assert client.get(reverse("team-system", args=["ada", BM25])).status_code == 404
-    assert client.get(reverse("team-system-feed", args=["ada", BM25])).status_code == 404
+    assert (
+        client.get(reverse("team-system-feed", args=["ada", BM25])).status_code == 404
+    )
 
 
 def test_a_draft_and_a_disqualified_run_tell_nothing(client, phase, later):
@@ -120,7 +141,9 @@ def test_a_draft_and_a_disqualified_run_tell_nothing(client, phase, later):
 
 def test_a_team_that_no_list_and_no_board_names_is_there_for_its_members_alone(client):
     member = factories.make_user()
-    team = factories.make_team(lead=member, name="Quiet", slug="quiet", description="Canary words.")
+    team = factories.make_team(
+        lead=member, name="Quiet", slug="quiet", description="Canary words."
+    )
     Registration.objects.filter(team=team).delete()
     assert results(client, "quiet").status_code == 404
     client.force_login(member)
@@ -158,7 +181,9 @@ def test_what_does_not_fit_is_refused_and_nothing_is_kept(client, phase, said):
     team = boards.make_team(phase, "Cy", member)
     client.force_login(member)
     given = {"description": "As it was.", "links": "", **said}
-    page = client.post(reverse("team-describe", args=["cy"]), given, follow=True).content.decode()
+    page = client.post(
+        reverse("team-describe", args=["cy"]), given, follow=True
+    ).content.decode()
     assert 'class="message error"' in page
     team.refresh_from_db()
     assert (team.description, team.links) == ("", [])
@@ -176,9 +201,13 @@ def test_feeds_have_an_entry_for_each_row(client, phase, later):
 
 def test_a_badge_is_of_the_system_that_stands_on_the_board(client, phase):
     where = [phase.task.season.slug, phase.task.slug, phase.slug, "ada"]
-    own = client.get(reverse("team-system-badge", args=[*where, system_slug("Ada's own")])).content.decode()
+    own = client.get(
+        reverse("team-system-badge", args=[*where, system_slug("Ada's own")])
+    ).content.decode()
     assert "rank 1 of 2 · 0.6000 0.5500 to 0.6500" in own
-    other = client.get(reverse("team-system-badge", args=[*where, "other-12345678"])).content.decode()
+    other = client.get(
+        reverse("team-system-badge", args=[*where, "other-12345678"])
+    ).content.decode()
     assert "not ranked" in other
 
 
@@ -186,21 +215,30 @@ def test_names_that_differ_by_a_sign_have_different_addresses_and_any_name_has_o
     names = ["A+", "A++", "a", "系统", "💡", "x" * 80, "BM25/RM3"]
     assert len({system_slug(name) for name in names}) == len(names)
     assert system_slug("BM25 + RM3") == system_slug("bm25 + rm3")
-    assert all(reverse("team-system", args=["ada", system_slug(name)]) for name in names)
+    assert all(
+        reverse("team-system", args=["ada", system_slug(name)]) for name in names
+    )
 
 
 def test_the_season_and_the_run_lead_to_the_pages(client, phase):
-    season = client.get(reverse("season", args=[phase.task.season.slug])).content.decode()
+    season = client.get(
+        reverse("season", args=[phase.task.season.slug])
+    ).content.decode()
     assert reverse("team-results", args=["ada"]) in season
     run = Submission.objects.get(system="Ada's own")
     place = [phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
     page = client.get(reverse("standing", args=place)).content.decode()
     assert reverse("team-results", args=["ada"]) in page
     assert reverse("team-system", args=["ada", system_slug("Ada's own")]) in page
-    assert reverse("team-results", args=["ada"]) in client.get("/sitemap.xml").content.decode()
+    assert (
+        reverse("team-results", args=["ada"])
+        in client.get("/sitemap.xml").content.decode()
+    )
 
 
 def test_the_report_of_abuse_knows_the_page(client, phase):
     client.force_login(factories.make_user())
-    page = client.get(reverse("report"), {"about": "/teams/ada/results/"}).content.decode()
+    page = client.get(
+        reverse("report"), {"about": "/teams/ada/results/"}
+    ).content.decode()
     assert 'value="/teams/ada/results/"' in page

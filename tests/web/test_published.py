@@ -21,7 +21,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def task(tmp_path):
     load(write(tmp_path / "own.json"))
-    return factories.make_task(is_reported_only=True, published=PLACEMENTS, title="The task")
+    return factories.make_task(
+        is_reported_only=True, published=PLACEMENTS, title="The task"
+    )
 
 
 def address(name, task) -> str:
@@ -51,11 +53,18 @@ def test_every_figure_leads_to_its_table_and_line(client, task):
         assert f'id="{anchor}"' in paper, anchor
 
 
-def test_the_highest_figure_of_each_group_of_systems_is_bold_with_all_that_are_equal(client, root):
+def test_the_highest_figure_of_each_group_of_systems_is_bold_with_all_that_are_equal(
+    client, root
+):
     """Duma and Klein print .391, .413 and twice .469 as the best of their three groups of methods."""
     load(root / "examples" / "citation-resolution-2014" / "duma-klein-2014.json")
     page = client.get("/published/duma-klein-2014/").content.decode()
-    assert re.findall(r"<strong>(0\.\d+)</strong>", page) == ["0.391", "0.413", "0.469", "0.469"]
+    assert re.findall(r"<strong>(0\.\d+)</strong>", page) == [
+        "0.391",
+        "0.413",
+        "0.469",
+        "0.469",
+    ]
     told = text_of(client.get("/published/duma-klein-2014/"))
     assert "holds: in 5 of 5 cases, by +0.086 [0.074, 0.097] on average" in told
 
@@ -67,7 +76,9 @@ def test_doubted_figures_say_so_by_a_word_and_why(client, task):
     assert "Jay (the figures of the row contradict each other)" in page
 
 
-def test_a_table_by_class_is_drawn_and_told_with_its_overall_row_among_the_systems(client, task):
+def test_a_table_by_class_is_drawn_and_told_with_its_overall_row_among_the_systems(
+    client, task
+):
     response = client.get(address("published", task))
     page = text_of(response)
     assert "Where systems differ, by topic" in page
@@ -76,12 +87,16 @@ def test_a_table_by_class_is_drawn_and_told_with_its_overall_row_among_the_syste
     by_class = response.context["by_class"][0]
     assert by_class["heat"].values == [[20.5, 30.5], [41.0, 40.0]]
     bars = by_class["bars"]
-    assert [(own.name, [value.value for value in own.values]) for own in bars.series] == [
+    assert [
+        (own.name, [value.value for value in own.values]) for own in bars.series
+    ] == [
         ("Ibis", [30.5, 40.0]),
         ("Heron", [20.5, 41.0]),
     ], "the best first"
     assert bars.axis.title == by_class["measure"].label
-    chosen = client.get(address("published", task), {"system": "Heron"}).context["by_class"][0]
+    chosen = client.get(address("published", task), {"system": "Heron"}).context[
+        "by_class"
+    ][0]
     assert [own.name for own in chosen["bars"].series] == ["Heron"]
     assert chosen["systems"] == [("Heron", True), ("Ibis", False)]
     assert [line["label"] for line in by_class["lines"]] == ["T1", "T2"]
@@ -102,18 +117,33 @@ def test_the_address_says_how_it_is_sorted(client, task, sort, expected):
 
 
 def test_figures_are_taken_away_with_their_places(client, task):
-    rows = list(csv.DictReader(io.StringIO(client.get(address("published-csv", task)).content.decode())))
+    rows = list(
+        csv.DictReader(
+            io.StringIO(client.get(address("published-csv", task)).content.decode())
+        )
+    )
     assert len(rows) == 18
-    assert rows[0] | {"paper": "own-2020", "table": "Table 1", "line": "2", "system": "Ibis"} == rows[0]
+    assert (
+        rows[0]
+        | {"paper": "own-2020", "table": "Table 1", "line": "2", "system": "Ibis"}
+        == rows[0]
+    )
     taken = client.get(address("published-json", task)).json()
     assert taken["papers"][0]["title"] == "A paper of our own"
-    assert {figure["class"] for figure in taken["figures"]} == {None, "T1", "T2", "Average"}
+    assert {figure["class"] for figure in taken["figures"]} == {
+        None,
+        "T1",
+        "T2",
+        "Average",
+    }
 
 
 def test_a_task_without_published_results_has_no_such_page(client):
     other = factories.make_task()
     assert client.get(address("published", other)).status_code == 404
-    unknown = factories.make_task(published=[{**PLACEMENTS[0], "paper": "never-loaded"}])
+    unknown = factories.make_task(
+        published=[{**PLACEMENTS[0], "paper": "never-loaded"}]
+    )
     assert client.get(address("published", unknown)).status_code == 404
 
 
@@ -128,7 +158,9 @@ def test_the_season_and_the_first_page_lead_to_them(client, task):
     assert "Take part" not in season
     assert (
         address("published", task)
-        in client.get(reverse("task", args=[task.season.slug, task.slug])).content.decode()
+        in client.get(
+            reverse("task", args=[task.season.slug, task.slug])
+        ).content.decode()
     )
 
 
@@ -199,11 +231,17 @@ def test_the_season_that_ships_shows_the_history_of_the_task(client, monkeypatch
 @pytest.mark.shared
 def test_the_figures_that_ship_are_those_of_the_paper(client, shared, root):
     call_command(
-        "reported_results", str(root / "examples/cl-summ-2014/jaidka-2014.json"), stdout=io.StringIO()
+        "reported_results",
+        str(root / "examples/cl-summ-2014/jaidka-2014.json"),
+        stdout=io.StringIO(),
     )
     names = ("table__name", "key", "metric", "value", "printed", "line", "system")
     ours = set(Reported.objects.values_list(*names))
     Reported.objects.all().delete()
-    call_command("reported_results", str(shared / "published/cl-summ-2014.json"), stdout=io.StringIO())
+    call_command(
+        "reported_results",
+        str(shared / "published/cl-summ-2014.json"),
+        stdout=io.StringIO(),
+    )
     assert set(Reported.objects.values_list(*names)) == ours
     assert len(ours) == 154

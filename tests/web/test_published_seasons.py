@@ -64,7 +64,9 @@ def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
     with CaptureQueriesContext(connection) as queries:
         bring_published()
     assert Reported.objects.count() == figures == 1556
-    reported = [query for query in queries.captured_queries if "scoring_" in query["sql"]]
+    reported = [
+        query for query in queries.captured_queries if "scoring_" in query["sql"]
+    ]
     assert len(reported) == len(PUBLISHED)
 
 
@@ -84,7 +86,9 @@ def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
     with CaptureQueriesContext(connection) as queries:
         assert client.get("/").status_code == 200
     figures = [
-        query["sql"] for query in queries.captured_queries if 'FROM "scoring_reported"' in query["sql"]
+        query["sql"]
+        for query in queries.captured_queries
+        if 'FROM "scoring_reported"' in query["sql"]
     ]
     assert len(figures) == 1
     big = ReportedTable.objects.get(paper__key="maharjan-2024").pk
@@ -97,7 +101,12 @@ def test_the_first_page_has_one_table_for_all_of_them(client):
     html = client.get("/").content.decode()
     assert html.count("<table") == 1
     for task in Task.objects.all():
-        assert html.count(f'href="{reverse("published", args=[task.season.slug, task.slug])}"') == 1
+        assert (
+            html.count(
+                f'href="{reverse("published", args=[task.season.slug, task.slug])}"'
+            )
+            == 1
+        )
         assert html.count(f'href="{reverse("season", args=[task.season.slug])}"') == 1
     assert "GPT-3.5 (10-psg)" in html
 
@@ -113,7 +122,11 @@ def test_the_figures_are_those_of_the_source_with_its_doubts(shared, ours):
     def kept(path) -> tuple[set, set]:
         load(path)
         facts = set(Reported.objects.values_list(*names))
-        doubted = set(Reported.objects.exclude(suspect="").values_list("table__name", "key", "metric"))
+        doubted = set(
+            Reported.objects.exclude(suspect="").values_list(
+                "table__name", "key", "metric"
+            )
+        )
         Paper.objects.all().delete()
         return facts, doubted
 
@@ -122,7 +135,9 @@ def test_the_figures_are_those_of_the_source_with_its_doubts(shared, ours):
     assert len(mine[0]) > 60
 
 
-def test_the_rows_of_the_diagnostics_table_that_cannot_be_are_told_with_the_reason(client):
+def test_the_rows_of_the_diagnostics_table_that_cannot_be_are_told_with_the_reason(
+    client,
+):
     load_season("citation-recommendation-2024")
     told = Reported.objects.exclude(contradiction="")
     assert told.values("key").distinct().count() == 38
@@ -131,16 +146,23 @@ def test_the_rows_of_the_diagnostics_table_that_cannot_be_are_told_with_the_reas
     assert f'<abbr class="doubt" title="{reason}">doubted</abbr>' in html
     assert f"LCR, Computer Science ({reason})" in html
     task = Task.objects.get()
-    exported = client.get(reverse("published-csv", args=[task.season.slug, task.slug])).content.decode()
+    exported = client.get(
+        reverse("published-csv", args=[task.season.slug, task.slug])
+    ).content.decode()
     rows = list(csv.DictReader(io.StringIO(exported)))
     assert len(rows) == 672
     assert sum("MRR@10" in row["doubt"] for row in rows) == 2 * 38
     answer = client.get(reverse("api:published", args=[task.pk])).json()
-    assert sum("MRR@10" in (figure["doubt"] or "") for figure in answer["figures"]) == 2 * 38
+    assert (
+        sum("MRR@10" in (figure["doubt"] or "") for figure in answer["figures"])
+        == 2 * 38
+    )
     assert answer["papers"][0]["key"] == "maharjan-2024"
 
 
-def test_classes_are_ordered_by_a_system_and_the_metric_is_chosen_in_the_address(client):
+def test_classes_are_ordered_by_a_system_and_the_metric_is_chosen_in_the_address(
+    client,
+):
     load_season("citation-recommendation-2024")
     plain = page(client, "citation-recommendation-2024").context["by_class"]
     assert [each["dimension"] for each in plain] == [
@@ -148,19 +170,29 @@ def test_classes_are_ordered_by_a_system_and_the_metric_is_chosen_in_the_address
     ]  # fmt: skip
     assert sum(len(each["lines"]) for each in plain) == 56
     assert len(plain[0]["heads"]) == 6
-    fields = page(client, "citation-recommendation-2024", "?order=BM25").context["by_class"][0]
+    fields = page(client, "citation-recommendation-2024", "?order=BM25").context[
+        "by_class"
+    ][0]
     values = [float(line["cells"][5]["text"]) for line in fields["lines"]]
     assert values == sorted(values, reverse=True)
     assert fields["heat"].rows == [line["label"] for line in fields["lines"]]
     assert fields["heads"][5]["aria"] == "descending"
     assert fields["heads"][5]["href"] == "?order=-BM25"
-    turned = page(client, "citation-recommendation-2024", "?order=-BM25").context["by_class"][0]
-    assert [line["label"] for line in turned["lines"]] == [line["label"] for line in fields["lines"]][::-1]
-    other = page(client, "citation-recommendation-2024", "?metric=M@10&order=NCN").context
+    turned = page(client, "citation-recommendation-2024", "?order=-BM25").context[
+        "by_class"
+    ][0]
+    assert [line["label"] for line in turned["lines"]] == [
+        line["label"] for line in fields["lines"]
+    ][::-1]
+    other = page(
+        client, "citation-recommendation-2024", "?metric=M@10&order=NCN"
+    ).context
     assert other["by_class"][0]["measure"].name == "M@10"
     assert other["by_class"][0]["heads"][0]["href"] == "?metric=M%4010&order=-NCN"
     assert [is_current for *_, is_current in other["measures"]] == [False, True]
-    nonsense = page(client, "citation-recommendation-2024", "?metric=x&order=y").context["by_class"]
+    nonsense = page(
+        client, "citation-recommendation-2024", "?metric=x&order=y"
+    ).context["by_class"]
     assert [each["lines"] for each in nonsense] == [each["lines"] for each in plain]
 
 
@@ -176,9 +208,16 @@ def test_citation_resolution_stands_as_methods_by_window(client):
 def test_the_transfer_matrix_is_a_heat_map_with_its_table(client):
     load_season("citebench-2023")
     response = page(client, "citebench-2023")
-    transfer = next(each for each in response.context["by_class"] if each["table"].name == "Table 4")
+    transfer = next(
+        each for each in response.context["by_class"] if each["table"].name == "Table 4"
+    )
     heat = transfer["heat"]
-    assert heat.columns == ["*led-base-aburaed", "*led-base-chen", "*led-base-lu", "*led-base-xing"]
+    assert heat.columns == [
+        "*led-base-aburaed",
+        "*led-base-chen",
+        "*led-base-lu",
+        "*led-base-xing",
+    ]
     assert heat.rows == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
     assert heat.values[0][0] == 13.95
     assert [cell["text"] for cell in transfer["lines"][0]["cells"]] == heat.texts[0]
@@ -198,14 +237,16 @@ def test_tables_of_no_system_stand_as_printed_with_their_doubts(client):
     assert "A-C 0.48 0.18" in text
 
 
-def test_aliice_shows_citation_scores_human_judgements_and_alce_for_each_set_of_questions(client):
+def test_aliice_shows_citation_scores_human_judgements_and_alce_for_each_set_of_questions(
+    client,
+):
     load_season("aliice-2025")
     titles = {
         task.slug: [
             headline["title"]
-            for headline in client.get(reverse("published", args=["aliice-2025", task.slug])).context[
-                "headlines"
-            ]
+            for headline in client.get(
+                reverse("published", args=["aliice-2025", task.slug])
+            ).context["headlines"]
         ]
         for task in Task.objects.all()
     }
@@ -221,7 +262,9 @@ def ranked(**printed) -> dict:
     """The small publication with one row that has a recall and a reciprocal rank."""
     content = publication()
     table = content["tables"][0]
-    table["metrics"] = [{"name": name, "scale": "percent", "higher_is_better": True} for name in printed]
+    table["metrics"] = [
+        {"name": name, "scale": "percent", "higher_is_better": True} for name in printed
+    ]
     table["rows"] = [
         {"row": 1, "system": "Heron", "printed": printed,
          "values": {name: float(value) for name, value in printed.items()}}
@@ -233,7 +276,10 @@ def ranked(**printed) -> dict:
     ("printed", "said"),
     [
         ({"R@5": "20.0", "MRR@5": "3.0"}, "MRR@5 3 is below Recall@5 / 5, which is 4"),
-        ({"Recall@5": "20.0", "M@5": "30.0"}, "MRR@5 30 is above Recall@5, which is 20"),
+        (
+            {"Recall@5": "20.0", "M@5": "30.0"},
+            "MRR@5 30 is above Recall@5, which is 20",
+        ),
         ({"R@5": "20.0", "MRR@5": "4.0"}, ""),
         # Within the rounding of print.
         ({"R@5": "20.2", "MRR@5": "4.0"}, ""),
@@ -243,22 +289,35 @@ def ranked(**printed) -> dict:
         ({"F@5": "20.0", "MRR@5": "1.0"}, ""),
     ],
 )
-def test_a_recall_and_a_reciprocal_rank_that_cannot_be_together_are_told_on_import(tmp_path, printed, said):
+def test_a_recall_and_a_reciprocal_rank_that_cannot_be_together_are_told_on_import(
+    tmp_path, printed, said
+):
     told = load(write(tmp_path / "own.json", ranked(**printed)))
     assert [line for line in told if "MRR@" in line] == (
         [f"note: own.json: Table 1: Heron: {said}"] if said else []
     )
-    assert {figure.contradiction for figure in Reported.objects.filter(table__name="Table 1")} == {said}
+    assert {
+        figure.contradiction
+        for figure in Reported.objects.filter(table__name="Table 1")
+    } == {said}
     once_more = load(write(tmp_path / "own.json", ranked(**printed)))
     assert once_more[-1].endswith("as it was")
 
 
 def test_a_task_without_published_results_has_none_in_the_api(client):
-    assert client.get(reverse("api:published", args=[factories.make_task().pk])).status_code == 404
+    assert (
+        client.get(
+            reverse("api:published", args=[factories.make_task().pk])
+        ).status_code
+        == 404
+    )
     hidden = factories.make_task(season=factories.make_season(is_public=False))
     assert client.get(reverse("api:published", args=[hidden.pk])).status_code == 404
 
 
 def test_every_file_that_ships_is_of_the_form_that_is_documented():
     for path in EXAMPLES.glob("*/*-20*.json"):
-        assert json.loads(path.read_text(encoding="utf-8"))["schema"] == "published-results/1"
+        assert (
+            json.loads(path.read_text(encoding="utf-8"))["schema"]
+            == "published-results/1"
+        )

@@ -29,7 +29,9 @@ def organiser():
 
 @pytest.fixture
 def season(organiser):
-    return factories.make_season(organiser=organiser, slug="the-season", title="The season")
+    return factories.make_season(
+        organiser=organiser, slug="the-season", title="The season"
+    )
 
 
 @pytest.fixture
@@ -51,7 +53,9 @@ def read(client, season) -> str:
 
 
 def post_question(client, season, text: str):
-    return client.post(reverse("questions", args=[season.slug]), {"text": text}, follow=True)
+    return client.post(
+        reverse("questions", args=[season.slug]), {"text": text}, follow=True
+    )
 
 
 def post_answer(organiser, season, **data):
@@ -59,18 +63,24 @@ def post_answer(organiser, season, **data):
     return as_somebody(organiser).post(address, data)
 
 
-def test_a_question_is_read_by_its_asker_and_organisers_until_it_is_answered(client, season, ada, organiser):
+def test_a_question_is_read_by_its_asker_and_organisers_until_it_is_answered(
+    client, season, ada, organiser
+):
     assert "The organisers have your question" in text_of(
         post_question(client, season, "Do abstracts count?")
     )
     assert "Not answered yet" in read(client, season)
     assert "abstracts" not in read(as_somebody(), season)
     assert "abstracts" not in read(as_somebody(factories.make_user()), season)
-    page = text_of(as_somebody(organiser).get(reverse("organise-questions", args=[season.slug])))
+    page = text_of(
+        as_somebody(organiser).get(reverse("organise-questions", args=[season.slug]))
+    )
     assert "1 question without an answer" in page
     assert "Do abstracts count?" in page
     assert "Ada" in page
-    attention = text_of(as_somebody(organiser).get(reverse("organise", args=[season.slug])))
+    attention = text_of(
+        as_somebody(organiser).get(reverse("organise", args=[season.slug]))
+    )
     assert "Questions without an answer 1" in attention
     assert letters_to(organiser) == [
         (
@@ -80,7 +90,9 @@ def test_a_question_is_read_by_its_asker_and_organisers_until_it_is_answered(cli
     ]
 
 
-def test_a_public_answer_is_everybodys_and_does_not_say_who_asked(client, season, ada, organiser):
+def test_a_public_answer_is_everybodys_and_does_not_say_who_asked(
+    client, season, ada, organiser
+):
     post_question(client, season, "Do abstracts count?")
     post_answer(organiser, season, answer="**Yes.**", how="public")
     page = read(as_somebody(), season)
@@ -97,12 +109,17 @@ def test_a_public_answer_is_everybodys_and_does_not_say_who_asked(client, season
     ]
 
 
-def test_a_private_answer_is_the_askers_and_may_be_published_later(client, season, ada, organiser):
+def test_a_private_answer_is_the_askers_and_may_be_published_later(
+    client, season, ada, organiser
+):
     post_question(client, season, "May we be late?")
     post_answer(organiser, season, answer="Until noon.", how="private")
     assert "Until noon." in read(client, season)
     assert "Until noon." not in read(as_somebody(), season)
-    assert as_somebody().get(f"{API}/seasons/{season.slug}/questions/").json()["results"] == []
+    assert (
+        as_somebody().get(f"{API}/seasons/{season.slug}/questions/").json()["results"]
+        == []
+    )
     post_answer(organiser, season, answer="Until noon.", how="public")
     assert "Until noon." in read(as_somebody(), season)
     entry = history(season).first()
@@ -114,7 +131,10 @@ def test_nobody_answers_the_questions_of_another_season(season, ada):
     other = factories.make_user()
     elsewhere = factories.make_season(organiser=other)
     address = reverse("organise-answer", args=[elsewhere.slug, question.pk])
-    assert as_somebody(other).post(address, {"answer": "So.", "how": "public"}).status_code == 404
+    assert (
+        as_somebody(other).post(address, {"answer": "So.", "how": "public"}).status_code
+        == 404
+    )
     assert Question.objects.get().answer == ""
 
 
@@ -122,10 +142,17 @@ def test_questions_are_limited_by_the_hour(client, season, ada, monkeypatch):
     monkeypatch.setattr(questions, "MAX_QUESTIONS_AN_HOUR", 2)
     for number in range(2):
         post_question(client, season, f"Question {number}")
-    refused = client.post(reverse("questions", args=[season.slug]), {"text": "One more"})
+    refused = client.post(
+        reverse("questions", args=[season.slug]), {"text": "One more"}
+    )
     assert refused.status_code == 422
     assert "ask on later" in text_of(refused)
-    assert client.post(f"{API}/seasons/{season.slug}/questions/", {"text": "More"}).status_code == 409
+    assert (
+        client.post(
+            f"{API}/seasons/{season.slug}/questions/", {"text": "More"}
+        ).status_code
+        == 409
+    )
     assert Question.objects.count() == 2
 
 
@@ -146,14 +173,20 @@ def test_the_api_asks_and_answers(client, season, ada, organiser):
     assert [own["text"] for own in client.get(address).json()["results"]] == ["Why?"]
     boss = as_somebody(organiser)
     assert [own["text"] for own in boss.get(address).json()["results"]] == ["Why?"]
-    said = boss.post(f"{address}{asked['id']}/answer/", {"answer": "So.", "is_public": "true"})
+    said = boss.post(
+        f"{address}{asked['id']}/answer/", {"answer": "So.", "is_public": "true"}
+    )
     assert said.json()["answer"] == "So."
-    assert [own["answer"] for own in as_somebody().get(address).json()["results"]] == ["So."]
+    assert [own["answer"] for own in as_somebody().get(address).json()["results"]] == [
+        "So."
+    ]
 
 
 def test_a_report_reaches_the_staff_who_close_it(client, ada):
     staff = factories.make_user(is_staff=True)
-    client.post(reverse("report"), {"address": "/teams/x/", "text": "The name is an insult."})
+    client.post(
+        reverse("report"), {"address": "/teams/x/", "text": "The name is an insult."}
+    )
     assert letters_to(staff) == [
         (
             "[Citeboard] Abuse is reported\n\nAbuse is reported.\n\nAbout /teams/x/.\n\n"

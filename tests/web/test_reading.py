@@ -31,11 +31,19 @@ def test_the_first_page_leads_to_open_coming_and_finished_seasons(client):
         ("Coming season", now + day, now + 2 * day),
         ("Finished season", now - 2 * day, now - day),
     ):
-        boards.make_phase(factories.make_season(title=title), opens=opens, closes=closes)
+        boards.make_phase(
+            factories.make_season(title=title), opens=opens, closes=closes
+        )
     page = text_of(client.get("/"))
     order = [
         page.index(name)
-        for name in ("Open season", "To come", "Coming season", "Finished, ", "Finished season")
+        for name in (
+            "Open season",
+            "To come",
+            "Coming season",
+            "Finished, ",
+            "Finished season",
+        )
     ]
     assert order == sorted(order)
 
@@ -43,7 +51,10 @@ def test_the_first_page_leads_to_open_coming_and_finished_seasons(client):
 def test_many_seasons_stand_on_several_pages_what_is_open_first(client):
     now, day = timezone.now(), dt.timedelta(days=1)
     spans = [(f"Past {n:02}", now - 2 * day, now - day) for n in range(12)]
-    spans += [("To be", now + day, now + 2 * day), ("Endless", now - day, now + 99 * 365 * day)]
+    spans += [
+        ("To be", now + day, now + 2 * day),
+        ("Endless", now - day, now + 99 * 365 * day),
+    ]
     spans += [(f"Open {n}", now - day, now + n * day) for n in (3, 2)]
     for title, opens, closes in spans:
         task = factories.make_task(season=factories.make_season(title=title))
@@ -52,7 +63,10 @@ def test_many_seasons_stand_on_several_pages_what_is_open_first(client):
     published = factories.make_season(title="Published alone")
     factories.make_task(season=published, is_reported_only=True)
     pages = [text_of(client.get(address)) for address in ("/", "/?&page=2")]
-    shown = [re.findall(r'<h2 id="season-[^"]+">\s*<a [^>]+>([^<]+)</a>', page) for page in pages]
+    shown = [
+        re.findall(r'<h2 id="season-[^"]+">\s*<a [^>]+>([^<]+)</a>', page)
+        for page in pages
+    ]
     assert shown[0][:4] == ["Open 2", "Open 3", "Endless", "To be"]
     assert shown[0][4:] + shown[1] == [f"Past {n:02}" for n in range(11, -1, -1)]
     assert "Published alone" in pages[1]
@@ -88,7 +102,9 @@ def test_the_first_page_costs_the_same_queries_however_many_seasons_there_are(
 
 def test_a_draft_is_shown_to_its_organisers_alone(client):
     organiser = factories.make_user()
-    season = factories.make_season(organiser=organiser, is_public=False, title="Secret season")
+    season = factories.make_season(
+        organiser=organiser, is_public=False, title="Secret season"
+    )
     phase = boards.make_phase(season)
     addresses = [reverse("season", args=[season.slug]), boards.address("board", phase)]
     assert "Secret season" not in text_of(client.get("/"))
@@ -102,19 +118,23 @@ def test_a_deadline_has_one_name_on_a_page_in_the_zone_of_its_phase(client):
     closes = dt.datetime(2031, 3, 2, 11, 59, tzinfo=dt.UTC)
     phase = boards.make_phase(closes=closes, time_zone="AoE")
     season, task = phase.task.season.slug, phase.task.slug
-    where = [reverse("home"), reverse("season", args=[season]), reverse("task", args=[season, task])]
+    where = [
+        reverse("home"),
+        reverse("season", args=[season]),
+        reverse("task", args=[season, task]),
+    ]
     for address in [*where, boards.address("board", phase)]:
         page = text_of(client.get(address))
-        closing = re.findall(r'<time datetime="2031-03-02T11:59:00Z"[^>]*>(.*?)</time>', page)
+        closing = re.findall(
+            r'<time datetime="2031-03-02T11:59:00Z"[^>]*>(.*?)</time>', page
+        )
         assert set(closing) == {"1 Mar 2031, 23:59 AoE"}, address
         assert 'title="2 Mar 2031, 11:59 UTC">1 Mar 2031, 23:59 AoE</time>' in page
         assert "AoE)" not in page
 
 
 def test_what_organisers_write_is_markdown_without_harm(client):
-    harm = (
-        "# Head\n\n*Read* <script>alert(1)</script> ![x](http://example.org/x.png) [y](javascript:alert(1))"
-    )
+    harm = "# Head\n\n*Read* <script>alert(1)</script> ![x](http://example.org/x.png) [y](javascript:alert(1))"
     season = factories.make_season(summary=harm)
     page = text_of(client.get(reverse("season", args=[season.slug])))
     assert "<em>Read</em>" in page
@@ -127,7 +147,9 @@ def test_what_organisers_write_is_markdown_without_harm(client):
 
 def test_a_task_shows_its_card_its_limits_and_its_inputs(client):
     phase = factories.make_phase(runs_per_day=3, runs_in_total=20)
-    page = text_of(client.get(reverse("task", args=[phase.task.season.slug, phase.task.slug])))
+    page = text_of(
+        client.get(reverse("task", args=[phase.task.season.slug, phase.task.slug]))
+    )
     assert "3 a day, 20 in all" in page
     assert "reference paper" in page
     assert boards.address("inputs", phase) in page
@@ -136,7 +158,9 @@ def test_a_task_shows_its_card_its_limits_and_its_inputs(client):
 
 def test_the_headings_of_a_card_follow_that_of_the_page(client):
     phase = boards.make_phase()
-    page = text_of(client.get(reverse("task", args=[phase.task.season.slug, phase.task.slug])))
+    page = text_of(
+        client.get(reverse("task", args=[phase.task.season.slug, phase.task.slug]))
+    )
     levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
@@ -149,7 +173,9 @@ def test_the_inputs_are_a_zip_without_gold(client):
     assert "inputs.zip" in response["Content-Disposition"]
     packed = zipfile.ZipFile(io.BytesIO(response.getvalue()))
     assert packed.namelist()
-    assert not any("Discourse Facet" in packed.read(name).decode() for name in packed.namelist())
+    assert not any(
+        "Discourse Facet" in packed.read(name).decode() for name in packed.namelist()
+    )
 
 
 def test_inputs_that_are_not_published_yet_are_not_there(client):
@@ -178,7 +204,9 @@ def test_a_task_page_describes_the_rules_and_options_of_its_own_season_alone(cli
     assert "official-2018" in page()
     assert "official-2016" not in page()
     assert "Brier score" not in page()
-    Task.objects.filter(pk=task.pk).update(options={"calibration": "yes"}, rules=["official-2016"])
+    Task.objects.filter(pk=task.pk).update(
+        options={"calibration": "yes"}, rules=["official-2016"]
+    )
     assert "Brier score" in page()
     assert "official-2018" not in page()
 

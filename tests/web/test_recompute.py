@@ -31,8 +31,12 @@ TYPES = list(task_types().values())
 def sent(task_type: TaskType, folder) -> Submission:
     """The sample of a task type, sent to a phase of a site that has its gold."""
     gold, run, _ = sample(task_type)
-    options = dict(word.split("=", 1) for word in sample_options(task_type) if word != "--option")
-    task = factories.make_task(type=task_type.slug, rules=list(task_type.rules), options=options)
+    options = dict(
+        word.split("=", 1) for word in sample_options(task_type) if word != "--option"
+    )
+    task = factories.make_task(
+        type=task_type.slug, rules=list(task_type.rules), options=options
+    )
     phase = factories.make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=gold, reason="first release")
     name = run.name
@@ -45,7 +49,9 @@ def sent(task_type: TaskType, folder) -> Submission:
     upload = factories.make_upload(run.read_bytes(), filename=name)
     team = factories.make_team(season=task.season)
     user = team.memberships.get().user
-    return submit_run(phase=phase, team=team, user=user, upload=upload, system="The sample")
+    return submit_run(
+        phase=phase, team=team, user=user, upload=upload, system="The sample"
+    )
 
 
 def commands(client, run: Submission) -> list[list[str]]:
@@ -64,14 +70,18 @@ def at_hand(run: Submission, folder, monkeypatch) -> None:
     for value in run.phase.task.options.values():
         if Path(value).is_absolute():
             (folder / Path(value).name).symlink_to(value)
-    storage.local_copy(storage.gold, run.phase.task.gold.get().file, folder).rename(folder / "GOLD.zip")
+    storage.local_copy(storage.gold, run.phase.task.gold.get().file, folder).rename(
+        folder / "GOLD.zip"
+    )
     storage.local_copy(storage.runs, run.file, folder).rename(folder / run.filename)
     monkeypatch.chdir(folder)
 
 
 def pasted(words: list[str], capsys) -> dict:
     assert words[:3] == ["python", "-m", "scoring"]
-    assert main([*(word.replace("GOLD", "GOLD.zip") for word in words[3:]), "--json"]) == 0
+    assert (
+        main([*(word.replace("GOLD", "GOLD.zip") for word in words[3:]), "--json"]) == 0
+    )
     return json.loads(capsys.readouterr().out)
 
 
@@ -80,12 +90,18 @@ def assert_same_numbers(evaluation: Evaluation, printed: dict) -> None:
     assert list(scores) == list(printed["metrics"])
     for name, told in printed["metrics"].items():
         kept = scores[name]
-        assert (told["n"], told["column"], told["signature"]) == (kept.n, kept.column, kept.signature)
+        assert (told["n"], told["column"], told["signature"]) == (
+            kept.n,
+            kept.column,
+            kept.signature,
+        )
         for part, digits in (("value", 1e-12), ("low", 1e-10), ("high", 1e-10)):
             assert_same(told[part], getattr(kept, part), digits, name)
 
 
-def assert_same(told: float | None, kept: float | None, digits: float, name: str) -> None:
+def assert_same(
+    told: float | None, kept: float | None, digits: float, name: str
+) -> None:
     if told is None or kept is None:
         assert told is kept is None, name
     else:
@@ -108,7 +124,9 @@ def test_the_command_on_the_page_gives_the_numbers_of_the_page(
 
 
 def test_so_it_is_with_what_a_worker_has_scored(client, capsys, monkeypatch, tmp_path):
-    run = factories.make_submission(phase=compared.make_phase(), content=compared.run_content(7))
+    run = factories.make_submission(
+        phase=compared.make_phase(), content=compared.run_content(7)
+    )
     score_as_worker(run.jobs.get().pk)
     at_hand(run, tmp_path / "pasted", monkeypatch)
     [words] = commands(client, run)

@@ -59,7 +59,9 @@ def phase(organiser) -> Phase:
     """With a team, whose lead is told of dates and limits."""
     season = factories.make_season(organiser=organiser, title="The season", slug="one")
     task = factories.make_task(season=season, slug="1a", title="Spans")
-    phase = factories.make_phase(task=task, slug="test", title="Test", split="test", runs_per_day=3)
+    phase = factories.make_phase(
+        task=task, slug="test", title="Test", split="test", runs_per_day=3
+    )
     factories.make_team(season=season)
     return phase
 
@@ -70,13 +72,17 @@ def form_of(client, where) -> dict:
     for name, field in form.fields.items():
         value = field.prepare_value(form.get_initial_for_field(field, name))
         if value not in (None, False):
-            sent[name] = sent[f"initial-{name}"] = value if isinstance(value, list) else str(value)
+            sent[name] = sent[f"initial-{name}"] = (
+                value if isinstance(value, list) else str(value)
+            )
     return sent
 
 
 def go_on(client, where, asked, **typed):
     sent = dict(asked.context["posted"])
-    return client.post(where, {**sent, "rehearsed": asked.context["rehearsal"].digest, **typed})
+    return client.post(
+        where, {**sent, "rehearsed": asked.context["rehearsal"].digest, **typed}
+    )
 
 
 def settings_of(phase) -> str:
@@ -85,24 +91,36 @@ def settings_of(phase) -> str:
 
 def take_back(client, action) -> str:
     entry = AuditEntry.objects.get(action=action)
-    return text_of(client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True))
+    return text_of(
+        client.post(reverse("organise-undo", args=["one", entry.pk]), follow=True)
+    )
 
 
 def test_what_changes_nothing_for_anybody_is_saved_at_once(browser, phase):
     where = settings_of(phase)
-    assert browser.post(where, {**form_of(browser, where), "title": "The test"}).status_code == 302
+    assert (
+        browser.post(
+            where, {**form_of(browser, where), "title": "The test"}
+        ).status_code
+        == 302
+    )
     assert Phase.objects.get().title == "The test"
 
 
-def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(browser, phase):
+def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
+    browser, phase
+):
     where = settings_of(phase)
-    asked = browser.post(where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"})
+    asked = browser.post(
+        where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"}
+    )
     assert asked.status_code == 409
     said = text_of(asked)
     assert "Nothing has been done yet" in said
     assert f"1 person, 1 by e-mail, at once: Spans, Test closes at {LATER}" in said
     assert (
-        "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was" in said
+        "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was"
+        in said
     )
     assert "tasks.1a.phases.test.runs_per_day : 3 → 2" in said
     assert not Notification.objects.exists()
@@ -124,7 +142,9 @@ def test_what_was_shown_of_another_state_is_shown_anew(browser, phase):
 
 
 def test_who_will_see_what_they_do_not_see_now_is_told(browser, phase):
-    Phase.objects.update(board="organisers", closes=timezone.now() - dt.timedelta(hours=1))
+    Phase.objects.update(
+        board="organisers", closes=timezone.now() - dt.timedelta(hours=1)
+    )
     where = reverse("organise-reveal", args=["one", phase.pk])
     asked = browser.post(where)
     assert "visitors, participants" in text_of(asked)
@@ -141,7 +161,9 @@ def test_another_way_of_counting_shows_the_ranks_that_follow(browser, phase):
     boards.scored_run(phase, second, 0.5, system="theirs")
     where = settings_of(phase)
     asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
-    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    ranks = [
+        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+    ]
     assert ranks == [("best", "1", ""), ("theirs", "2", "1"), ("last", "", "2")]
     assert "last Ada not on the board 2 (0.4000)" in text_of(asked)
 
@@ -150,18 +172,36 @@ def test_other_scores_at_the_same_ranks_are_shown_too(browser, phase):
     run = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="owl")
     boards.score(run, 0.3, rules="official-2017")
     where = reverse("organise-settings-task", args=["one", phase.task.pk])
-    asked = browser.post(where, {**form_of(browser, where), "rules": "official-2017\ncorrected"})
+    asked = browser.post(
+        where, {**form_of(browser, where), "rules": "official-2017\ncorrected"}
+    )
     (row,) = asked.context["rehearsal"].moved
-    assert (row.before, row.score_before, row.after, row.score_after) == ("1", "0.6000", "1", "0.3000")
+    assert (row.before, row.score_before, row.after, row.score_after) == (
+        "1",
+        "0.6000",
+        "1",
+        "0.3000",
+    )
 
 
 @pytest.mark.parametrize("part", ["season", "phase"])
 def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part):
-    where = settings_of(phase) if part == "phase" else reverse("organise-settings-season", args=["one"])
+    where = (
+        settings_of(phase)
+        if part == "phase"
+        else reverse("organise-settings-season", args=["one"])
+    )
     change = {"board": "organisers"} if part == "phase" else {"is_public": ""}
     asked = browser.post(where, {**form_of(browser, where), **change})
-    words = "the scores of all of Spans, test" if part == "phase" else "that there is The season"
-    assert words in text_of(asked).partition("Who will not see any more what they see now")[2]
+    words = (
+        "the scores of all of Spans, test"
+        if part == "phase"
+        else "that there is The season"
+    )
+    assert (
+        words
+        in text_of(asked).partition("Who will not see any more what they see now")[2]
+    )
     # Of a hidden season nothing else has to be said.
     assert part == "phase" or len(asked.context["rehearsal"].unseen) == 1
     assert go_on(browser, where, asked).status_code == 302
@@ -171,8 +211,14 @@ def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part)
 
 @pytest.mark.parametrize("part", ["season", "phase"])
 def test_names_of_teams_that_are_shown_or_hidden_are_asked(browser, phase, part):
-    where = settings_of(phase) if part == "phase" else reverse("organise-settings-season", args=["one"])
-    name, hides, shows = ("shows_teams", "", "on") if part == "phase" else ("anonymous_until", LATER, "")
+    where = (
+        settings_of(phase)
+        if part == "phase"
+        else reverse("organise-settings-season", args=["one"])
+    )
+    name, hides, shows = (
+        ("shows_teams", "", "on") if part == "phase" else ("anonymous_until", LATER, "")
+    )
     words = "Everybody: which teams the runs of Spans, Test, are of"
     asked = browser.post(where, {**form_of(browser, where), name: hides})
     assert asked.context["rehearsal"].unseen == [words]
@@ -184,8 +230,12 @@ def test_names_of_teams_that_are_shown_or_hidden_are_asked(browser, phase, part)
 def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches_what_is_confirmed(
     client, phase, organiser
 ):
-    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
-    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
+    Phase.objects.update(
+        confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1)
+    )
+    Phase.objects.update(
+        confirmation_ended_at=timezone.now(), confirmation_ended_because="Done."
+    )
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6)
     client.force_login(organiser)
     content = client.get(reverse("organise-toml", args=["one"])).content.decode()
@@ -193,12 +243,20 @@ def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches
 
     def load(query="", **form):
         file = SimpleUploadedFile("season.toml", changed.encode())
-        return client.post(f"{API}/seasons/one/file/{query}", {"file": file, "apply": "all", **form})
+        return client.post(
+            f"{API}/seasons/one/file/{query}", {"file": file, "apply": "all", **form}
+        )
 
     told = load(dry_run="true").json()["rehearsal"]
-    assert (told["asks_for_name"], told["confirmed"]) == (True, ["the results of Spans, Test, are official"])
+    assert (told["asks_for_name"], told["confirmed"]) == (
+        True,
+        ["the results of Spans, Test, are official"],
+    )
     refused = load()
-    assert (refused.status_code, "touches what is settled" in refused.json()["detail"]) == (409, True)
+    assert (
+        refused.status_code,
+        "touches what is settled" in refused.json()["detail"],
+    ) == (409, True)
     assert Phase.objects.get().counting == "best"
     assert load("?let_out_task=The season&let_out_reason=Agreed.").status_code == 200
     assert Phase.objects.get().counting == "last"
@@ -206,8 +264,12 @@ def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches
 
 
 def test_what_touches_confirmed_results_asks_for_the_name_and_a_reason(browser, phase):
-    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
-    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
+    Phase.objects.update(
+        confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1)
+    )
+    Phase.objects.update(
+        confirmation_ended_at=timezone.now(), confirmation_ended_because="Done."
+    )
     where = settings_of(phase)
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="best")
     asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
@@ -234,18 +296,28 @@ def test_a_program_is_told_by_a_dry_run_and_nothing_is_done(client, phase, organ
     _token, secret = Token.objects.issue(user=organiser, name="program")
     headers = {"Authorization": f"Token {secret}"}
     where = f"{API}/seasons/one/settings/"
-    said = client.post(f"{where}?dry_run=true", sent, "application/json", headers=headers)
+    said = client.post(
+        f"{where}?dry_run=true", sent, "application/json", headers=headers
+    )
     assert said.status_code == 200
     told = said.json()
-    assert (told["asks"], told["asks_for_name"], told["told"][0]["people"]) == (True, False, 1)
+    assert (told["asks"], told["asks_for_name"], told["told"][0]["people"]) == (
+        True,
+        False,
+        1,
+    )
     assert told["told"][0]["kind"] == "limits-changed"
     assert told["jobs"] == []
     assert Phase.objects.get().runs_per_day == 3
-    assert client.post(where, sent, "application/json", headers=headers).status_code == 200
+    assert (
+        client.post(where, sent, "application/json", headers=headers).status_code == 200
+    )
     assert Phase.objects.get().runs_per_day == 2
 
 
-def test_a_program_follows_by_jobs_the_scores_that_new_gold_would_give(client, tmp_path):
+def test_a_program_follows_by_jobs_the_scores_that_new_gold_would_give(
+    client, tmp_path
+):
     organiser, phase, _runs = make_runs()
     client.force_login(organiser)
     sent = {"reason": REASON, "file": archive(tmp_path)}
@@ -261,12 +333,18 @@ def test_a_program_follows_by_jobs_the_scores_that_new_gold_would_give(client, t
     assert Gold.objects.count() == 1
 
 
-def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_for_again(tmp_path):
+def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_for_again(
+    tmp_path,
+):
     organiser, phase, runs = make_runs()
     browser = Client()
     browser.force_login(organiser)
     where = reverse("organise-gold", args=[phase.task.season.slug])
-    sent = {"split": f"{phase.task_id}/{phase.split}", "reason": REASON, "file": archive(tmp_path)}
+    sent = {
+        "split": f"{phase.task_id}/{phase.split}",
+        "reason": REASON,
+        "file": archive(tmp_path),
+    }
     asked = browser.post(where, sent)
     (step,) = asked.context["rehearsal"].gold
     counts = step.counts
@@ -276,7 +354,10 @@ def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_
     assert "It waits for a worker" in text_of(asked)
     best, rest = work_off()
     assert rest.result["scores"] == []
-    tried = {row["system"]: (row["rank"], row["place"], row["why"]) for row in best.result["scores"]}
+    tried = {
+        row["system"]: (row["rank"], row["place"], row["why"])
+        for row in best.result["scores"]
+    }
     assert tried == {"Always 1": ("1", "2", ""), "Always 4": ("2", "1", "")}
     assert "Always 4" in text_of(browser.get(reverse("background-job", args=[best.pk])))
     assert go_on(browser, where, asked).status_code == 302
@@ -292,15 +373,29 @@ def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_
     assert not Job.objects.filter(state="queued").exists()
 
 
-def test_mails_and_webhooks_wait_as_long_as_an_act_can_be_taken_back_but_those_about_dates(browser, phase):
-    Webhook.objects.create(season=phase.task.season, url="https://hook.example.org/", nonce="n")
+def test_mails_and_webhooks_wait_as_long_as_an_act_can_be_taken_back_but_those_about_dates(
+    browser, phase
+):
+    Webhook.objects.create(
+        season=phase.task.season, url="https://hook.example.org/", nonce="n"
+    )
     where = settings_of(phase)
-    asked = browser.post(where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"})
+    asked = browser.post(
+        where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"}
+    )
     go_on(browser, where, asked)
-    waits = {told.kind: told.job.due_at - told.created_at for told in Notification.objects.all()}
-    assert waits == {"deadline-moved": dt.timedelta(), "limits-changed": dt.timedelta(minutes=10)}
+    waits = {
+        told.kind: told.job.due_at - told.created_at
+        for told in Notification.objects.all()
+    }
+    assert waits == {
+        "deadline-moved": dt.timedelta(),
+        "limits-changed": dt.timedelta(minutes=10),
+    }
     assert Delivery.objects.get().job.due_at > timezone.now() + dt.timedelta(minutes=9)
-    assert "It can be taken back until" in text_of(browser.get(reverse("organise-phases", args=["one"])))
+    assert "It can be taken back until" in text_of(
+        browser.get(reverse("organise-phases", args=["one"]))
+    )
     closes = Phase.objects.get().closes
     take_back(browser, "phase-changed")
     phase.refresh_from_db()
@@ -311,35 +406,63 @@ def test_mails_and_webhooks_wait_as_long_as_an_act_can_be_taken_back_but_those_a
     assert AuditEntry.objects.filter(action="taken-back").exists()
 
 
-def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refused(browser, phase):
+def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refused(
+    browser, phase
+):
     where = settings_of(phase)
-    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    go_on(
+        browser,
+        where,
+        browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}),
+    )
     entry = AuditEntry.objects.get(action="phase-changed")
     address = f"/api/v1/seasons/one/history/{entry.pk}/undo/"
     told = browser.post(address)
-    assert (told.status_code, told.json()["detail"].startswith("Taken back: ")) == (200, True)
+    assert (told.status_code, told.json()["detail"].startswith("Taken back: ")) == (
+        200,
+        True,
+    )
     phase.refresh_from_db()
     assert phase.runs_per_day == 3
     again = browser.post(address)
-    assert (again.status_code, again.json()["detail"]) == (409, "This can not be taken back any more.")
-
-
-def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(browser, phase, organiser):
-    Phase.objects.update(
-        board="organisers", opens="2031-03-01T00:00Z", closes="2031-03-09T12:00Z", time_zone="UTC"
+    assert (again.status_code, again.json()["detail"]) == (
+        409,
+        "This can not be taken back any more.",
     )
-    where, sent = reverse("organise-clone", args=["one"]), {"title": "Two", "slug": "two", "days": "10"}
+
+
+def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(
+    browser, phase, organiser
+):
+    Phase.objects.update(
+        board="organisers",
+        opens="2031-03-01T00:00Z",
+        closes="2031-03-09T12:00Z",
+        time_zone="UTC",
+    )
+    where, sent = (
+        reverse("organise-clone", args=["one"]),
+        {"title": "Two", "slug": "two", "days": "10"},
+    )
     asked = browser.post(where, sent)
     assert asked.status_code == 409
     said = text_of(asked)
-    assert "The draft of Two Nothing has been done yet. Nobody but its organisers sees the draft" in said
+    assert (
+        "The draft of Two Nothing has been done yet. Nobody but its organisers sees the draft"
+        in said
+    )
     assert "Spans, Test 2031-03-11 00:00 2031-03-19 12:00 organisers only" in said
     assert "it is not not given out" in said
     _token, secret = Token.objects.issue(user=organiser, name="program")
     told = Client().post(
-        f"{API}/seasons/one/clone/?dry_run=true", sent, headers={"Authorization": f"Token {secret}"}
+        f"{API}/seasons/one/clone/?dry_run=true",
+        sent,
+        headers={"Authorization": f"Token {secret}"},
     )
-    assert (told.status_code, told.json()["made"][0]["board"]) == (200, "organisers only")
+    assert (told.status_code, told.json()["made"][0]["board"]) == (
+        200,
+        "organisers only",
+    )
     assert list(Season.objects.values_list("slug", flat=True)) == ["one"]
     assert AuditEntry.objects.filter(action="season-cloned").count() == 0
     assert go_on(browser, where, asked)["Location"] == "/seasons/two/organise/"
@@ -347,12 +470,20 @@ def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(
 
 def test_a_season_from_a_preset_is_shown_before_it_is_made(browser, organiser):
     organiser.__class__.objects.update(is_staff=True)
-    sent = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "UTC"}
+    sent = {
+        "title": "Ours",
+        "slug": "ours",
+        "task_type": "clsumm-1a",
+        "time_zone": "UTC",
+    }
     sent |= {"opens": "2031-01-01 00:00"}
     asked = browser.post("/new-season/open/", sent)
     assert "Leaderboard 2031-01-01 00:00 no end everyone" in text_of(asked)
     assert not Season.objects.exists()
-    assert go_on(browser, "/new-season/open/", asked)["Location"] == "/seasons/ours/organise/launch/"
+    assert (
+        go_on(browser, "/new-season/open/", asked)["Location"]
+        == "/seasons/ours/organise/launch/"
+    )
 
 
 @pytest.mark.parametrize("prefix", ["season", "tasks.1a.phases.test"])
@@ -368,8 +499,15 @@ def test_a_dry_run_deletes_nothing(browser, phase, organiser, prefix):
 def test_a_clone_is_taken_back_until_something_is_done_in_it(browser, phase):
     for slug in ("two", "three"):
         where = reverse("organise-clone", args=["one"])
-        go_on(browser, where, browser.post(where, {"title": slug, "slug": slug, "days": "1"}))
-    cloned = {entry.subject: entry.pk for entry in AuditEntry.objects.filter(action="season-cloned")}
+        go_on(
+            browser,
+            where,
+            browser.post(where, {"title": slug, "slug": slug, "days": "1"}),
+        )
+    cloned = {
+        entry.subject: entry.pk
+        for entry in AuditEntry.objects.filter(action="season-cloned")
+    }
 
     def undone(title: str) -> str:
         where = reverse("organise-undo", args=["one", cloned[title]])
@@ -384,8 +522,18 @@ def test_a_clone_is_taken_back_until_something_is_done_in_it(browser, phase):
 
 def test_a_season_from_a_preset_is_taken_back_and_leads_to_the_first_page(client):
     client.force_login(factories.make_user(is_staff=True))
-    given = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "UTC"}
-    assert client.post("/new-season/open/", {**given, "opens": "2030-01-01 00:00"}).status_code == 302
+    given = {
+        "title": "Ours",
+        "slug": "ours",
+        "task_type": "clsumm-1a",
+        "time_zone": "UTC",
+    }
+    assert (
+        client.post(
+            "/new-season/open/", {**given, "opens": "2030-01-01 00:00"}
+        ).status_code
+        == 302
+    )
     entry = AuditEntry.objects.get(action="season-made")
     told = client.post(reverse("organise-undo", args=["ours", entry.pk]))
     assert (told.status_code, told["Location"]) == (302, "/")
@@ -394,17 +542,27 @@ def test_a_season_from_a_preset_is_taken_back_and_leads_to_the_first_page(client
 
 def test_what_a_later_act_rests_on_is_not_taken_back(browser, phase):
     where = settings_of(phase)
-    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    go_on(
+        browser,
+        where,
+        browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}),
+    )
     first = AuditEntry.objects.get(action="phase-changed")
     Phase.objects.update(runs_per_day=7)
-    said = text_of(browser.post(reverse("organise-undo", args=["one", first.pk]), follow=True))
+    said = text_of(
+        browser.post(reverse("organise-undo", args=["one", first.pk]), follow=True)
+    )
     assert "has been changed since" in said
     assert Phase.objects.get().runs_per_day == 7
 
 
 def test_after_ten_minutes_nothing_can_be_taken_back(browser, phase):
     where = settings_of(phase)
-    go_on(browser, where, browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}))
+    go_on(
+        browser,
+        where,
+        browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}),
+    )
     AuditEntry.objects.update(at=timezone.now() - dt.timedelta(minutes=11))
     assert "can not be taken back any more" in take_back(browser, "phase-changed")
     assert Phase.objects.get().runs_per_day == 2
@@ -440,44 +598,72 @@ def test_excluding_a_team_shows_whose_runs_leave_and_whose_ranks_move_and_is_tak
     browser, phase, two_teams
 ):
     ada, _bob = two_teams
-    where, asked = decide(browser, ada, decision="refuse", reason="It has seen the gold.")
+    where, asked = decide(
+        browser, ada, decision="refuse", reason="It has seen the gold."
+    )
     said = text_of(asked)
     assert "refused Ada: It has seen the gold." in said
-    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    ranks = [
+        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+    ]
     assert ranks == [("Ada's", "1", ""), ("Bob's", "2", "1")]
     assert "after ten minutes: Ada does not take part in The season" in said
-    assert f'href="{reverse("organise-teams", args=["one"])}">Leave it as it is' in asked.content.decode()
+    assert (
+        f'href="{reverse("organise-teams", args=["one"])}">Leave it as it is'
+        in asked.content.decode()
+    )
     assert Registration.objects.get(team=ada).is_approved
     assert go_on(browser, where, asked).status_code == 302
-    assert [row.system for row in standings(Phase.objects.get(), None).systems] == ["Bob's"]
-    assert Notification.objects.get().job.due_at > timezone.now() + dt.timedelta(minutes=9)
+    assert [row.system for row in standings(Phase.objects.get(), None).systems] == [
+        "Bob's"
+    ]
+    assert Notification.objects.get().job.due_at > timezone.now() + dt.timedelta(
+        minutes=9
+    )
     assert "Taken back: refused Ada" in take_back(browser, "team-refused")
-    assert [row.system for row in standings(Phase.objects.get(), None).systems] == ["Ada's", "Bob's"]
+    assert [row.system for row in standings(Phase.objects.get(), None).systems] == [
+        "Ada's",
+        "Bob's",
+    ]
     assert not Notification.objects.exists()
     entry = Registration.objects.get(team=ada)
     assert (entry.is_approved, entry.reason, entry.decided_by) == (True, "", None)
 
 
-def test_letting_a_team_back_is_asked_too_and_what_it_sent_meanwhile_is_told(browser, phase, two_teams):
+def test_letting_a_team_back_is_asked_too_and_what_it_sent_meanwhile_is_told(
+    browser, phase, two_teams
+):
     ada, _bob = two_teams
     where, asked = decide(browser, ada, decision="refuse", reason="By mistake.")
     go_on(browser, where, asked)
     refused = AuditEntry.objects.get(action="team-refused")
     where, asked = decide(browser, ada, decision="approve")
-    ranks = [(row.system, row.before, row.after) for row in asked.context["rehearsal"].moved]
+    ranks = [
+        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+    ]
     assert ranks == [("Bob's", "1", "2"), ("Ada's", "", "1")]
     go_on(browser, where, asked)
-    anew = text_of(browser.post(reverse("organise-undo", args=["one", refused.pk]), follow=True))
+    anew = text_of(
+        browser.post(reverse("organise-undo", args=["one", refused.pk]), follow=True)
+    )
     assert "It has been decided anew since." in anew
     factories.make_submission(phase=phase, team=ada)
     assert "1 run was sent meanwhile." in take_back(browser, "team-approved")
     assert Registration.objects.get(team=ada).reason == "By mistake."
 
 
-def test_excluding_a_team_with_confirmed_results_asks_for_the_name_and_a_reason(browser, phase, two_teams):
-    Phase.objects.update(confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1))
-    Phase.objects.update(confirmation_ended_at=timezone.now(), confirmation_ended_because="Done.")
-    where, asked = decide(browser, two_teams[0], decision="refuse", reason="It has seen the gold.")
+def test_excluding_a_team_with_confirmed_results_asks_for_the_name_and_a_reason(
+    browser, phase, two_teams
+):
+    Phase.objects.update(
+        confirms_results=True, closes=timezone.now() - dt.timedelta(hours=1)
+    )
+    Phase.objects.update(
+        confirmation_ended_at=timezone.now(), confirmation_ended_because="Done."
+    )
+    where, asked = decide(
+        browser, two_teams[0], decision="refuse", reason="It has seen the gold."
+    )
     assert "the results of Spans, Test, are official" in text_of(asked)
     assert go_on(browser, where, asked).status_code == 409
     typed = {"let_out_task": "The season", "let_out_reason": "The chairs have decided."}
@@ -485,13 +671,17 @@ def test_excluding_a_team_with_confirmed_results_asks_for_the_name_and_a_reason(
     assert "The chairs have decided." in AuditEntry.objects.get(action="went-on").words
 
 
-def test_without_a_reason_no_team_that_takes_part_is_excluded(browser, phase, two_teams):
+def test_without_a_reason_no_team_that_takes_part_is_excluded(
+    browser, phase, two_teams
+):
     _where, told = decide(browser, two_teams[0], decision="refuse", reason=" ")
     assert told.status_code == 302
     assert Registration.objects.filter(is_approved=True).count() == 3
 
 
-def test_a_team_that_waits_is_decided_on_at_once_and_waits_again_when_that_is_taken_back(browser, phase):
+def test_a_team_that_waits_is_decided_on_at_once_and_waits_again_when_that_is_taken_back(
+    browser, phase
+):
     team = factories.make_team(season=phase.task.season, name="Eve")
     Registration.objects.filter(team=team).update(is_approved=False)
     _where, told = decide(browser, team, decision="approve")
@@ -502,10 +692,17 @@ def test_a_team_that_waits_is_decided_on_at_once_and_waits_again_when_that_is_ta
     assert not Notification.objects.exists()
 
 
-def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_mail(browser, phase, two_teams):
+def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_mail(
+    browser, phase, two_teams
+):
     ada, _bob = two_teams
     where = reverse("organise-tries", args=["one"])
-    sent = {"team": ada.pk, "phase": phase.pk, "tries": 2, "reason": "The site was away."}
+    sent = {
+        "team": ada.pk,
+        "phase": phase.pk,
+        "tries": 2,
+        "reason": "The site was away.",
+    }
     asked = browser.post(where, sent)
     said = text_of(asked)
     assert "Ada may send 5 runs to Spans, Test, then; now 3" in said
@@ -535,34 +732,53 @@ def test_tries_in_a_phase_that_has_no_limit_any_more_are_taken_back_at_once(
         phase=phase, team=two_teams[0], tries=2, reason="So.", given_by=organiser
     )
     Phase.objects.filter(pk=phase.pk).update(runs_per_day=None, runs_in_total=None)
-    assert browser.post(reverse("organise-tries-back", args=["one", given.pk])).status_code == 302
+    assert (
+        browser.post(reverse("organise-tries-back", args=["one", given.pk])).status_code
+        == 302
+    )
     assert not ExtraTries.objects.exists()
 
 
-def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(phase, two_teams, organiser):
+def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(
+    phase, two_teams, organiser
+):
     ada, _bob = two_teams
     _token, secret = Token.objects.issue(user=organiser, name="program")
     headers = {"Authorization": f"Token {secret}"}
     where = f"{API}/seasons/one/registrations/{ada.slug}/decision/?dry_run=true"
-    told = Client().post(where, {"decision": "refuse", "reason": "It has seen the gold."}, headers=headers)
+    told = Client().post(
+        where,
+        {"decision": "refuse", "reason": "It has seen the gold."},
+        headers=headers,
+    )
     assert [row["after"] for row in told.json()["moved"]] == ["", "1"]
     where = f"{API}/phases/{phase.pk}/extra-tries/?dry_run=true"
-    told = Client().post(where, {"team": ada.slug, "tries": 1, "reason": "So."}, headers=headers)
+    told = Client().post(
+        where, {"team": ada.slug, "tries": 1, "reason": "So."}, headers=headers
+    )
     assert (told.status_code, told.json()["told"][0]["kind"]) == (200, "tries-given")
     assert Registration.objects.get(team=ada).is_approved
     assert not ExtraTries.objects.exists()
-    given = ExtraTries.objects.create(phase=phase, team=ada, tries=2, reason="So.", given_by=organiser)
+    given = ExtraTries.objects.create(
+        phase=phase, team=ada, tries=2, reason="So.", given_by=organiser
+    )
     where = f"{API}/phases/{phase.pk}/extra-tries/{given.pk}/?dry_run=true"
     told = Client().delete(where, headers=headers)
     assert "may send 3 runs to Spans, Test, then; now 5" in told.json()["done"][-1]
     assert ExtraTries.objects.exists()
 
 
-def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(client, phase, organiser):
+def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(
+    client, phase, organiser
+):
     run = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6, system="best")
     second = boards.make_gold(phase, number=2)
     job = Job.objects.create(
-        submission=run, gold=second, rules="corrected", state="failed", finished_at=timezone.now()
+        submission=run,
+        gold=second,
+        rules="corrected",
+        state="failed",
+        finished_at=timezone.now(),
     )
     assert standings(Phase.objects.get(), None).gold.number == 1
     client.force_login(organiser)

@@ -38,16 +38,23 @@ def address(phase) -> str:
 
 def lines(html: str, number: int) -> list[list[str]]:
     table = (
-        html.split('<table class="reproduced">')[number].split("<tbody>")[1].split("</table>", maxsplit=1)[0]
+        html.split('<table class="reproduced">')[number]
+        .split("<tbody>")[1]
+        .split("</table>", maxsplit=1)[0]
     )
     rows = table.split("</tr>")[:-1]
     return [
-        [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[hd]>", row)[:-1]]
+        [
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split())
+            for cell in re.split(r"</t[hd]>", row)[:-1]
+        ]
         for row in rows
     ]
 
 
-def test_a_table_by_class_has_reported_recomputed_and_difference_in_columns_of_their_own(client, phase):
+def test_a_table_by_class_has_reported_recomputed_and_difference_in_columns_of_their_own(
+    client, phase
+):
     html = client.get(address(phase)).content.decode()
     # Printed in per cent, so that ours stands in per cent, with the decimals of print.
     assert lines(html, 1) == [
@@ -61,11 +68,18 @@ def test_a_table_by_class_has_reported_recomputed_and_difference_in_columns_of_t
 def test_small_classes_and_what_sets_the_two_apart_are_told(client, phase):
     run = phase.submissions.get()
     run.evaluations.get(rules="corrected").breakdowns.all().delete()
-    boards.by_class(run, "topic", dict.fromkeys(["T0", "T1", *map(str, range(8)), "T2"], 0.25), n=2)
-    placements = [{**one, "recomputed": {**one["recomputed"], "remark": "Fewer topics."}} for one in PLACED]
+    boards.by_class(
+        run, "topic", dict.fromkeys(["T0", "T1", *map(str, range(8)), "T2"], 0.25), n=2
+    )
+    placements = [
+        {**one, "recomputed": {**one["recomputed"], "remark": "Fewer topics."}}
+        for one in PLACED
+    ]
     Task.objects.filter(pk=phase.task_id).update(published=placements)
     told = text_of(client.get(address(phase)))
-    assert "Fewer topics. Less than half as large as the largest class here: T1." in told
+    assert (
+        "Fewer topics. Less than half as large as the largest class here: T1." in told
+    )
 
 
 def test_systems_have_their_figures_beside_those_of_the_board(client, phase):
@@ -81,22 +95,32 @@ def test_a_board_that_is_hidden_keeps_its_numbers_here_too(client, phase):
     assert "0.310" not in html
     assert "No board shows scores of these systems yet." in html
     Phase.objects.filter(pk=phase.pk).update(board=Phase.Audience.RANKS)
-    assert lines(client.get(address(phase)).content.decode(), 2) == [["Heron Owl", "0.250", "", ""]]
+    assert lines(client.get(address(phase)).content.decode(), 2) == [
+        ["Heron Owl", "0.250", "", ""]
+    ]
 
 
 def test_the_season_leads_there_and_another_has_no_such_page(client, phase):
-    season = client.get(reverse("season", args=[phase.task.season.slug])).content.decode()
+    season = client.get(
+        reverse("season", args=[phase.task.season.slug])
+    ).content.decode()
     assert address(phase) in season
     other = factories.make_task(published=PLACEMENTS)
-    assert client.get(reverse("reproduced", args=[other.season.slug])).status_code == 404
     assert (
-        "/published/seasons/" not in client.get(reverse("season", args=[other.season.slug])).content.decode()
+        client.get(reverse("reproduced", args=[other.season.slug])).status_code == 404
+    )
+    assert (
+        "/published/seasons/"
+        not in client.get(reverse("season", args=[other.season.slug])).content.decode()
     )
 
 
 def test_the_chart_holds_what_the_table_does(client, phase):
     bars = client.get(address(phase)).context["tables"][0].bars
-    assert [(series.name, [value.value for value in series.values]) for series in bars.series] == [
+    assert [
+        (series.name, [value.value for value in series.values])
+        for series in bars.series
+    ] == [
         ("Heron, reported", [20.5, 41.0]),
         ("Heron, recomputed", [25.0, 40.0]),
     ]
@@ -107,11 +131,15 @@ def paper_lines(client, phase, query: str = "") -> list[list[str]]:
     return [[cell for cell in line if cell] for line in lines(page.content.decode(), 1)]
 
 
-def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by_side(client, phase):
+def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by_side(
+    client, phase
+):
     kite = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.4, system="Kite")
     boards.by_class(kite, "topic", {"T1": 0.5})
     board = boards.address("board", phase)
-    assert 'href="paper/">As the paper prints it</a>' in client.get(board).content.decode()
+    assert (
+        'href="paper/">As the paper prints it</a>' in client.get(board).content.decode()
+    )
     # By Table 1 the systems in their printed order, then those of the board alone.
     assert paper_lines(client, phase) == [
         ["Heron Owl", "0.250", "0.310"], ["Ibis", "0.500 doubted"], ["Jay", "0.010 doubted"],
@@ -130,7 +158,9 @@ def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by
     assert client.get(board + "paper/?table=9").status_code == 404
 
 
-def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_printed(client, tmp_path):
+def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_printed(
+    client, tmp_path
+):
     told = publication()
     for measure in (told["tables"][0]["metrics"][1], told["tables"][1]["metrics"][0]):
         measure["computed"] = "overlap_f1_micro"
@@ -144,16 +174,23 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
     assert "columns can be compared and numbers cannot" in text_of(client.get(where))
     # No class of Table 2 is on the board, whose number is of all instances.
     by_class = paper_lines(client, phase, "?table=3")
-    assert (by_class[0], by_class[-1]) == (["Heron", "T1", "20.5"], ["Owl baseline", "all", "31.0"])
+    assert (by_class[0], by_class[-1]) == (
+        ["Heron", "T1", "20.5"],
+        ["Owl baseline", "all", "31.0"],
+    )
     Season.objects.filter(pk=printed.season_id).update(is_public=False)
     assert "No table is published of this kind of task" in text_of(client.get(where))
 
 
-def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(client, phase):
+def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(
+    client, phase
+):
     for audience in (Phase.Audience.NOBODY, Phase.Audience.RANKS):
         Phase.objects.filter(pk=phase.pk).update(board=audience)
         assert client.get(boards.address("board", phase) + "paper/").status_code == 404
-        assert "As the paper prints it" not in text_of(client.get(boards.address("board", phase)))
+        assert "As the paper prints it" not in text_of(
+            client.get(boards.address("board", phase))
+        )
 
 
 BETTER = {
@@ -167,27 +204,43 @@ BETTER = {
 def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_path):
     """Printed are 20.5 and 41 against 30.5 and 40; the board has nothing of Ibis."""
     told = publication()
-    later = {"name": "The second topic is easier", "by": ["system"], "more": {"topic": ["T2"]}}
+    later = {
+        "name": "The second topic is easier",
+        "by": ["system"],
+        "more": {"topic": ["T2"]},
+    }
     told["tables"][1]["conclusions"] = [BETTER, {**later, "less": {"topic": ["T1"]}}]
     load(write(tmp_path / "own.json", told))
     text = text_of(client.get(address(phase)))
-    assert "topic by topic ( Table 2 ) cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
+    assert (
+        "topic by topic ( Table 2 ) cannot be told: in 1 of 2 cases, by −4.500 on average –"
+        in text
+    )
     assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
     assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
     season, task = phase.task.season.slug, phase.task.slug
     for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
-        assert "in 1 of 2 cases, by −4.500 on average" in text_of(client.get(reverse(name, args=where)))
+        assert "in 1 of 2 cases, by −4.500 on average" in text_of(
+            client.get(reverse(name, args=where))
+        )
 
 
 def test_a_conclusion_on_one_pair_of_systems_is_decided_by_their_runs_on_the_same_instances(
     client, phase, tmp_path
 ):
     told = publication()
-    above = {"name": "Ibis is above Heron", "by": ["metric"], "more": {"system": ["Ibis"]}}
+    above = {
+        "name": "Ibis is above Heron",
+        "by": ["metric"],
+        "more": {"system": ["Ibis"]},
+    }
     told["tables"][0]["conclusions"] = [{**above, "less": {"system": ["Heron"]}}]
     load(write(tmp_path / "own.json", told))
     systems = {"Heron": "Owl", "Ibis": "Kite"}
-    placements = [{**one, "recomputed": {**one["recomputed"], "systems": systems}} for one in PLACED]
+    placements = [
+        {**one, "recomputed": {**one["recomputed"], "systems": systems}}
+        for one in PLACED
+    ]
     Task.objects.filter(pk=phase.task_id).update(published=placements)
     kite = boards.scored_run(phase, None, 0.4, system="Kite")
     said = "cannot be told: in 1 of 1 cases, by +0.090 on average"
@@ -265,16 +318,32 @@ def test_a_season_names_a_paper_that_the_site_has_already(folder, tmp_path):
             "season.toml:25: the task has no rules “unfair”",
         ),
         ("{ F1 =", "{ F2 =", "season.toml:26: Table 2 has no “F2”; expected one of F1"),
-        ("overlap_f1_micro", "overlap_f1", "season.toml:26: corrected has no metric “overlap_f1”"),
-        ("{ Heron =", "{ Herons =", "season.toml:27: Table 2 has no “Herons” (did you mean “Heron”?)"),
+        (
+            "overlap_f1_micro",
+            "overlap_f1",
+            "season.toml:26: corrected has no metric “overlap_f1”",
+        ),
+        (
+            "{ Heron =",
+            "{ Herons =",
+            "season.toml:27: Table 2 has no “Herons” (did you mean “Heron”?)",
+        ),
         ('{ Heron = "lead" }', "{ }", "season.toml:27: “systems” is empty"),
-        ('rules = "corrected"\nmetrics', "metrics", "season.toml:24: “rules” is missing"),
+        (
+            'rules = "corrected"\nmetrics',
+            "metrics",
+            "season.toml:24: “rules” is missing",
+        ),
     ],
 )
-def test_what_cannot_stand_beside_a_table_is_told_by_line(folder, tmp_path, old, new, said):
+def test_what_cannot_stand_beside_a_table_is_told_by_line(
+    folder, tmp_path, old, new, said
+):
     load(write(tmp_path / "own.json"))
     seasons.edit(folder, (old, new))
-    assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
+    assert any(line.startswith(said) for line in seasons.refusals(folder)), (
+        seasons.refusals(folder)
+    )
 
 
 RUNS = """
@@ -296,7 +365,10 @@ def test_a_season_may_name_a_run_for_each_class(folder, tmp_path):
     load(write(tmp_path / "own.json", of_one_system()))
     seasons.edit(folder, (RECOMPUTED, RUNS))
     seasons.load(folder)
-    assert Task.objects.get().published[0]["recomputed"]["runs"] == {"T1": "lead", "T2": "tail"}
+    assert Task.objects.get().published[0]["recomputed"]["runs"] == {
+        "T1": "lead",
+        "T2": "tail",
+    }
     assert seasons.load(folder)[0] == "season again: nothing to change"
 
 
@@ -304,7 +376,9 @@ def test_classes_that_are_settings_of_one_system_have_a_run_each(client, tmp_pat
     load(write(tmp_path / "own.json", of_one_system()))
     phase = boards.make_phase()
     runs = {**BESIDE["recomputed"], "systems": {}, "runs": {"T1": "lead", "T2": "tail"}}
-    Task.objects.filter(pk=phase.task_id).update(published=[{**PLACEMENTS[1], "recomputed": runs}])
+    Task.objects.filter(pk=phase.task_id).update(
+        published=[{**PLACEMENTS[1], "recomputed": runs}]
+    )
     boards.scored_run(phase, None, 0.3, system="lead")
     boards.scored_run(phase, None, 0.5, system="tail")
     html = client.get(address(phase)).content.decode()
@@ -318,24 +392,36 @@ def test_classes_that_are_settings_of_one_system_have_a_run_each(client, tmp_pat
     ("old", "new", "said"),
     [
         ("T2 =", "T9 =", "season.toml:27: Table 2 has no class “T9” here"),
-        ("runs", 'systems = { Heron = "lead" }\nruns', "season.toml:28: “runs” and “systems” both say"),
+        (
+            "runs",
+            'systems = { Heron = "lead" }\nruns',
+            "season.toml:28: “runs” and “systems” both say",
+        ),
     ],
 )
-def test_runs_of_classes_that_cannot_stand_are_told_by_line(folder, tmp_path, old, new, said):
+def test_runs_of_classes_that_cannot_stand_are_told_by_line(
+    folder, tmp_path, old, new, said
+):
     load(write(tmp_path / "own.json", of_one_system()))
     seasons.edit(folder, (RECOMPUTED, RUNS.replace(old, new, 1)))
-    assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
+    assert any(line.startswith(said) for line in seasons.refusals(folder)), (
+        seasons.refusals(folder)
+    )
 
 
 def test_a_table_of_several_systems_names_no_run_by_class(folder, tmp_path):
     load(write(tmp_path / "own.json"))
     seasons.edit(folder, (RECOMPUTED, RUNS))
     said = "season.toml:27: “runs” is for a table of one system, and Table 2 has 2"
-    assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
+    assert any(line.startswith(said) for line in seasons.refusals(folder)), (
+        seasons.refusals(folder)
+    )
 
 
 @pytest.mark.shared
-def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(client, shared, tmp_path):
+def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(
+    client, shared, tmp_path
+):
     call_command("load_season", "examples/cl-summ-2014", stdout=io.StringIO())
     call_command(
         "load_season", "examples/cl-summ-2014-pilot", "--data", str(shared / "scisumm/pilot"),

@@ -17,7 +17,11 @@ from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
-CLOSED = {"model": "closed", "code": "https://example.org/owl", "knowledge_cutoff": "2023-09"}
+CLOSED = {
+    "model": "closed",
+    "code": "https://example.org/owl",
+    "knowledge_cutoff": "2023-09",
+}
 
 
 @pytest.fixture
@@ -28,7 +32,9 @@ def phase():
 @pytest.fixture
 def member(phase, client):
     user = factories.make_user()
-    factories.make_team(season=phase.task.season, lead=user, name="The owls", slug="owls")
+    factories.make_team(
+        season=phase.task.season, lead=user, name="The owls", slug="owls"
+    )
     client.force_login(user)
     return user
 
@@ -40,17 +46,25 @@ def named(content: bytes, name: str) -> io.BytesIO:
 
 
 def upload(client, phase, **fields):
-    form = {"do": "submit", "run": named(factories.run_bytes(), "run.jsonl"), "system": "Owl", **fields}
+    form = {
+        "do": "submit",
+        "run": named(factories.run_bytes(), "run.jsonl"),
+        "system": "Owl",
+        **fields,
+    }
     return client.post(boards.address("upload", phase), form)
 
 
-def test_the_page_says_what_is_required_and_refuses_a_run_without_it_at_its_fields(client, phase, member):
+def test_the_page_says_what_is_required_and_refuses_a_run_without_it_at_its_fields(
+    client, phase, member
+):
     page = text_of(client.get(boards.address("upload", phase)))
     assert "Run card this phase requires: Code and Model" in page
     refused = upload(client, phase, code="https://example.org/owl")
     assert refused.status_code == 422
-    assert "this one lacks Model (model); give that with the run, or in a file of ir_metadata" in text_of(
-        refused
+    assert (
+        "this one lacks Model (model); give that with the run, or in a file of ir_metadata"
+        in text_of(refused)
     )
     assert refused.context["form"].errors == {"model": ["This phase asks for it."]}
     assert not Submission.objects.exists()
@@ -92,15 +106,24 @@ def test_a_team_changes_its_card_by_page_and_by_token(client, phase, member):
         f"/api/v1/submissions/{run.pk}/description/", {"paper": "https://example.org/paper"},
         headers={"Authorization": f"Token {secret}"},
     )  # fmt: skip
-    assert answer.json()["card"] == {**CLOSED, "model": "open", "paper": "https://example.org/paper"}
+    assert answer.json()["card"] == {
+        **CLOSED,
+        "model": "open",
+        "paper": "https://example.org/paper",
+    }
 
 
-def test_a_program_is_refused_with_the_same_sentence_and_may_send_the_file(client, phase, member):
+def test_a_program_is_refused_with_the_same_sentence_and_may_send_the_file(
+    client, phase, member
+):
     _, secret = Token.objects.issue(user=member, name="a program")
     headers = {"Authorization": f"Token {secret}"}
     refused = send(client, phase, headers=headers)
     assert refused.status_code == 422
-    assert "this one lacks Code (code) and Model (model)" in refused.json()["problems"][0]["message"]
+    assert (
+        "this one lacks Code (code) and Model (model)"
+        in refused.json()["problems"][0]["message"]
+    )
     wrong = send(client, phase, headers=headers, model="large")
     assert wrong.status_code == 400
     assert "model" in wrong.json()["errors"]
@@ -110,7 +133,9 @@ def test_a_program_is_refused_with_the_same_sentence_and_may_send_the_file(clien
     assert client.get(sent.json()["url"], headers=headers).json()["card"] == CLOSED
 
 
-def test_a_file_for_several_tasks_brings_one_card_for_all_its_runs(client, phase, member):
+def test_a_file_for_several_tasks_brings_one_card_for_all_its_runs(
+    client, phase, member
+):
     where = reverse("season-upload", args=[phase.task.season.slug])
     run = named(factories.run_bytes(), "run.jsonl")
     refused = client.post(where, {"do": "submit", "run": run, "system": "Owl"})
@@ -132,7 +157,13 @@ def board():
         "Cy": {},
     }
     for value, (name, card) in enumerate(cards.items(), start=1):
-        boards.scored_run(phase, boards.make_team(phase, name), value / 10, system=f"{name}'s", card=card)
+        boards.scored_run(
+            phase,
+            boards.make_team(phase, name),
+            value / 10,
+            system=f"{name}'s",
+            card=card,
+        )
     return phase
 
 
@@ -149,7 +180,9 @@ def systems(client, board, query: str) -> list[str]:
     return [row["system"] for row in csv.DictReader(io.StringIO(content))]
 
 
-def test_the_board_marks_rows_in_words_and_leaves_them_out_by_its_address(client, board):
+def test_the_board_marks_rows_in_words_and_leaves_them_out_by_its_address(
+    client, board
+):
     where = boards.address("board", board)
     answer = client.get(where)
     page = answer.content.decode()
@@ -164,21 +197,32 @@ def test_the_board_marks_rows_in_words_and_leaves_them_out_by_its_address(client
     assert "Show closed model" in text_of(answer)
     assert 'href="?without=model&amp;without=trained_on_test_year"' in less
     assert systems(client, board, "") == ["Cy's", "Bo's", "Ada's"]
-    assert systems(client, board, "?without=model&without=trained_on_test_year") == ["Cy's"]
+    assert systems(client, board, "?without=model&without=trained_on_test_year") == [
+        "Cy's"
+    ]
     assert systems(client, board, "?without=nothing") == ["Cy's", "Bo's", "Ada's"]
 
 
 def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(client):
     phase = factories.make_phase()
     cards = {
-        "Ada": {"model": "closed", "knowledge_cutoff": "2024-06", "trained_on": "SciSummNet, ACL"},
+        "Ada": {
+            "model": "closed",
+            "knowledge_cutoff": "2024-06",
+            "trained_on": "SciSummNet, ACL",
+        },
         "Bo": {"model": "open", "knowledge_cutoff": "2024", "trained_on": "none"},
         "Cy": {"model": "open", "knowledge_cutoff": "none"},
         "Di": {"knowledge_cutoff": "unknown"},
     }
     for value, (name, card) in enumerate(cards.items(), start=1):
-        boards.scored_run(phase, boards.make_team(phase, name), value / 10, system=name, card=card)
-    where, api = boards.address("board", phase), reverse("api:leaderboard", args=[phase.pk])
+        boards.scored_run(
+            phase, boards.make_team(phase, name), value / 10, system=name, card=card
+        )
+    where, api = (
+        boards.address("board", phase),
+        reverse("api:leaderboard", args=[phase.pk]),
+    )
     for query, left in {
         "model:open": ["Cy", "Bo"],
         "trained_on:acl": ["Ada"],
@@ -201,13 +245,18 @@ def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(cli
     assert '<option value="model:open" selected>' in page
     assert '<option value="knowledge_cutoff:2025">before 2025</option>' in page
     assert '<a id="filter-clear" href="?">' in page
-    assert "No row here is what you filter by." in client.get(where + "?declared=model:none").content.decode()
+    assert (
+        "No row here is what you filter by."
+        in client.get(where + "?declared=model:none").content.decode()
+    )
 
 
 def test_filters_tell_nothing_of_runs_that_do_not_stand_on_the_board(client):
     phase = factories.make_phase(shows_teams=False, counting=Phase.Counting.BEST)
     team = boards.make_team(phase, "Ada")
-    boards.scored_run(phase, team, 0.5, system="Shown", card={"trained_on": "ACL", "model": "open"})
+    boards.scored_run(
+        phase, team, 0.5, system="Shown", card={"trained_on": "ACL", "model": "open"}
+    )
     boards.scored_run(phase, team, 0.1, system="Lower", card={"model": "closed"})
     page = client.get(boards.address("board", phase)).content.decode()
     assert 'value="model:open"' in page
@@ -219,7 +268,9 @@ def test_filters_tell_nothing_of_runs_that_do_not_stand_on_the_board(client):
 
 
 def test_cards_are_in_exports_the_api_and_the_page_of_a_row(client, board):
-    rows = csv.DictReader(io.StringIO(client.get(file_of(board, "csv")).content.decode()))
+    rows = csv.DictReader(
+        io.StringIO(client.get(file_of(board, "csv")).content.decode())
+    )
     assert [(row["card_code"], row["card_model"], row["card_trained_on_test_year"]) for row in rows] == [
         ("", "", ""), ("", "open", "yes"), ("https://example.org/ada", "closed", ""),
     ]  # fmt: skip
@@ -238,7 +289,11 @@ def test_cards_are_in_exports_the_api_and_the_page_of_a_row(client, board):
 def test_where_teams_are_hidden_nothing_of_a_card_names_them(client, board):
     Phase.objects.update(shows_teams=False)
     run = Submission.objects.get(system="Ada's")
-    addresses = [boards.address("board", board), file_of(board, "csv"), file_of(board, "json")]
+    addresses = [
+        boards.address("board", board),
+        file_of(board, "csv"),
+        file_of(board, "json"),
+    ]
     addresses += [standing_of(board, run), f"/api/v1/phases/{board.pk}/leaderboard/"]
     for address in addresses:
         content = client.get(address).content.decode()

@@ -34,7 +34,9 @@ def folder(tmp_path, ada):
 
 
 def upload(client, text, where=WHERE):
-    return client.post(where, {"file": SimpleUploadedFile("season.toml", text.encode())})
+    return client.post(
+        where, {"file": SimpleUploadedFile("season.toml", text.encode())}
+    )
 
 
 def edited() -> str:
@@ -61,20 +63,33 @@ def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folde
     client.post(WHERE, {"text": text, "load": "yes"})
     assert practice().runs_per_day == 4
     [loaded] = history(Season.objects.get()).filter(action="season-loaded")[:1]
-    answer = client.post(reverse("organise-undo", args=["small", loaded.pk]), follow=True)
-    assert "Terms, gold and organisers of the file have entries of their own and stay." in text_of(answer)
+    answer = client.post(
+        reverse("organise-undo", args=["small", loaded.pk]), follow=True
+    )
+    assert (
+        "Terms, gold and organisers of the file have entries of their own and stay."
+        in text_of(answer)
+    )
     assert practice().runs_per_day == 3
     assert current_terms(Season.objects.get()).text == "Be fair."
 
 
 def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, folder):
-    client.post(WHERE, {"text": SEASON.replace("[season]", '[season]\nterms = "Be fair."', 1), "load": "yes"})
+    client.post(
+        WHERE,
+        {
+            "text": SEASON.replace("[season]", '[season]\nterms = "Be fair."', 1),
+            "load": "yes",
+        },
+    )
     actions = [entry.action for entry in to_take_back(Season.objects.get())]
     assert "terms-published" in actions
     assert "season-loaded" not in actions
 
 
-def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(client, folder, ada):
+def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(
+    client, folder, ada
+):
     move_phase(phase=practice(), opens=practice().opens, closes=LATER, by=ada)
     assert f'name="decision:{CLOSES}"' in upload(client, edited()).text
     answer = client.post(WHERE, {"text": edited(), "load": "yes"})
@@ -94,7 +109,9 @@ def test_gold_and_baselines_that_a_file_alone_names_stay_as_they_are(client, fol
 
 
 def test_what_is_wrong_with_the_file_is_told_by_line(client, folder):
-    answer = upload(client, edited().replace("runs_per_day = 4", 'runs_per_day = "four"'))
+    answer = upload(
+        client, edited().replace("runs_per_day = 4", 'runs_per_day = "four"')
+    )
     assert answer.status_code == 422
     assert "“runs_per_day” is a text" in text_of(answer)
     other = upload(client, edited().replace('slug = "small"', 'slug = "large"'))
@@ -103,7 +120,9 @@ def test_what_is_wrong_with_the_file_is_told_by_line(client, folder):
 
 @pytest.mark.parametrize("value", ["/etc/passwd", "../secret.jsonl", "parses.jsonl"])
 def test_a_file_alone_names_no_files_of_the_server(client, folder, value):
-    text = SEASON.replace('"clsumm-1a"\n', f'"positional-citations"\noptions = {{ parser = "{value}" }}\n')
+    text = SEASON.replace(
+        '"clsumm-1a"\n', f'"positional-citations"\noptions = {{ parser = "{value}" }}\n'
+    )
     text = text.replace('rules = ["corrected", "official-2017"]\n', "")
     assert f"option parser names a file, {value}" in text_of(upload(client, text))
 
@@ -123,10 +142,17 @@ def test_staff_create_a_season_from_a_file_and_others_do_not(client, ada):
 def test_the_file_that_is_handed_out_is_one_that_can_be_loaded(client, folder):
     file = client.get("/seasons/small/organise/season.toml")
     assert file["Content-Disposition"] == 'attachment; filename="season.toml"'
-    assert "Nothing: the season is as the file says." in text_of(upload(client, file.text))
+    assert "Nothing: the season is as the file says." in text_of(
+        upload(client, file.text)
+    )
     changed = file.text.replace("runs_per_day = 3", "runs_per_day = 7")
     client.post(
-        WHERE, {"text": changed, "load": "yes", "decision:tasks.1a.phases.practice.runs_per_day": "apply"}
+        WHERE,
+        {
+            "text": changed,
+            "load": "yes",
+            "decision:tasks.1a.phases.practice.runs_per_day": "apply",
+        },
     )
     assert practice().runs_per_day == 7
 
@@ -135,7 +161,10 @@ def test_next_years_season_is_cloned_in_the_browser_and_by_token(client, folder,
     where = "/seasons/small/organise/clone/"
     assert "days later" in text_of(client.get(where)).lower()
     answer = client.post(where, {"title": "Next", "slug": "small", "days": "364"})
-    assert (answer.status_code, "there is a season “small” already" in text_of(answer).lower()) == (422, True)
+    assert (
+        answer.status_code,
+        "there is a season “small” already" in text_of(answer).lower(),
+    ) == (422, True)
     answer = client.post(where, {"title": "Next", "slug": "small-2", "days": "364"})
     assert answer["Location"] == "/seasons/small-2/organise/"
     _, secret = Token.objects.issue(user=ada, name="test", scope="write")
@@ -145,7 +174,10 @@ def test_next_years_season_is_cloned_in_the_browser_and_by_token(client, folder,
         {"title": "Later", "slug": "small-3"},
         headers={"Authorization": f"Token {secret}"},
     )
-    assert (answer.status_code, answer.json()) == (201, {"slug": "small-3", "title": "Later"})
+    assert (answer.status_code, answer.json()) == (
+        201,
+        {"slug": "small-3", "title": "Later"},
+    )
     assert not Season.objects.get(slug="small-3").is_public
 
 
@@ -164,7 +196,9 @@ def test_the_same_by_token(folder, ada, client):
     move_phase(phase=practice(), opens=practice().opens, closes=LATER, by=ada)
     shown = send(dry_run=True).json()
     assert [row["key"] for row in shown["conflicts"]] == [CLOSES]
-    assert [row["key"] for row in shown["differences"]] == ["tasks.1a.phases.practice.runs_per_day"]
+    assert [row["key"] for row in shown["differences"]] == [
+        "tasks.1a.phases.practice.runs_per_day"
+    ]
     answer = send()
     assert answer.status_code == 409
     assert answer.json()["conflicts"][0]["site"] == "2091-01-01T00:00:00Z"

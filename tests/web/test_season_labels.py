@@ -16,7 +16,14 @@ from scoring.worker.score import score
 from tasks.models import Job
 from tests.background.background import followed
 from tests.factories import make_user
-from tests.scoring.citing import MODEL, PAIRS, citing_phase, citing_run, decided, write_lines
+from tests.scoring.citing import (
+    MODEL,
+    PAIRS,
+    citing_phase,
+    citing_run,
+    decided,
+    write_lines,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,12 +42,15 @@ def organisers():
 def phases(tmp_path, organisers):
     """Two seasons of one model, each with an organiser of its own."""
     return [
-        citing_phase(tmp_path / name, organiser=person) for name, person in zip("ab", organisers, strict=True)
+        citing_phase(tmp_path / name, organiser=person)
+        for name, person in zip("ab", organisers, strict=True)
     ]
 
 
 def work(*runs) -> None:
-    for job in Job.objects.filter(submission__in=runs, state=Job.State.QUEUED).order_by("pk"):
+    for job in Job.objects.filter(submission__in=runs, state=Job.State.QUEUED).order_by(
+        "pk"
+    ):
         score(job.pk)
 
 
@@ -57,11 +67,15 @@ def bring(client, person, phase, lines):
 
 def share(client, person, phase, model: str = MODEL):
     client.force_login(person)
-    return client.post(address(phase, "organise-labels-share"), {"model": model}, follow=True)
+    return client.post(
+        address(phase, "organise-labels-share"), {"model": model}, follow=True
+    )
 
 
 def share_from_the_shell(tmp_path, lines) -> None:
-    import_labels(path=write_lines(tmp_path / "all.jsonl", lines), filename="all.jsonl", by=None)
+    import_labels(
+        path=write_lines(tmp_path / "all.jsonl", lines), filename="all.jsonl", by=None
+    )
 
 
 def status(run) -> str:
@@ -71,7 +85,9 @@ def status(run) -> str:
 
 def recall(run) -> tuple[float, str]:
     evaluation = run.evaluations.get()
-    return evaluation.scores.get(shared__metric="aliice_recall").value, evaluation.labels_digest
+    return evaluation.scores.get(
+        shared__metric="aliice_recall"
+    ).value, evaluation.labels_digest
 
 
 def contrary() -> list[dict]:
@@ -82,10 +98,15 @@ def downloaded(client, person, phase) -> dict[str, int]:
     client.force_login(person)
     response = client.get(address(phase, "organise-labels"), {"model": MODEL})
     lines = [json.loads(line) for line in response.getvalue().splitlines()][1:]
-    return {line["premise_sha256"] + line["hypothesis_sha256"]: line["entailed"] for line in lines}
+    return {
+        line["premise_sha256"] + line["hypothesis_sha256"]: line["entailed"]
+        for line in lines
+    }
 
 
-def test_a_run_waits_for_labels_of_its_own_season_and_goes_on_with_them(client, phases, organisers):
+def test_a_run_waits_for_labels_of_its_own_season_and_goes_on_with_them(
+    client, phases, organisers
+):
     runs = [citing_run(phase) for phase in phases]
     work(*runs)
     told = bring(client, organisers[0], phases[0], decided()).content.decode()
@@ -98,7 +119,9 @@ def test_a_run_waits_for_labels_of_its_own_season_and_goes_on_with_them(client, 
     assert recall(runs[0]) == recall(runs[1])
 
 
-def test_another_season_s_organiser_changes_no_label_that_scores_rest_on(client, phases, organisers):
+def test_another_season_s_organiser_changes_no_label_that_scores_rest_on(
+    client, phases, organisers
+):
     runs = [citing_run(phase) for phase in phases]
     bring(client, organisers[0], phases[0], decided())
     work(*runs)
@@ -121,20 +144,28 @@ def test_another_season_s_organiser_does_not_see_its_labels(client, phases, orga
     told = client.get(address(phases[1])).content.decode()
     assert "no labels of this season, 0 shared by all seasons" in told
     assert "Imported so far" not in told
-    assert client.get(address(phases[1], "organise-labels"), {"model": MODEL}).status_code == 404
+    assert (
+        client.get(address(phases[1], "organise-labels"), {"model": MODEL}).status_code
+        == 404
+    )
     told = bring(client, organisers[1], phases[1], decided(PAIRS[0])).content.decode()
     assert f"1 label of {MODEL} added." in told
     assert "were there" not in told
     assert len(downloaded(client, organisers[1], phases[1])) == 1
 
 
-def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(client, phases, organisers, staff):
+def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(
+    client, phases, organisers, staff
+):
     runs = [citing_run(phase) for phase in phases]
     bring(client, organisers[0], phases[0], decided())
     work(*runs)
     assert status(runs[1]) == "waiting"
     client.force_login(staff)
-    assert address(phases[0], "organise-labels-share") in client.get(address(phases[0])).content.decode()
+    assert (
+        address(phases[0], "organise-labels-share")
+        in client.get(address(phases[0])).content.decode()
+    )
     told = share(client, staff, phases[0]).content.decode()
     assert f"6 labels of {MODEL} added for all seasons. 1 scoring gone on with." in told
     work(*runs)
@@ -156,12 +187,20 @@ def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(client, phases,
 def test_staff_shares_a_season_s_labels_by_token_too(client, phases, organisers, staff):
     bring(client, organisers[0], phases[0], decided())
     path = reverse("api:share-labels", args=[phases[0].task.season.slug])
-    headers = {"Authorization": f"Token {Token.objects.issue(user=staff, name='staff')[1]}"}
+    headers = {
+        "Authorization": f"Token {Token.objects.issue(user=staff, name='staff')[1]}"
+    }
     answers = [
-        client.post(path, {"model": MODEL}, "application/json", headers=headers).json() for _twice in range(2)
+        client.post(path, {"model": MODEL}, "application/json", headers=headers).json()
+        for _twice in range(2)
     ]
-    assert answers == [{"added": 6, "known": 0, "resumed": 0}, {"added": 0, "known": 6, "resumed": 0}]
-    nobody_asks = client.post(path, {"model": "another"}, "application/json", headers=headers)
+    assert answers == [
+        {"added": 6, "known": 0, "resumed": 0},
+        {"added": 0, "known": 6, "resumed": 0},
+    ]
+    nobody_asks = client.post(
+        path, {"model": "another"}, "application/json", headers=headers
+    )
     assert nobody_asks.status_code == 404
 
 
@@ -176,7 +215,9 @@ def test_an_organiser_shares_nothing(client, phases, organisers, staff):
     assert not EntailmentModel.objects.filter(season=None).exists()
 
 
-def test_a_season_s_own_labels_go_before_shared_ones(client, phases, organisers, staff, tmp_path):
+def test_a_season_s_own_labels_go_before_shared_ones(
+    client, phases, organisers, staff, tmp_path
+):
     bring(client, organisers[1], phases[1], contrary())
     share_from_the_shell(tmp_path, decided())
     runs = [citing_run(phase) for phase in phases]
@@ -188,7 +229,9 @@ def test_a_season_s_own_labels_go_before_shared_ones(client, phases, organisers,
     assert EntailmentModel.objects.get(season=None).decided == 6
 
 
-def test_a_season_contradicts_no_shared_label_and_adds_to_them(client, phases, organisers, tmp_path):
+def test_a_season_contradicts_no_shared_label_and_adds_to_them(
+    client, phases, organisers, tmp_path
+):
     share_from_the_shell(tmp_path, decided(*PAIRS[:3]))
     refused = bring(client, organisers[0], phases[0], contrary())
     assert "This file cannot be taken." in refused.content.decode()
@@ -201,7 +244,9 @@ def test_a_season_contradicts_no_shared_label_and_adds_to_them(client, phases, o
     assert len(downloaded(client, organisers[0], phases[0])) == 6
 
 
-def test_what_waited_before_labels_had_seasons_goes_on_with_either(client, phases, organisers, tmp_path):
+def test_what_waited_before_labels_had_seasons_goes_on_with_either(
+    client, phases, organisers, tmp_path
+):
     runs = [citing_run(phase) for phase in phases]
     work(*runs)
     shared = EntailmentModel.objects.create(name=MODEL)

@@ -36,21 +36,38 @@ def scored(phase, team, value, **fields):
 
 def test_every_run_has_a_line_with_its_state_and_number(client, phase, organiser):
     team = factories.make_team(season=phase.task.season)
-    scored(phase, team, 0.25, system="=HYPERLINK(1)", exclusion="hidden", exclusion_reason="Asked for.")
+    scored(
+        phase,
+        team,
+        0.25,
+        system="=HYPERLINK(1)",
+        exclusion="hidden",
+        exclusion_reason="Asked for.",
+    )
     factories.make_submission(phase=phase, team=team, status="cancelled")
     where = reverse("organise-runs-csv", args=[phase.task.season.slug])
     rows = list(csv.DictReader(io.StringIO(client.get(where).getvalue().decode())))
     assert [row["status"] for row in rows] == ["cancelled", "scored"]
-    assert (rows[1]["value"], rows[1]["exclusion"], rows[1]["team"]) == ("0.25", "hidden", team.slug)
+    assert (rows[1]["value"], rows[1]["exclusion"], rows[1]["team"]) == (
+        "0.25",
+        "hidden",
+        team.slug,
+    )
     assert not rows[1]["system"].startswith("=")
     filtered = client.get(f"{where}?status=scored").getvalue().decode()
     assert filtered.count("\r\n") == 2
     assert (
-        client.get(f"/api/v1/seasons/{phase.task.season.slug}/runs/").getvalue().decode().count("\r\n") == 3
+        client.get(f"/api/v1/seasons/{phase.task.season.slug}/runs/")
+        .getvalue()
+        .decode()
+        .count("\r\n")
+        == 3
     )
 
 
-def test_the_number_of_a_line_is_of_the_newest_gold_and_the_rules_that_rank(client, phase, organiser):
+def test_the_number_of_a_line_is_of_the_newest_gold_and_the_rules_that_rank(
+    client, phase, organiser
+):
     older = phase.task.gold.get()
     team = factories.make_team(season=phase.task.season)
     runs = [scored(phase, team, value) for value in (0.25, 0.5, 0.75)]
@@ -61,7 +78,9 @@ def test_the_number_of_a_line_is_of_the_newest_gold_and_the_rules_that_rank(clie
     assert numbers(client, phase) == ["0.75", "0.5", "0.125"]
 
 
-def test_a_run_that_is_another_meanwhile_leaves_the_others_their_numbers(client, phase, organiser):
+def test_a_run_that_is_another_meanwhile_leaves_the_others_their_numbers(
+    client, phase, organiser
+):
     team = factories.make_team(season=phase.task.season)
     _, changed, _ = (scored(phase, team, value) for value in (0.25, 0.5, 0.75))
 
@@ -84,7 +103,9 @@ def test_the_zip_holds_the_files_that_count_and_no_others(client, phase, organis
     season = phase.task.season
     one, two = factories.make_team(season=season), factories.make_team(season=season)
     scored(phase, one, 0.2)
-    best = scored(phase, one, 0.6, content=factories.run_bytes() + b"\n", system="../The best")
+    best = scored(
+        phase, one, 0.6, content=factories.run_bytes() + b"\n", system="../The best"
+    )
     scored(phase, two, 0.9, exclusion="disqualified")
     where = reverse("organise-counting-zip", args=[season.slug, phase.pk])
     for address in (where, f"/api/v1/phases/{phase.pk}/counting-runs/"):

@@ -4,7 +4,12 @@ import re
 
 import pytest
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from allauth.mfa.totp.internal.auth import (
+    TOTP,
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
 from django.conf import settings
 from django.urls import reverse
 
@@ -28,7 +33,8 @@ def code_of(secret: str, monkeypatch) -> str:
     """One that stays good, though half a minute of the clock may end before it is sent."""
     [counter] = yield_hotp_counters_from_time()
     monkeypatch.setattr(
-        "allauth.mfa.totp.internal.auth.yield_hotp_counters_from_time", lambda: iter([counter])
+        "allauth.mfa.totp.internal.auth.yield_hotp_counters_from_time",
+        lambda: iter([counter]),
     )
     return format_hotp_value(hotp_value(secret, counter))
 
@@ -111,7 +117,9 @@ def test_staff_remove_one_that_is_lost(client):
     TOTP.activate(person, "A" * 32)
     client.force_login(factories.make_user(is_staff=True, is_superuser=True))
     action = {"action": "remove_second_factor", "_selected_action": [person.pk]}
-    assert client.post(reverse("admin:teams_user_changelist"), action).status_code == 302
+    assert (
+        client.post(reverse("admin:teams_user_changelist"), action).status_code == 302
+    )
     assert not Authenticator.objects.exists()
 
 

@@ -14,7 +14,9 @@ from tests.scoring import boards
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.skipif("png" not in file_forms(), reason="the library that draws PNG is not here"),
+    pytest.mark.skipif(
+        "png" not in file_forms(), reason="the library that draws PNG is not here"
+    ),
 ]
 
 
@@ -36,13 +38,17 @@ def card(client, phase, query=""):
 
 
 def test_pictures_and_documents_are_set_in_the_letters_of_the_site():
-    card = share_card("Title", "", "", [CardRow(rank="1", name="System", beside="")], "")
+    card = share_card(
+        "Title", "", "", [CardRow(rank="1", name="System", beside="")], ""
+    )
     assert b"CiteboardSerif" in converted(card.encode(), "pdf")
 
 
 def test_a_board_has_a_picture_of_the_size_that_is_shown(client):
     phase = boards.make_phase()
-    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5, system="<b>Ahead & on</b>")
+    boards.scored_run(
+        phase, boards.make_team(phase, "Ada"), 0.5, system="<b>Ahead & on</b>"
+    )
     answer = card(client, phase)
     assert answer["Content-Type"] == "image/png"
     assert struct.unpack(">II", answer.content[16:24]) == (1200, 630)
@@ -50,7 +56,10 @@ def test_a_board_has_a_picture_of_the_size_that_is_shown(client):
 
 def test_pages_name_their_picture_with_what_it_is_of(client):
     phase = boards.make_phase()
-    runs = [boards.scored_run(phase, boards.make_team(phase, name), 0.5) for name in ("Ada", "Bo")]
+    runs = [
+        boards.scored_run(phase, boards.make_team(phase, name), 0.5)
+        for name in ("Ada", "Bo")
+    ]
     here = boards.address("board-card", phase)
     pages = {
         boards.address("board", phase): here,
@@ -63,7 +72,10 @@ def test_pages_name_their_picture_with_what_it_is_of(client):
         ),
     }
     for page, picture in pages.items():
-        found = re.search(r'og:image" content="https?://[^/]+(/[^"]+)"', client.get(page).content.decode())
+        found = re.search(
+            r'og:image" content="https?://[^/]+(/[^"]+)"',
+            client.get(page).content.decode(),
+        )
         assert found is not None, page
         assert found[1] == picture
 
@@ -81,9 +93,17 @@ def test_a_picture_of_runs_has_these_alone(client, drawn):
 
 
 def test_hidden_numbers_and_boards_are_on_no_picture(client, drawn):
-    ranks, hidden = boards.make_phase(board="ranks"), boards.make_phase(board="organisers")
+    ranks, hidden = (
+        boards.make_phase(board="ranks"),
+        boards.make_phase(board="organisers"),
+    )
     for phase in (ranks, hidden):
-        boards.scored_run(phase, boards.make_team(phase, f"Team {phase.pk}"), 0.5, system="Secret system")
+        boards.scored_run(
+            phase,
+            boards.make_team(phase, f"Team {phase.pk}"),
+            0.5,
+            system="Secret system",
+        )
         for address in (
             boards.address("board-card", phase),
             reverse("season-card", args=[phase.task.season.slug]),
@@ -98,4 +118,7 @@ def test_a_draft_season_has_no_picture(client):
     phase = boards.make_phase()
     Season.objects.update(is_public=False)
     assert card(client, phase).status_code == 404
-    assert client.get(reverse("season-card", args=[phase.task.season.slug])).status_code == 404
+    assert (
+        client.get(reverse("season-card", args=[phase.task.season.slug])).status_code
+        == 404
+    )

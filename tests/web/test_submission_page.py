@@ -34,7 +34,9 @@ def show(client, submission, name="submission", **headers) -> str:
 def waiting(client) -> Submission:
     """A run of the team whose member is signed in, sent through the site's own door."""
     person = factories.make_user()
-    phase = factories.make_phase(task=factories.make_task(rules=["corrected", "official-2017"]))
+    phase = factories.make_phase(
+        task=factories.make_task(rules=["corrected", "official-2017"])
+    )
     team = factories.make_team(season=phase.task.season, lead=person, name="The team")
     client.force_login(person)
     return factories.make_submission(phase=phase, team=team, system="My system")
@@ -44,10 +46,16 @@ def waiting(client) -> Submission:
 def scored(waiting) -> Submission:
     gold = waiting.phase.task.gold.get()
     boards.score(waiting, 0.25, gold=gold, overlap_recall_micro=0.4)
-    boards.score(waiting, 0.5, gold=gold, rules="official-2017", overlap_recall_micro=0.4)
+    boards.score(
+        waiting, 0.5, gold=gold, rules="official-2017", overlap_recall_micro=0.4
+    )
     boards.by_class(waiting, "topic", {"C90-2039": 0.2, "E03-1020": None})
-    waiting.jobs.update(state="done", started_at=timezone.now(), finished_at=timezone.now())
-    Submission.objects.filter(pk=waiting.pk).update(status="scored", status_since=timezone.now())
+    waiting.jobs.update(
+        state="done", started_at=timezone.now(), finished_at=timezone.now()
+    )
+    Submission.objects.filter(pk=waiting.pk).update(
+        status="scored", status_since=timezone.now()
+    )
     waiting.refresh_from_db()
     return waiting
 
@@ -61,9 +69,14 @@ def test_a_waiting_run_says_what_happens_and_asks_for_news(client, waiting):
 
 
 def test_what_the_task_does_not_give_is_no_oddity_of_a_run(client, scored):
-    scored.evaluations.filter(rules="official-2017").update(notes={"stopwords_not_given": 1})
+    scored.evaluations.filter(rules="official-2017").update(
+        notes={"stopwords_not_given": 1}
+    )
     page = show(client, scored)
-    assert "which is for the organisers to give and has nothing to do with this run" in page
+    assert (
+        "which is for the organisers to give and has nothing to do with this run"
+        in page
+    )
     assert "Notes on this run" not in page
 
 
@@ -73,7 +86,9 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
     score(waiting)
     lines = [json.dumps(dict(reversed(line.items()))) for line in factories.answers()]
     content = "\r\n".join(lines).encode()
-    again = factories.make_submission(phase=waiting.phase, team=waiting.team, content=content)
+    again = factories.make_submission(
+        phase=waiting.phase, team=waiting.team, content=content
+    )
     theirs = factories.make_submission(phase=waiting.phase, content=content + b" ")
     told = f"the same answers were sent before in another file, as run {waiting.number}"
     assert told not in show(client, again)
@@ -82,7 +97,11 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
             score(run)
     assert show(client, again).count(told) == 1
     assert theirs.warnings == []
-    [concern] = [each for each in concerns(waiting.phase.task.season) if each.name == "same-files"]
+    [concern] = [
+        each
+        for each in concerns(waiting.phase.task.season)
+        if each.name == "same-files"
+    ]
     assert concern.total == 3
 
 
@@ -90,12 +109,18 @@ def test_where_teams_choose_none_chosen_is_said(client, scored):
     """On the board, where runs were scored, and on the page of the run."""
     Phase.objects.update(counting="selected", board="everyone")
     scored.phase.refresh_from_db()
-    assert "Nothing stands on the board for a team until it chooses a run." in show(client, scored)
-    assert "No team has chosen a run." in text_of(client.get(boards.address("board", scored.phase)))
+    assert "Nothing stands on the board for a team until it chooses a run." in show(
+        client, scored
+    )
+    assert "No team has chosen a run." in text_of(
+        client.get(boards.address("board", scored.phase))
+    )
     Submission.objects.filter(pk=scored.pk).update(is_selected=True)
     bump_version(scored.phase.pk)
     assert "until it chooses a run" not in show(client, scored)
-    assert "No team has chosen a run." not in text_of(client.get(boards.address("board", scored.phase)))
+    assert "No team has chosen a run." not in text_of(
+        client.get(boards.address("board", scored.phase))
+    )
 
 
 def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
@@ -106,7 +131,9 @@ def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
 
 
 def test_the_wait_is_told_by_what_others_took(client, waiting):
-    other = boards.make_run(waiting.phase, factories.make_team(season=waiting.phase.task.season))
+    other = boards.make_run(
+        waiting.phase, factories.make_team(season=waiting.phase.task.season)
+    )
     boards.score(other, 0.5, gold=waiting.phase.task.gold.get())
     assert "Scored in about a second." in show(client, waiting)
 
@@ -115,13 +142,17 @@ def test_nothing_new_is_answered_with_nothing(client, waiting):
     page = show(client, waiting)
     poll = re.search(r'hx-get="([^"]+)"', page)[1].replace("&amp;", "&")
     assert client.get(poll).status_code == 204
-    Submission.objects.filter(pk=waiting.pk).update(status="scoring", status_since=timezone.now())
+    Submission.objects.filter(pk=waiting.pk).update(
+        status="scoring", status_since=timezone.now()
+    )
     changed = client.get(poll)
     assert "Being scored now." in text_of(changed)
     assert "hx-get" in text_of(changed)
 
 
-def test_the_page_asks_often_at_first_and_more_seldom_the_longer_nothing_changes(client, waiting):
+def test_the_page_asks_often_at_first_and_more_seldom_the_longer_nothing_changes(
+    client, waiting
+):
     page = show(client, waiting)
     for seconds, pause in ((0, "400ms"), (60, "1s"), (3600, "5s")):
         since = timezone.now() - dt.timedelta(seconds=seconds)
@@ -148,7 +179,9 @@ def test_the_news_of_a_scored_run_bring_its_scores_and_end(client, scored):
     assert "<html" not in part
 
 
-def test_a_scored_run_shows_its_numbers_its_place_and_where_the_rules_differ(client, scored):
+def test_a_scored_run_shows_its_numbers_its_place_and_where_the_rules_differ(
+    client, scored
+):
     page = show(client, scored)
     assert "rank 1 of 1" in page
     assert "0.2000 to 0.3000" in page
@@ -158,32 +191,53 @@ def test_a_scored_run_shows_its_numbers_its_place_and_where_the_rules_differ(cli
     assert "a topic that the run does not mention is left out" in page
 
 
-def test_a_scored_run_names_its_signature_and_the_command_that_repeats_it(client, scored):
+def test_a_scored_run_names_its_signature_and_the_command_that_repeats_it(
+    client, scored
+):
     page = show(client, scored)
     assert "overlap_f1_micro|rules:corrected|gold:1|v:1|n:10" in page
-    assert "python -m scoring score clsumm-1a --gold GOLD --run run.jsonl --rules corrected" in page
+    assert (
+        "python -m scoring score clsumm-1a --gold GOLD --run run.jsonl --rules corrected"
+        in page
+    )
 
 
-def test_a_scored_run_is_broken_down_by_class_with_a_table_behind_the_chart(client, scored):
+def test_a_scored_run_is_broken_down_by_class_with_a_table_behind_the_chart(
+    client, scored
+):
     page = show(client, scored)
     figure = json.loads(
-        re.search(r'<script id="chart-topic-data" type="application/json">(.*?)</script>', page)[1]
+        re.search(
+            r'<script id="chart-topic-data" type="application/json">(.*?)</script>',
+            page,
+        )[1]
     )
     assert figure["data"][0]["x"] == ["C90-2039", "E03-1020"]
     assert figure["data"][0]["y"] == [0.2, None]
-    assert re.search(r"E03-1020</th> <td class=\"n\">6</td> <td class=\"n\">\u2013</td>", page)
+    assert re.search(
+        r"E03-1020</th> <td class=\"n\">6</td> <td class=\"n\">\u2013</td>", page
+    )
 
 
 def test_what_the_scorer_found_odd_is_said_in_words(client, scored):
-    scored.evaluations.filter(rules="corrected").update(notes={"missing_citances": 2, "missing_topics": 0})
+    scored.evaluations.filter(rules="corrected").update(
+        notes={"missing_citances": 2, "missing_topics": 0}
+    )
     page = show(client, scored)
     assert "2 missing citances" in page
     assert "missing topics" not in page
 
 
 def test_warnings_of_the_check_stand_on_the_page(client, waiting):
-    warning = {"file": "run.jsonl", "line": 3, "message": "4 <b>spans</b>", "expected": "at most 3"}
-    Submission.objects.filter(pk=waiting.pk).update(warnings=[warning | {"quote": "", "fatal": False}])
+    warning = {
+        "file": "run.jsonl",
+        "line": 3,
+        "message": "4 <b>spans</b>",
+        "expected": "at most 3",
+    }
+    Submission.objects.filter(pk=waiting.pk).update(
+        warnings=[warning | {"quote": "", "fatal": False}]
+    )
     page = show(client, waiting)
     assert "1 warning from the check" in page
     assert "4 &lt;b&gt;spans&lt;/b&gt;" in page
@@ -192,7 +246,9 @@ def test_warnings_of_the_check_stand_on_the_page(client, waiting):
 
 def test_a_failed_run_says_what_failed_and_what_to_do(client, waiting):
     Submission.objects.filter(pk=waiting.pk).update(
-        status="failed", reason="The scorer used more memory than 4096 MB.", status_since=timezone.now()
+        status="failed",
+        reason="The scorer used more memory than 4096 MB.",
+        status_since=timezone.now(),
     )
     page = show(client, waiting)
     assert "This run could not be scored." in page
@@ -211,7 +267,9 @@ def test_a_second_run_says_which_one_stands_on_the_board(client, scored):
     assert "does not stand on the board" in show(client, contrastive)
 
 
-def test_where_ranks_alone_are_shown_a_team_sees_its_own_numbers_if_the_phase_says_so(client, scored):
+def test_where_ranks_alone_are_shown_a_team_sees_its_own_numbers_if_the_phase_says_so(
+    client, scored
+):
     Phase.objects.filter(pk=scored.phase_id).update(board="ranks", own_scores="scores")
     assert "0.2500" in show(client, scored)
 
@@ -250,7 +308,9 @@ def test_a_scored_run_can_be_withdrawn_and_not_cancelled(client, scored):
 
 
 def test_nothing_is_taken_back_by_a_link(client, waiting):
-    assert client.get(reverse("submission-cancel", args=[waiting.pk])).status_code == 405
+    assert (
+        client.get(reverse("submission-cancel", args=[waiting.pk])).status_code == 405
+    )
     waiting.refresh_from_db()
     assert waiting.status == "queued"
 
@@ -294,16 +354,24 @@ def test_after_the_phase_a_team_changes_nothing(client, over, how):
     assert (over.status, over.is_selected) == ("scored", False)
 
 
-def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned_reads(client, over):
+def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned_reads(
+    client, over
+):
     member = User.objects.get(memberships__team=over.team)
     organiser = factories.make_user(name="Olga", is_staff=True)
     client.force_login(organiser)
     silent = client.post(reverse("submission-withdraw", args=[over.pk]), follow=True)
     assert "Say why" in text_of(silent)
-    client.post(reverse("submission-select", args=[over.pk]), {"reason": "The team asked in time"})
+    client.post(
+        reverse("submission-select", args=[over.pk]),
+        {"reason": "The team asked in time"},
+    )
     over.refresh_from_db()
     assert over.is_selected
-    client.post(reverse("submission-withdraw", args=[over.pk]), {"reason": "Made with the test set"})
+    client.post(
+        reverse("submission-withdraw", args=[over.pk]),
+        {"reason": "Made with the test set"},
+    )
     over.refresh_from_db()
     assert over.status == "withdrawn"
     season = over.phase.task.season
@@ -312,4 +380,6 @@ def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned
         (organiser, "run-chosen"),
     ]
     client.force_login(member)
-    assert "Withdrawn by the organiser Olga: Made with the test set" in show(client, over)
+    assert "Withdrawn by the organiser Olga: Made with the test set" in show(
+        client, over
+    )

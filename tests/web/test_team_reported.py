@@ -37,8 +37,12 @@ def upload(client, phase, **fields):
     return client.post(boards.address("upload", phase), form)
 
 
-def test_a_team_gives_costs_with_its_run_and_the_run_s_page_says_whose_they_are(client, phase, member):
-    response = upload(client, phase, wall_seconds="93.5", memory_mib="2048", gpu_seconds="")
+def test_a_team_gives_costs_with_its_run_and_the_run_s_page_says_whose_they_are(
+    client, phase, member
+):
+    response = upload(
+        client, phase, wall_seconds="93.5", memory_mib="2048", gpu_seconds=""
+    )
     run = Submission.objects.get()
     assert response.status_code == 302
     assert {figure.name: figure.value for figure in run.team_figures.all()} == {
@@ -50,7 +54,9 @@ def test_a_team_gives_costs_with_its_run_and_the_run_s_page_says_whose_they_are(
 
 
 @pytest.mark.parametrize("given", ["-1", "soon", "nan", "inf", "1e300"])
-def test_what_is_no_such_number_is_refused_at_its_field_and_nothing_is_sent(client, phase, member, given):
+def test_what_is_no_such_number_is_refused_at_its_field_and_nothing_is_sent(
+    client, phase, member, given
+):
     response = upload(client, phase, wall_seconds=given)
     assert response.status_code == 422
     assert response.context["form"].errors["wall_seconds"]
@@ -60,13 +66,20 @@ def test_what_is_no_such_number_is_refused_at_its_field_and_nothing_is_sent(clie
     assert not Submission.objects.exists()
 
 
-def test_only_types_of_task_that_leave_a_score_to_teams_ask_for_it(client, phase, member):
+def test_only_types_of_task_that_leave_a_score_to_teams_ask_for_it(
+    client, phase, member
+):
     assert "mauve" not in client.get(boards.address("upload", phase)).content.decode()
     positional = factories.make_phase(
-        task=factories.make_task(season=phase.task.season, type="positional-citations", rules=["corrected"]),
+        task=factories.make_task(
+            season=phase.task.season, type="positional-citations", rules=["corrected"]
+        ),
         with_gold=False,
     )
-    assert 'name="mauve"' in client.get(boards.address("upload", positional)).content.decode()
+    assert (
+        'name="mauve"'
+        in client.get(boards.address("upload", positional)).content.decode()
+    )
 
 
 def token_of(client, phase):
@@ -90,7 +103,11 @@ def test_a_program_gives_and_reads_them(client, phase):
         ("wall_seconds", "-1", "greater than or equal to 0"),
         ("memory_mib", "much", "valid number"),
         ("cpu_seconds", "nan", "valid number"),
-        ("mauve", "50", "runs for clsumm-1a are not given with this; there are wall_seconds, cpu_seconds"),
+        (
+            "mauve",
+            "50",
+            "runs for clsumm-1a are not given with this; there are wall_seconds, cpu_seconds",
+        ),
     ],
 )
 def test_a_program_is_told_what_is_wrong_by_field(client, phase, field, given, said):
@@ -104,15 +121,25 @@ def test_a_program_is_told_what_is_wrong_by_field(client, phase, field, given, s
 @pytest.fixture
 def board():
     phase = boards.make_phase()
-    for name, value, cost in (("Ada", 0.2, 10.0), ("Bo", 0.6, 2000.0), ("Cy", 0.4, None)):
-        run = boards.scored_run(phase, boards.make_team(phase, name), value, system=f"{name}'s")
+    for name, value, cost in (
+        ("Ada", 0.2, 10.0),
+        ("Bo", 0.6, 2000.0),
+        ("Cy", 0.4, None),
+    ):
+        run = boards.scored_run(
+            phase, boards.make_team(phase, name), value, system=f"{name}'s"
+        )
         if cost is not None:
-            TeamFigure.objects.create(submission=run, phase=phase, name="wall_seconds", value=cost)
+            TeamFigure.objects.create(
+                submission=run, phase=phase, name="wall_seconds", value=cost
+            )
     boards.scored_run(phase, None, 0.1, system="A baseline")
     return phase
 
 
-def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart(client, board):
+def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart(
+    client, board
+):
     html = client.get(boards.address("board", board)).content.decode()
     assert boards.address("costs", board) in html
     page = client.get(boards.address("costs", board))
@@ -128,14 +155,26 @@ def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart
 
 def test_costs_change_no_rank_and_are_no_column_of_the_board(client, board):
     rows = client.get(reverse("api:leaderboard", args=[board.pk])).json()
-    assert [(row["team_name"], row["rank"]) for row in rows["rows"]][:3] == [("Bo", 1), ("Cy", 2), ("Ada", 3)]
+    assert [(row["team_name"], row["rank"]) for row in rows["rows"]][:3] == [
+        ("Bo", 1),
+        ("Cy", 2),
+        ("Ada", 3),
+    ]
     assert "wall_seconds" not in {column["name"] for column in rows["columns"]}
     assert rows["rows"][0]["team_reported"] == {"wall_seconds": 2000}
 
 
 def test_exports_carry_them_under_a_name_that_says_whose_they_are(client, board):
-    lines = list(csv.DictReader(io.StringIO(client.get(boards.address("board-csv", board)).content.decode())))
-    assert [line["team_reported_wall_seconds"] for line in lines][:3] == ["2000.0", "", "10.0"]
+    lines = list(
+        csv.DictReader(
+            io.StringIO(client.get(boards.address("board-csv", board)).content.decode())
+        )
+    )
+    assert [line["team_reported_wall_seconds"] for line in lines][:3] == [
+        "2000.0",
+        "",
+        "10.0",
+    ]
     rows = client.get(boards.address("board-json", board)).json()["rows"]
     assert rows[2]["team_reported"] == {"wall_seconds": 10}
     assert rows[1]["team_reported"] == {}
@@ -143,9 +182,14 @@ def test_exports_carry_them_under_a_name_that_says_whose_they_are(client, board)
 
 def test_a_reader_chooses_the_cost_in_the_address(client, board):
     TeamFigure.objects.create(
-        submission=board.submissions.get(system="Ada's"), phase=board, name="memory_mib", value=0
+        submission=board.submissions.get(system="Ada's"),
+        phase=board,
+        name="memory_mib",
+        value=0,
     )
-    page = client.get(boards.address("costs", board) + "?cost=memory_mib").content.decode()
+    page = client.get(
+        boards.address("costs", board) + "?cost=memory_mib"
+    ).content.decode()
     assert '"x": [0.0]' in page
     assert '"type": "linear"' in page
     assert "?cost=wall_seconds" in page
@@ -155,7 +199,9 @@ def test_a_board_without_any_does_not_mention_them_and_the_page_says_so(client):
     phase = boards.make_phase()
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.4)
     assert "costs" not in client.get(boards.address("board", phase)).content.decode()
-    assert "No team has reported anything" in text_of(client.get(boards.address("costs", phase)))
+    assert "No team has reported anything" in text_of(
+        client.get(boards.address("costs", phase))
+    )
 
 
 def test_where_scores_are_hidden_costs_are_too(client, board):

@@ -18,19 +18,27 @@ def text_of(response) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
 
 
-def test_somebody_new_signs_up_confirms_the_address_and_founds_a_team_for_a_season(client):
+def test_somebody_new_signs_up_confirms_the_address_and_founds_a_team_for_a_season(
+    client,
+):
     season = factories.make_season(title="The season")
     password = "a longer password than most"
     fields = {"email": "new@example.org", "password1": password, "password2": password}
-    assert "Check your mail" in text_of(client.post("/accounts/signup/", fields, follow=True))
+    assert "Check your mail" in text_of(
+        client.post("/accounts/signup/", fields, follow=True)
+    )
     link = re.search(r"/accounts/confirm-email/\S+", mail.outbox[0].body)[0]
     assert "Is new@example.org yours?" in text_of(client.get(link))
     client.post(link)
     client.post("/accounts/login/", {"login": "new@example.org", "password": password})
     response = client.post(reverse("teams"), {"name": "Night  Shift"}, follow=True)
     assert "Night Shift" in text_of(response)
-    assert "Enter this season" in text_of(client.get(reverse("season", args=[season.slug])))
-    response = client.post(reverse("enter", args=[season.slug]), {"team": "night-shift"}, follow=True)
+    assert "Enter this season" in text_of(
+        client.get(reverse("season", args=[season.slug]))
+    )
+    response = client.post(
+        reverse("enter", args=[season.slug]), {"team": "night-shift"}, follow=True
+    )
     assert "Night Shift takes part in The season." in text_of(response)
 
 
@@ -56,7 +64,12 @@ def test_a_season_is_entered_with_one_s_own_team_alone(client):
     season = factories.make_season()
     client.force_login(factories.make_user())
     others = factories.make_team()
-    assert client.post(reverse("enter", args=[season.slug]), {"team": others.slug}).status_code == 404
+    assert (
+        client.post(
+            reverse("enter", args=[season.slug]), {"team": others.slug}
+        ).status_code
+        == 404
+    )
     assert not Registration.objects.exists()
 
 
@@ -65,7 +78,9 @@ def test_a_person_takes_part_with_one_team(client):
     factories.make_team(season=season, lead=person)
     second = factories.make_team(lead=person)
     client.force_login(person)
-    response = client.post(reverse("enter", args=[season.slug]), {"team": second.slug}, follow=True)
+    response = client.post(
+        reverse("enter", args=[season.slug]), {"team": second.slug}, follow=True
+    )
     assert "Ada already takes part" in text_of(response)
     assert Registration.objects.count() == 1
 
@@ -87,7 +102,15 @@ def test_a_team_sees_all_its_runs_with_their_numbers(client):
     client.force_login(person)
     page = text_of(client.get(reverse("team", args=[team.slug])))
     assert "Ada (lead)" in page
-    for shown in ("first", "second", "third", "0.2000", "0.4000", "0.3500 to 0.4500", "failed"):
+    for shown in (
+        "first",
+        "second",
+        "third",
+        "0.2000",
+        "0.4000",
+        "0.3500 to 0.4500",
+        "failed",
+    ):
         assert shown in page
     assert '"y": [0.2, 0.4]' in page
 
@@ -96,4 +119,6 @@ def test_a_new_team_is_told_what_comes_next(client):
     person = factories.make_user()
     team = factories.make_team(lead=person)
     client.force_login(person)
-    assert "entered no season yet" in text_of(client.get(reverse("team", args=[team.slug])))
+    assert "entered no season yet" in text_of(
+        client.get(reverse("team", args=[team.slug]))
+    )

@@ -30,7 +30,9 @@ def organiser():
 
 @pytest.fixture
 def phase(organiser):
-    return factories.make_phase(task=factories.make_task(season=factories.make_season(organiser=organiser)))
+    return factories.make_phase(
+        task=factories.make_task(season=factories.make_season(organiser=organiser))
+    )
 
 
 @pytest.fixture
@@ -40,7 +42,9 @@ def season(phase):
 
 @pytest.fixture
 def terms(season, organiser):
-    return publish_terms(season=season, text="Do not pass the **data** on.", by=organiser)
+    return publish_terms(
+        season=season, text="Do not pass the **data** on.", by=organiser
+    )
 
 
 @pytest.fixture
@@ -60,40 +64,58 @@ def data_of(client, phase, **asked) -> int:
 
 
 def accept(client, season, number=1):
-    return client.post(reverse("terms", args=[season.slug]), {"version": number}, follow=True)
+    return client.post(
+        reverse("terms", args=[season.slug]), {"version": number}, follow=True
+    )
 
 
 def test_without_terms_the_data_are_there_for_everybody(client, phase):
     assert data_of(client, phase) == 200
 
 
-def test_the_data_are_given_to_whoever_has_accepted_the_terms(client, phase, season, terms, ada):
+def test_the_data_are_given_to_whoever_has_accepted_the_terms(
+    client, phase, season, terms, ada
+):
     for _ in range(2):
         refused = client.get(inputs(phase))
         assert refused.status_code == 403
         assert "Accept version 1 of the terms" in text_of(refused)
         client.force_login(ada)
-    task_page = text_of(client.get(reverse("task", args=[season.slug, phase.task.slug])))
+    task_page = text_of(
+        client.get(reverse("task", args=[season.slug, phase.task.slug]))
+    )
     assert "inputs after the terms are accepted" in task_page
-    assert "Do not pass the data on." in text_of(client.get(reverse("terms", args=[season.slug])))
-    assert f"You have accepted the terms of {season}." in text_of(accept(client, season))
+    assert "Do not pass the data on." in text_of(
+        client.get(reverse("terms", args=[season.slug]))
+    )
+    assert f"You have accepted the terms of {season}." in text_of(
+        accept(client, season)
+    )
     assert data_of(client, phase) == 200
-    assert "you accepted them" in text_of(client.get(reverse("terms", args=[season.slug])))
+    assert "you accepted them" in text_of(
+        client.get(reverse("terms", args=[season.slug]))
+    )
 
 
-def test_looking_at_the_terms_accepts_nothing_and_a_visitor_signs_in_first(client, phase, season, terms):
+def test_looking_at_the_terms_accepts_nothing_and_a_visitor_signs_in_first(
+    client, phase, season, terms
+):
     client.get(reverse("terms", args=[season.slug]))
     sent_to = client.post(reverse("terms", args=[season.slug]), {"version": 1})
     assert sent_to["Location"].startswith(reverse("account_login"))
     assert not terms.acceptances.exists()
 
 
-def test_organisers_get_the_data_of_their_season_without_accepting(client, phase, terms, organiser):
+def test_organisers_get_the_data_of_their_season_without_accepting(
+    client, phase, terms, organiser
+):
     client.force_login(organiser)
     assert data_of(client, phase) == 200
 
 
-def test_a_new_version_is_accepted_again_and_an_old_one_no_more(client, phase, season, terms, ada, organiser):
+def test_a_new_version_is_accepted_again_and_an_old_one_no_more(
+    client, phase, season, terms, ada, organiser
+):
     client.force_login(ada)
     accept(client, season)
     publish_terms(season=season, text="Cite us.", by=organiser)
@@ -111,7 +133,9 @@ def test_the_same_text_is_no_new_version(season, terms, organiser):
 def test_whoever_enters_a_team_accepts_the_terms_first(client, season, terms, ada):
     team = factories.make_team(lead=ada)
     client.force_login(ada)
-    entering = client.post(reverse("enter", args=[season.slug]), {"team": team.slug}, follow=True)
+    entering = client.post(
+        reverse("enter", args=[season.slug]), {"team": team.slug}, follow=True
+    )
     assert entering.redirect_chain[-1][0] == reverse("terms", args=[season.slug])
     assert "Accept version 1 of the terms" in text_of(entering)
     assert not Registration.objects.filter(team=team).exists()
@@ -120,20 +144,33 @@ def test_whoever_enters_a_team_accepts_the_terms_first(client, season, terms, ad
     assert Registration.objects.filter(team=team).exists()
 
 
-def test_whoever_sends_or_checks_a_run_accepts_the_terms_first(client, phase, season, terms, ada):
+def test_whoever_sends_or_checks_a_run_accepts_the_terms_first(
+    client, phase, season, terms, ada
+):
     factories.make_team(season=season, lead=ada)
     client.force_login(ada)
     where = reverse("upload", args=[season.slug, phase.task.slug, phase.slug])
     together = reverse("season-upload", args=[season.slug])
-    for address, do in ((where, "submit"), (where, "check"), (together, "submit"), (together, "check")):
+    for address, do in (
+        (where, "submit"),
+        (where, "check"),
+        (together, "submit"),
+        (together, "check"),
+    ):
         run = io.BytesIO(factories.run_bytes())
         run.name = "run.jsonl"
-        said = text_of(client.post(address, {"run": run, "system": "Ours", "kind": "primary", "do": do}))
+        said = text_of(
+            client.post(
+                address, {"run": run, "system": "Ours", "kind": "primary", "do": do}
+            )
+        )
         assert "Accept version 1 of the terms" in said, (address, do)
     assert not Submission.objects.exists()
 
 
-def test_a_program_reads_and_accepts_the_terms_and_gets_the_data(client, phase, season, terms, ada):
+def test_a_program_reads_and_accepts_the_terms_and_gets_the_data(
+    client, phase, season, terms, ada
+):
     _, secret = Token.objects.issue(user=ada, name="a program")
     token = {"Authorization": f"Token {secret}"}
     where = f"/api/v1/seasons/{season.slug}/terms/"
@@ -143,18 +180,24 @@ def test_a_program_reads_and_accepts_the_terms_and_gets_the_data(client, phase, 
     run = io.BytesIO(factories.run_bytes())
     run.name = "run.jsonl"
     sending = client.post(
-        f"/api/v1/phases/{phase.pk}/submissions/", {"run": run, "system": "Ours"}, headers=token
+        f"/api/v1/phases/{phase.pk}/submissions/",
+        {"run": run, "system": "Ours"},
+        headers=token,
     )
     assert sending.status_code == 403
     assert "Accept version 1 of the terms" in sending.json()["detail"]
-    assert client.get(f"/api/v1/phases/{phase.pk}/", headers=token).json()["gold"] is None
+    assert (
+        client.get(f"/api/v1/phases/{phase.pk}/", headers=token).json()["gold"] is None
+    )
     assert client.post(where, {"version": 2}, headers=token).status_code == 409
     assert client.post(where, {"version": 1}, headers=token).json()["accepted_at"]
     assert data_of(client, phase, headers=token) == 200
     assert client.get(f"/api/v1/phases/{phase.pk}/", headers=token).json()["gold"]
 
 
-def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(client, season, organiser, ada):
+def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
+    client, season, organiser, ada
+):
     client.force_login(organiser)
     where = reverse("organise-terms", args=[season.slug])
     assert "the data are given to everybody" in text_of(client.get(where))
@@ -164,7 +207,9 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(cli
     accept(client, season)
     client.force_login(organiser)
     client.post(where, {"text": "Second."})
-    exported = client.get(reverse("organise-terms-csv", args=[season.slug])).content.decode()
+    exported = client.get(
+        reverse("organise-terms-csv", args=[season.slug])
+    ).content.decode()
     [row] = csv.DictReader(io.StringIO(exported))
     acceptance = season.terms.get(number=1).acceptances.get()
     assert row == {
@@ -176,9 +221,12 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(cli
     }
     _, secret = Token.objects.issue(user=organiser, name="a program")
     listed = client.get(
-        f"/api/v1/seasons/{season.slug}/terms/acceptances/", headers={"Authorization": f"Token {secret}"}
+        f"/api/v1/seasons/{season.slug}/terms/acceptances/",
+        headers={"Authorization": f"Token {secret}"},
     ).json()
-    assert [(each["version"], each["name"]) for each in listed["results"]] == [(1, "Ada")]
+    assert [(each["version"], each["name"]) for each in listed["results"]] == [
+        (1, "Ada")
+    ]
     assert [str(entry) for entry in history(season)] == [
         "Olga published version 2 of the terms",
         "Ada accepted version 1 of the terms",
@@ -223,11 +271,15 @@ def exported(client, season) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.content.decode())))
 
 
-def test_what_the_season_asks_is_given_with_the_acceptance_and_kept_with_it(client, asking, ada, organiser):
+def test_what_the_season_asks_is_given_with_the_acceptance_and_kept_with_it(
+    client, asking, ada, organiser
+):
     where = reverse("terms", args=[asking.slug])
     client.force_login(ada)
     assert "United Kingdom" in text_of(client.get(where))
-    refused = client.post(where, {"version": 1, "affiliation": "Analytical Engines", "country": "UK"})
+    refused = client.post(
+        where, {"version": 1, "affiliation": "Analytical Engines", "country": "UK"}
+    )
     assert refused.status_code == 422
     assert set(refused.context["form"].errors) == {"country", "legal_name"}
     assert not asking.terms.get().acceptances.exists()
@@ -235,7 +287,12 @@ def test_what_the_season_asks_is_given_with_the_acceptance_and_kept_with_it(clie
     ada.refresh_from_db()
     assert {name: getattr(ada, name) for name in GIVEN} == GIVEN
     # Another version is filled in with what the account says by then; the first keeps what was given with it.
-    described = {"name": "Ada", "affiliation": "Analytical Engines", "country": "IT", "legal_name": LEGAL}
+    described = {
+        "name": "Ada",
+        "affiliation": "Analytical Engines",
+        "country": "IT",
+        "legal_name": LEGAL,
+    }
     client.post(reverse("account-name"), described)
     publish_terms(season=asking, text="Cite us.", by=organiser)
     assert '<option value="IT" selected>' in client.get(where).content.decode()
@@ -258,15 +315,30 @@ def test_what_is_not_asked_is_neither_shown_nor_kept(client, season, terms, ada)
 
 
 def test_a_program_gives_what_the_account_does_not_say(client, asking, ada):
-    token = {"Authorization": f"Token {Token.objects.issue(user=ada, name='a program')[1]}"}
+    token = {
+        "Authorization": f"Token {Token.objects.issue(user=ada, name='a program')[1]}"
+    }
     where = f"/api/v1/seasons/{asking.slug}/terms/"
     assert client.get(where, headers=token).json()["asks"] == list(GIVEN)
-    assert client.post("/api/v1/account/", {"country": "XX"}, headers=token).status_code == 400
-    client.post("/api/v1/account/", {"country": "GB", "affiliation": "Engines"}, headers=token)
+    assert (
+        client.post("/api/v1/account/", {"country": "XX"}, headers=token).status_code
+        == 400
+    )
+    client.post(
+        "/api/v1/account/", {"country": "GB", "affiliation": "Engines"}, headers=token
+    )
     refused = client.post(where, {"version": 1}, headers=token)
     assert (refused.status_code, set(refused.json()["errors"])) == (400, {"legal_name"})
-    assert client.post(where, {"version": 1, "legal_name": LEGAL}, headers=token).status_code == 200
-    assert asking.terms.get().acceptances.get().given == {**GIVEN, "affiliation": "Engines"}
+    assert (
+        client.post(
+            where, {"version": 1, "legal_name": LEGAL}, headers=token
+        ).status_code
+        == 200
+    )
+    assert asking.terms.get().acceptances.get().given == {
+        **GIVEN,
+        "affiliation": "Engines",
+    }
     assert client.get("/api/v1/account/", headers=token).json()["legal_name"] == LEGAL
 
 

@@ -24,7 +24,9 @@ def phase(tmp_path):
 
 def trained(phase: Phase, folder, card: str, text: str, **fields) -> Submission:
     team = factories.make_team(season=phase.task.season)
-    return make_run(phase, folder, GOLD, text, team=team, card={"trained_on": card}, **fields)
+    return make_run(
+        phase, folder, GOLD, text, team=team, card={"trained_on": card}, **fields
+    )
 
 
 def ask(client, phase, query: str = "", *, status: int = 200) -> str:
@@ -37,7 +39,10 @@ def lines(html: str) -> list[list[str]]:
     body = html.partition("<tbody>")[2].partition("</tbody>")[0]
     rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
     return [
-        [re.sub(r"<[^>]+>", "", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)]
+        [
+            re.sub(r"<[^>]+>", "", cell).strip()
+            for cell in re.findall(r"<t[dh].*?</t[dh]>", row)
+        ]
         for row in rows
     ]
 
@@ -45,7 +50,9 @@ def lines(html: str) -> list[list[str]]:
 def test_runs_stand_by_what_they_were_trained_on_and_each_data_set_has_its_best_of_the_others(
     client, phase, tmp_path
 ):
-    trained(phase, tmp_path, "xing", "We use the parser of [0] here.", system="Xing system")
+    trained(
+        phase, tmp_path, "xing", "We use the parser of [0] here.", system="Xing system"
+    )
     trained(phase, tmp_path, "lu", "Nothing.", system="Lu system")
     trained(phase, tmp_path, "none", "We use it.", system="Nobody system")
     html = ask(client, phase)
@@ -59,11 +66,15 @@ def test_runs_stand_by_what_they_were_trained_on_and_each_data_set_has_its_best_
     assert "Nobody system" not in html
     assert 'aria-label="ROUGE-L F1"' in ask(client, phase, "?metric=rouge_l_f1")
     assert lines(ask(client, phase, "?metric=nonsense")) == [first, second]
-    differences = client.get(boards.address("board", phase) + "differences/").content.decode()
+    differences = client.get(
+        boards.address("board", phase) + "differences/"
+    ).content.decode()
     assert boards.address("board", phase) + "transfer/" in differences
 
 
-def test_there_is_no_table_where_no_run_says_or_numbers_or_cards_are_hidden(client, phase, tmp_path):
+def test_there_is_no_table_where_no_run_says_or_numbers_or_cards_are_hidden(
+    client, phase, tmp_path
+):
     make_run(phase, tmp_path)
     ask(client, phase, status=404)
     trained(phase, tmp_path, "lu", "Nothing.")
@@ -74,7 +85,9 @@ def test_there_is_no_table_where_no_run_says_or_numbers_or_cards_are_hidden(clie
     ask(client, phase, status=404)
 
 
-def test_a_printed_table_of_that_kind_stands_beside_it(client, phase, tmp_path, monkeypatch):
+def test_a_printed_table_of_that_kind_stands_beside_it(
+    client, phase, tmp_path, monkeypatch
+):
     call_command("load_season", str(EXAMPLES / "citebench-2023"), stdout=io.StringIO())
     task = Task.objects.filter(season__slug="citebench-2023").first()
     printed = printed_transfers(task)

@@ -26,7 +26,9 @@ def address(slug: str, rules: str = "corrected") -> str:
 
 def filled_in(client, there: str) -> str:
     page = client.get(there).content.decode()
-    return html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1])
+    return html.unescape(
+        re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1]
+    )
 
 
 def seen(client, there: str, answer: str) -> str:
@@ -37,7 +39,9 @@ def seen(client, there: str, answer: str) -> str:
 
 
 @pytest.mark.parametrize("slug", task_types())
-def test_the_answer_that_is_filled_in_has_a_number_of_every_metric_or_the_reason_why_not(client, slug):
+def test_the_answer_that_is_filled_in_has_a_number_of_every_metric_or_the_reason_why_not(
+    client, slug
+):
     there = address(slug)
     found = seen(client, there, filled_in(client, there))
     assert "What the metrics see" in found
@@ -52,7 +56,9 @@ FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/task.toml"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sample(client, folder):
+def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sample(
+    client, folder
+):
     declared = read_folder(folder)
     keep(declared)
     there = address(declared.slug, declared.default_rules)
@@ -67,11 +73,17 @@ def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sa
 def test_the_sample_of_another_folder_is_not_given_out(client, tmp_path):
     copied(FOLDERS[0], tmp_path)
     toml = (tmp_path / "task.toml").read_text()
-    (tmp_path / "task.toml").write_text(toml.replace("public_sample = true", "public_sample = false"))
+    (tmp_path / "task.toml").write_text(
+        toml.replace("public_sample = true", "public_sample = false")
+    )
     declared = read_folder(tmp_path)
     keep(declared)
     there = address(declared.slug, declared.default_rules)
-    assert client.get(there).status_code == client.post(there, {"answer": "{}"}).status_code == 404
+    assert (
+        client.get(there).status_code
+        == client.post(there, {"answer": "{}"}).status_code
+        == 404
+    )
     page = client.get(there.replace("/try/", "/seasons/")).content.decode()
     assert "An instance with its answer" not in page
 
@@ -82,11 +94,21 @@ def test_another_answer_has_other_numbers(client):
         seen(client, there, f'{{"id": "tides_0", "ranked": {ranked}}}')
         for ranked in ('["moon"]', '["gauge", "silt", "moon"]')
     )
-    assert re.findall(r'<td class="n"[^>]*>([\d.]+)</td>', first) == ["1.0000", "1.0000", "1.0000"]
-    assert re.findall(r'<td class="n"[^>]*>([\d.]+)</td>', last) == ["1.0000", "0.3333", "0.5000"]
+    assert re.findall(r'<td class="n"[^>]*>([\d.]+)</td>', first) == [
+        "1.0000",
+        "1.0000",
+        "1.0000",
+    ]
+    assert re.findall(r'<td class="n"[^>]*>([\d.]+)</td>', last) == [
+        "1.0000",
+        "0.3333",
+        "0.5000",
+    ]
 
 
-def test_positional_marks_are_split_into_claims_by_rules_where_no_parser_is_installed(client):
+def test_positional_marks_are_split_into_claims_by_rules_where_no_parser_is_installed(
+    client,
+):
     answer = '{"id": "q1", "output": "Mawsynram has the most rain on earth [1] and Oslo has little [2]."}'
     found = seen(client, address("positional-citations"), answer)
     assert re.search(r'ALiiCE recall</th>\s*<td class="n"[^>]*>50\.00</td>', found)
@@ -97,8 +119,14 @@ def test_positional_marks_are_split_into_claims_by_rules_where_no_parser_is_inst
     [
         ("no JSON", "answer.jsonl"),
         ('{"id": "elsewhere", "ranked": ["moon"]}', "elsewhere"),
-        ('{"id": "tides_0", "ranked": ["moon"]}\n{"id": "tides_1", "ranked": ["moon"]}', "2 instances"),
-        ("x" * (trying.MAX_CHARACTERS + 1), "An answer has at most 20000 characters here."),
+        (
+            '{"id": "tides_0", "ranked": ["moon"]}\n{"id": "tides_1", "ranked": ["moon"]}',
+            "2 instances",
+        ),
+        (
+            "x" * (trying.MAX_CHARACTERS + 1),
+            "An answer has at most 20000 characters here.",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_told_and_stays_in_the_form(client, answer, told):
@@ -121,13 +149,15 @@ def test_computing_goes_by_the_network_of_who_asks_and_is_limited(client, monkey
     there = address("clsumm-1a")
     response = client.post(there, {"answer": "{}"}, REMOTE_ADDR="203.0.113.7")
     assert response.status_code == 429
-    assert [(sender.network, sender.gives_way, sender.submits) for sender in senders] == [
-        ("203.0.113.0/24", True, False)
-    ]
+    assert [
+        (sender.network, sender.gives_way, sender.submits) for sender in senders
+    ] == [("203.0.113.0/24", True, False)]
 
 
 def test_the_page_of_a_task_shows_an_instance_and_leads_there(client):
     task = factories.make_task(type="citation-text")
-    page = client.get(reverse("task", args=[task.season.slug, task.slug])).content.decode()
+    page = client.get(
+        reverse("task", args=[task.season.slug, task.slug])
+    ).content.decode()
     assert "An instance with its answer" in page
     assert reverse("try", args=[task.season.slug, task.slug]) in page

@@ -36,36 +36,60 @@ def text_of(response) -> str:
     return response.content.decode()
 
 
-def send(client, phase, content=None, *, do="submit", filename="run.jsonl", headers=None, **fields):
-    file = SimpleUploadedFile(filename, factories.run_bytes() if content is None else content)
+def send(
+    client,
+    phase,
+    content=None,
+    *,
+    do="submit",
+    filename="run.jsonl",
+    headers=None,
+    **fields,
+):
+    file = SimpleUploadedFile(
+        filename, factories.run_bytes() if content is None else content
+    )
     data = {"run": file, "system": "My system", "kind": "primary", "do": do} | fields
     return client.post(boards.address("upload", phase), data, headers=headers or {})
 
 
 def test_the_page_shows_the_format_and_what_is_left(client, phase, member):
     page = text_of(client.get(boards.address("upload", phase)))
-    assert "&quot;sentences&quot;: [&quot;7&quot;" in page or '"sentences": ["7"' in page
+    assert (
+        "&quot;sentences&quot;: [&quot;7&quot;" in page or '"sentences": ["7"' in page
+    )
     assert "2 runs left today, 9 in total" in page
 
 
 def test_a_good_run_is_taken_and_leads_to_its_page(client, phase, member):
-    response = send(client, phase, description="What it does", system="  Best   system ")
+    response = send(
+        client, phase, description="What it does", system="  Best   system "
+    )
     submission = Submission.objects.get()
     assert response["Location"] == reverse("submission", args=[submission.pk])
-    assert (submission.system, submission.description) == ("Best system", "What it does")
+    assert (submission.system, submission.description) == (
+        "Best system",
+        "What it does",
+    )
     assert (submission.submitted_by, submission.team.name) == (member, "The team")
 
 
 def test_a_run_sent_by_script_is_told_where_to_go_on(client, phase, member):
     response = send(client, phase, headers={"HX-Request": "true"})
     assert response.status_code == 204
-    assert response["HX-Redirect"] == reverse("submission", args=[Submission.objects.get().pk])
+    assert response["HX-Redirect"] == reverse(
+        "submission", args=[Submission.objects.get().pk]
+    )
 
 
 def test_a_bad_run_is_told_every_line_and_costs_nothing(client, phase, member):
     good = factories.run_bytes()
-    content = good + b'{"topic": 1\n{"topic": "D01-0001", "citing": "X", "sentences": 3}\n'
-    response = send(client, phase, content, system="<b>Kept</b>", description="Kept too")
+    content = (
+        good + b'{"topic": 1\n{"topic": "D01-0001", "citing": "X", "sentences": 3}\n'
+    )
+    response = send(
+        client, phase, content, system="<b>Kept</b>", description="Kept too"
+    )
     page = text_of(response)
     assert response.status_code == 422
     assert "This run was refused" in page
@@ -88,15 +112,31 @@ def test_what_many_lines_have_wrong_alike_is_said_once_with_how_many(
     assert re.search(r"The same in 19 more lines: 2, 3, 4, 5, 6, …", row)
     (tmp_path / "run.jsonl").write_bytes(content)
     gold = str(settings.BASE_DIR / "examples" / "demo-season")
-    assert main(["check", phase.task.type, "--gold", gold, "--run", str(tmp_path / "run.jsonl")]) == 2
+    assert (
+        main(
+            [
+                "check",
+                phase.task.type,
+                "--gold",
+                gold,
+                "--run",
+                str(tmp_path / "run.jsonl"),
+            ]
+        )
+        == 2
+    )
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) < 5
-    assert any(line.endswith(" (and 19 more lines: 2, 3, 4, 5, 6, …)") for line in lines)
+    assert any(
+        line.endswith(" (and 19 more lines: 2, 3, 4, 5, 6, …)") for line in lines
+    )
 
 
 def test_the_problems_are_a_csv_that_no_spreadsheet_calculates(client, phase, member):
     page = text_of(send(client, phase, b'=1+1\n{"topic": "D01-0001"}\n'))
-    encoded = re.search(r'href="data:text/csv;base64,([^"]+)"\s+download="problems.csv"', page)[1]
+    encoded = re.search(
+        r'href="data:text/csv;base64,([^"]+)"\s+download="problems.csv"', page
+    )[1]
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(encoded).decode())))
     rows = [row for row in rows if row["line"]]
     assert rows[0]["line"] == "1"
@@ -112,13 +152,17 @@ def test_a_check_stores_nothing_and_needs_no_name(client, phase, member):
 
 
 def test_a_check_tells_warnings_too(client, phase, member):
-    response = send(client, phase, factories.run_bytes(topics=factories.TOPICS[:1]), do="check")
+    response = send(
+        client, phase, factories.run_bytes(topics=factories.TOPICS[:1]), do="check"
+    )
     assert response.status_code == 200
     assert "no answers for 1 of 2 topics" in text_of(response)
     assert "Look at these warnings" in text_of(response)
 
 
-def test_a_check_of_a_file_too_large_to_read_now_promises_nothing(client, phase, member, settings):
+def test_a_check_of_a_file_too_large_to_read_now_promises_nothing(
+    client, phase, member, settings
+):
     settings.CHECK_MAX_MB = 0
     page = text_of(send(client, phase, do="check"))
     assert "too large to be read while you wait" in page
@@ -148,7 +192,9 @@ def test_what_is_missing_is_said_beside_its_field(client, phase, member, fields,
 
 
 def test_without_a_file_the_form_asks_for_one(client, phase, member):
-    response = client.post(boards.address("upload", phase), {"system": "x", "do": "submit"})
+    response = client.post(
+        boards.address("upload", phase), {"system": "x", "do": "submit"}
+    )
     assert "Choose the file that holds the run." in text_of(response)
 
 
@@ -161,7 +207,9 @@ def test_when_nothing_is_left_the_page_says_when_it_renews(client, phase, member
     assert Submission.objects.count() == 2
 
 
-def test_a_file_that_is_too_large_is_refused_by_its_size(client, phase, member, settings):
+def test_a_file_that_is_too_large_is_refused_by_its_size(
+    client, phase, member, settings
+):
     settings.UPLOAD_MAX_MB = 1
     response = send(client, phase, b"x" * (1_100_000))
     assert "larger than 1 MB" in text_of(response)
@@ -169,7 +217,9 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(client, phase, member, 
 
 def test_a_closed_phase_takes_no_run_and_says_since_when(client, member, phase):
     now = timezone.now()
-    type(phase).objects.update(opens=now - dt.timedelta(days=2), closes=now - dt.timedelta(days=1))
+    type(phase).objects.update(
+        opens=now - dt.timedelta(days=2), closes=now - dt.timedelta(days=1)
+    )
     page = text_of(client.get(boards.address("upload", phase)))
     assert "closed since" in page
     assert 'value="submit"' not in page
@@ -177,7 +227,9 @@ def test_a_closed_phase_takes_no_run_and_says_since_when(client, member, phase):
 
 
 def test_a_phase_without_gold_says_so(client, member, phase):
-    other = factories.make_phase(task=factories.make_task(season=phase.task.season), with_gold=False)
+    other = factories.make_phase(
+        task=factories.make_task(season=phase.task.season), with_gold=False
+    )
     assert "has no gold yet" in text_of(send(client, other, do="check"))
 
 
@@ -194,7 +246,9 @@ def test_a_visitor_is_asked_to_sign_in_first(client, phase):
 
 
 def test_with_two_teams_one_is_chosen(client, phase, member):
-    second = factories.make_team(season=phase.task.season, lead=member, name="Second team")
+    second = factories.make_team(
+        season=phase.task.season, lead=member, name="Second team"
+    )
     assert "Second team" in text_of(client.get(boards.address("upload", phase)))
     send(client, phase, team=second.pk)
     assert Submission.objects.get().team == second
@@ -212,4 +266,6 @@ def test_the_names_of_files_are_kept_harmless(client, phase, member):
     send(client, phase, filename="../../<img src=x>.jsonl")
     submission = Submission.objects.get()
     assert "/" not in submission.filename
-    assert "<img" not in text_of(client.get(reverse("submission", args=[submission.pk])))
+    assert "<img" not in text_of(
+        client.get(reverse("submission", args=[submission.pk]))
+    )

@@ -39,8 +39,17 @@ def installed(wheel, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "--disable-pip-version-check",
+    ]
+    subprocess.run(
+        [*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True
+    )
     [packages] = folder.glob("lib/python*/site-packages")
     (packages / "tests-own.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     return folder / "bin" / "citeboard"

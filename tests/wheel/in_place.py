@@ -8,10 +8,14 @@ import pytest
 sys.path.insert(0, os.environ["CITEBOARD_TESTED_WHEEL"])
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Only tests that read what the scorer prints start it."""
     starting = [item for item in items if "capsys" in item.fixturenames]
-    config.hook.pytest_deselected(items=[item for item in items if item not in starting])
+    config.hook.pytest_deselected(
+        items=[item for item in items if item not in starting]
+    )
     items[:] = starting
 
 

@@ -24,7 +24,13 @@ SCORER = [sys.executable, "-m", "scoring"]
 def sample(root) -> list[str]:
     """The words that name a gold and a run."""
     folder = root / "tasks/types/clsumm_1a/sample"
-    return ["clsumm-1a", "--gold", str(folder / "gold"), "--run", str(folder / "run.jsonl")]
+    return [
+        "clsumm-1a",
+        "--gold",
+        str(folder / "gold"),
+        "--run",
+        str(folder / "run.jsonl"),
+    ]
 
 
 def test_every_command_gives_json():
@@ -36,12 +42,18 @@ def test_every_command_gives_json():
     for group in ("papers", "receipt", "task"):
         commands |= commands_of(commands.pop(group))
     assert len(commands) > 20
-    lacking = [name for name, own in commands.items() if "--json" not in own._option_string_actions]
+    lacking = [
+        name
+        for name, own in commands.items()
+        if "--json" not in own._option_string_actions
+    ]
     assert lacking == []
 
 
 def test_the_guide_and_the_help_list_the_same_exit_codes(root):
-    rows = re.findall(r"^\| (\d+) \| (.+?) \|$", (root / "docs/client.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d+) \| (.+?) \|$", (root / "docs/client.md").read_text(), re.MULTILINE
+    )
     unfolded = re.sub(r"\n {7}", " ", EXIT_CODES)
     listed = [line.split(maxsplit=1) for line in unfolded.splitlines()[1:]]
     assert [[code, words.replace("`", "")] for code, words in rows] == listed
@@ -49,25 +61,38 @@ def test_the_guide_and_the_help_list_the_same_exit_codes(root):
 
 def test_nobody_reading_the_output_is_no_fault(root, sample):
     with subprocess.Popen(
-        [*SCORER, "score", *sample], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*SCORER, "score", *sample],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         process.stdout.close()
         told = process.stderr.read()
     assert (process.returncode, told) == (141, b"")
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor has one thread anyway")
-@pytest.mark.parametrize(("given", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
-def test_a_run_is_scored_by_one_thread_unless_more_are_asked_for(root, sample, given, threads):
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="one processor has one thread anyway"
+)
+@pytest.mark.parametrize(
+    ("given", "threads"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)]
+)
+def test_a_run_is_scored_by_one_thread_unless_more_are_asked_for(
+    root, sample, given, threads
+):
     code = (
         "import os, sys\n"
         "from scoring.__main__ import main\n"
         "main(sys.argv[1:])\n"
         "print(len(os.listdir('/proc/self/task')), file=sys.stderr)\n"
     )
-    environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name} | given
+    environment = {
+        name: value for name, value in os.environ.items() if "NUM_THREADS" not in name
+    } | given
     command = [sys.executable, "-c", code, "score", *sample]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, check=True, env=environment
+    )
     assert int(done.stderr.split()[-1]) == threads
 
 
@@ -80,11 +105,15 @@ def test_an_interrupted_command_ends_without_a_traceback(root):
         "program.main = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
         "program.run()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"")
 
 
-def on_a_terminal(command: list[str], root: Path, **environment: str) -> tuple[int, str]:
+def on_a_terminal(
+    command: list[str], root: Path, **environment: str
+) -> tuple[int, str]:
     """The exit code, and what a terminal is sent on standard error."""
     ours, theirs = pty.openpty()
     given = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -119,7 +148,9 @@ def test_problems_are_red_on_a_terminal_and_plain_elsewhere(root, sample, tmp_pa
     assert code == 2
     assert "\x1b[31m" in shown
     assert "\x1b[31m" not in on_a_terminal(command, root, NO_COLOR="1")[1]
-    told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stderr
+    told = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, check=False
+    ).stderr
     assert told.startswith(command[-1])
     assert "\x1b" not in told
 
@@ -128,33 +159,57 @@ def test_a_bar_says_how_far_it_is_and_how_long_it_takes():
     assert drawing("sending", 2.5e6, 1e7, "B", 10.0) == (
         "sending [######..................]  25% 2.5 MB of 10.0 MB, 30 s left"
     )
-    assert drawing("scoring", 90, 120, "runs", 300.0).endswith(" 75% 90 runs of 120 runs, 1 min 40 s left")
+    assert drawing("scoring", 90, 120, "runs", 300.0).endswith(
+        " 75% 90 runs of 120 runs, 1 min 40 s left"
+    )
     assert drawing("nothing", 0, 0, "B", 0.0).endswith("100% 0 B of 0 B")
 
 
 @pytest.mark.parametrize(
-    "address", ["http://board.example.org", "ftp://board.example.org", "board.example.org"]
+    "address",
+    ["http://board.example.org", "ftp://board.example.org", "board.example.org"],
 )
 def test_a_token_is_not_sent_in_the_clear_nor_to_what_is_no_site(address):
     with pytest.raises(Refused):
         Connection(address, "secret")
 
 
-def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(installed, unpacked):
+def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(
+    installed, unpacked
+):
     """It begins at once since it loads nothing that talks to a site or computes."""
     [packages] = installed.parent.parent.glob("lib/python*/site-packages")
-    ours = [path for part in packages.glob("citeboard*") for path in (part, *part.rglob("*"))]
+    ours = [
+        path
+        for part in packages.glob("citeboard*")
+        for path in (part, *part.rglob("*"))
+    ]
     assert any(path.suffix == ".pyc" for path in ours)
     # With what pip compiles. Files alone: how many blocks they take differs from disk to disk.
     assert sum(path.stat().st_size for path in ours if path.is_file()) <= 5_000_000
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
     begun = subprocess.run(
-        [installed, "--version"], capture_output=True, text=True, check=True, env=environment
+        [installed, "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     assert begun.stdout.startswith("citeboard ")
     loaded = {line.rpartition("|")[2].strip() for line in begun.stderr.splitlines()}
     assert "argparse" in loaded
-    assert loaded & {"ssl", "http.client", "urllib.request", "importlib.metadata", "email", "numpy"} == set()
+    assert (
+        loaded
+        & {
+            "ssl",
+            "http.client",
+            "urllib.request",
+            "importlib.metadata",
+            "email",
+            "numpy",
+        }
+        == set()
+    )
     code = (
         "import importlib, pkgutil, citeboard_client as client\n"
         "for module in pkgutil.walk_packages(client.__path__, 'citeboard_client.'):\n"
@@ -162,7 +217,13 @@ def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(in
     )
     # Without the packages of others.
     subprocess.run(
-        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({str(unpacked)!r})\n{code}"],
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            f"import sys; sys.path.append({str(unpacked)!r})\n{code}",
+        ],
         check=True,
     )
 
@@ -175,15 +236,18 @@ def test_the_client_says_its_version_in_150_milliseconds_of_computing(installed)
         before = os.times()
         subprocess.run([installed, "--version"], capture_output=True, check=True)
         after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
+        return (
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
 
     assert min(seconds() for _ in range(5)) <= 0.15
 
 
 def without_packages(unpacked, *words: str) -> subprocess.CompletedProcess[str]:
-    program = (
-        f"import sys; sys.path.append({str(unpacked)!r}); from citeboard_scorer.__main__ import run; run()"
-    )
+    program = f"import sys; sys.path.append({str(unpacked)!r}); from citeboard_scorer.__main__ import run; run()"
     command = [sys.executable, "-I", "-S", "-c", program, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -205,26 +269,35 @@ def test_a_run_is_checked_without_the_packages_of_others(unpacked, sample):
 
 def interpreters() -> list[str]:
     """Those of 3.11 and newer that this machine has, by asking each name on the path and each of pyenv's."""
-    folders = [*os.environ.get("PATH", "").split(os.pathsep), *Path.home().glob(".pyenv/versions/*/bin")]
+    folders = [
+        *os.environ.get("PATH", "").split(os.pathsep),
+        *Path.home().glob(".pyenv/versions/*/bin"),
+    ]
     found: dict[str, str] = {}
     for folder in folders:
         for path in sorted(Path(folder).glob("python3.*[0-9]")):
             ask = "import sys; print(sys.version_info >= (3, 11), '%d.%d' % sys.version_info[:2])"
-            told = subprocess.run([path, "-c", ask], capture_output=True, text=True, check=False)
+            told = subprocess.run(
+                [path, "-c", ask], capture_output=True, text=True, check=False
+            )
             fits, _, version = told.stdout.strip().partition(" ")
             if told.returncode == 0 and fits == "True":
                 found.setdefault(version, str(path))
     return list(found.values())
 
 
-def test_every_interpreter_that_is_found_reads_the_wheel_and_checks_a_run_with_it(unpacked, sample, tmp_path):
+def test_every_interpreter_that_is_found_reads_the_wheel_and_checks_a_run_with_it(
+    unpacked, sample, tmp_path
+):
     """Checking and scoring are done, or say which package this interpreter lacks."""
     found = interpreters()
     assert found
     for python in found:
         environment = {"PYTHONPATH": str(unpacked), "PATH": os.environ["PATH"]}
 
-        def run(*words: str, python=python, environment=environment) -> subprocess.CompletedProcess[str]:
+        def run(
+            *words: str, python=python, environment=environment
+        ) -> subprocess.CompletedProcess[str]:
             return subprocess.run(
                 [python, "-W", "error", *words],
                 cwd=tmp_path,
@@ -237,22 +310,35 @@ def test_every_interpreter_that_is_found_reads_the_wheel_and_checks_a_run_with_i
         compiled = run("-m", "compileall", "-q", "-f", "-o", "0", str(unpacked))
         assert compiled.returncode == 0, (python, compiled.stdout)
         types = run("-m", "citeboard_scorer", "types", "--json")
-        assert [kind["slug"] for kind in json.loads(types.stdout)] == list(task_types()), (
+        assert [kind["slug"] for kind in json.loads(types.stdout)] == list(
+            task_types()
+        ), (
             python,
             types.stderr,
         )
         for command in ("check", "score"):
             done = run("-m", "citeboard_scorer", command, *sample, "--json")
             needs = "citeboard: this needs a package that is not installed: "
-            assert done.returncode == (6 if done.stderr.startswith(needs) else 0), (python, done.stderr)
+            assert done.returncode == (6 if done.stderr.startswith(needs) else 0), (
+                python,
+                done.stderr,
+            )
 
 
-def test_a_plug_in_that_names_the_site_s_package_is_told_the_wheel_s_name(installed, tmp_path):
-    (tmp_path / "beside.py").write_text("from tasks.types.base import TaskType\nTASK_TYPE = None\n")
+def test_a_plug_in_that_names_the_site_s_package_is_told_the_wheel_s_name(
+    installed, tmp_path
+):
+    (tmp_path / "beside.py").write_text(
+        "from tasks.types.base import TaskType\nTASK_TYPE = None\n"
+    )
     about = tmp_path / "beside-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: beside\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[citeboard.task_types]\nbeside = beside:TASK_TYPE\n")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: beside\nVersion: 1.0\n"
+    )
+    (about / "entry_points.txt").write_text(
+        "[citeboard.task_types]\nbeside = beside:TASK_TYPE\n"
+    )
     told = subprocess.run(
         [installed, "types"],
         cwd=tmp_path,

@@ -15,7 +15,13 @@ import pytest
 
 from citeboard.web.guides import site_wheel
 from scoring.distribution import backend
-from scoring.distribution.backend import CLIENT, PACKAGE, WheelRefused, refuse_missing_modules, renamed
+from scoring.distribution.backend import (
+    CLIENT,
+    PACKAGE,
+    WheelRefused,
+    refuse_missing_modules,
+    renamed,
+)
 
 
 @pytest.fixture
@@ -25,7 +31,9 @@ def archive(wheel):
 
 
 def info(archive, name: str) -> str:
-    [path] = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
+    [path] = [
+        path for path in archive.namelist() if path.endswith(f".dist-info/{name}")
+    ]
     return archive.read(path).decode()
 
 
@@ -46,7 +54,9 @@ def test_no_import_in_it_leads_to_the_site_s_packages_or_to_django(archive):
                 elif isinstance(node, ast.ImportFrom) and node.module:
                     named.add(node.module.partition(".")[0])
     assert PACKAGE in named
-    assert named.isdisjoint({"tasks", "scoring", "citeboard", "django", "rest_framework"})
+    assert named.isdisjoint(
+        {"tasks", "scoring", "citeboard", "django", "rest_framework"}
+    )
 
 
 def test_its_metadata_is_what_the_project_says(archive, root):
@@ -55,7 +65,11 @@ def test_its_metadata_is_what_the_project_says(archive, root):
     assert (told["Name"], told["Version"]) == ("citeboard", project["version"])
     assert told["Requires-Python"] == project["requires-python"]
     needed = told.get_all("Requires-Dist")
-    assert [name for name in needed if "extra" not in name] == project["dependencies"] == []
+    assert (
+        [name for name in needed if "extra" not in name]
+        == project["dependencies"]
+        == []
+    )
     assert told.get_all("Classifier") == project["classifiers"]
     assert not re.search(r"\]\((?!https?:)", told.get_payload())
     assert [name for name in needed if 'extra == "models"' in name and "torch" in name]
@@ -68,7 +82,11 @@ def test_its_record_has_the_digest_of_every_file(archive):
     for path, digest, size in rows:
         if digest:
             content = archive.read(path)
-            own = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            own = (
+                base64.urlsafe_b64encode(hashlib.sha256(content).digest())
+                .rstrip(b"=")
+                .decode()
+            )
             assert (digest, int(size)) == (f"sha256={own}", len(content)), path
 
 
@@ -80,7 +98,9 @@ def test_the_same_sources_give_the_same_bytes_and_the_site_hands_them_out(root, 
 def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, archive):
     for path in archive.namelist():
         if path.endswith(".py") and "__main__" not in path:
-            importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            importlib.import_module(
+                path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            )
 
 
 @pytest.mark.parametrize(
@@ -88,15 +108,27 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
     [
         ("from tasks.types import Problem", f"from {PACKAGE}.types import Problem"),
         ("import scoring.metrics.base", f"import {PACKAGE}.metrics.base"),
-        ('MetricRef("x", "scoring.metrics.rouge:Rouge")', f'MetricRef("x", "{PACKAGE}.metrics.rouge:Rouge")'),
-        ('iter_modules(path, "tasks.types.")', f'iter_modules(path, "{PACKAGE}.types.")'),
+        (
+            'MetricRef("x", "scoring.metrics.rouge:Rouge")',
+            f'MetricRef("x", "{PACKAGE}.metrics.rouge:Rouge")',
+        ),
+        (
+            'iter_modules(path, "tasks.types.")',
+            f'iter_modules(path, "{PACKAGE}.types.")',
+        ),
         ('f"scoring.metrics.aliice:{name}"', f'f"{PACKAGE}.metrics.aliice:{{name}}"'),
-        ("from scoring.client.connection import Connection", f"from {CLIENT}.connection import Connection"),
+        (
+            "from scoring.client.connection import Connection",
+            f"from {CLIENT}.connection import Connection",
+        ),
         ("`python -m scoring types`", "`citeboard types`"),
         ("`make models` installs it", "`pip install 'citeboard[models]'` installs it"),
         ('_table("tasks.gold", paths)', '_table("tasks.gold", paths)'),
         ("the scoring.", "the scoring."),
-        ("my_scoring.metrics, scoring.metrics_of", "my_scoring.metrics, scoring.metrics_of"),
+        (
+            "my_scoring.metrics, scoring.metrics_of",
+            "my_scoring.metrics, scoring.metrics_of",
+        ),
         ("scoring/metrics/base.py", "scoring/metrics/base.py"),
     ],
 )
@@ -113,5 +145,9 @@ def test_names_of_modules_are_replaced_and_nothing_else(written, read):
     ],
 )
 def test_a_module_that_would_be_missing_stops_the_build(line, named):
-    with pytest.raises(WheelRefused, match=f"m.py imports {named}, which is not in the wheel"):
-        refuse_missing_modules({f"{PACKAGE}/m.py": f"def late():\n    {line}\n".encode()})
+    with pytest.raises(
+        WheelRefused, match=f"m.py imports {named}, which is not in the wheel"
+    ):
+        refuse_missing_modules(
+            {f"{PACKAGE}/m.py": f"def late():\n    {line}\n".encode()}
+        )

@@ -27,7 +27,9 @@ def phase(transactional_db):
 def site(phase, live_server):
     member = make_user()
     make_team(season=phase.task.season, lead=member, name="The walkers", slug="walkers")
-    return client.Site(live_server.url, Token.objects.issue(user=member, name="walk")[1])
+    return client.Site(
+        live_server.url, Token.objects.issue(user=member, name="walk")[1]
+    )
 
 
 @pytest.fixture
@@ -40,22 +42,33 @@ def scored(phase, site) -> Submission:
 def test_seasons_boards_and_runs_are_objects_and_tables(site, phase, scored, tmp_path):
     [season] = site.seasons()
     [found] = season.phases()
-    assert (season.title, found.id, found.type) == (phase.task.season.title, phase.pk, phase.task.type)
+    assert (season.title, found.id, found.type) == (
+        phase.task.season.title,
+        phase.pk,
+        phase.task.type,
+    )
     board = site.phase(f"{season.slug}/{found.task}/{found.slug}").board()
     name = board.columns[0]["name"]
     value = board.rows[0]["scores"][name]["value"]
-    assert board.to_pandas()[name].tolist() == board.to_polars()[name].to_list() == [value]
+    assert (
+        board.to_pandas()[name].tolist() == board.to_polars()[name].to_list() == [value]
+    )
     assert isinstance(board.to_pandas(), pd.DataFrame)
     board.to_polars().write_parquet(tmp_path / "board.parquet")
     assert pl.read_parquet(tmp_path / "board.parquet").equals(board.to_polars())
     assert isinstance(site.runs(phase.pk).to_polars(), pl.DataFrame)
     run = site.run(scored.pk).wait()
-    assert (run.status, run.scores["metrics"][board.columns[0]["metric"]]["value"]) == ("scored", value)
+    assert (run.status, run.scores["metrics"][board.columns[0]["metric"]]["value"]) == (
+        "scored",
+        value,
+    )
     with pytest.raises(AttributeError, match="Run has no “stauts”; it has id, number"):
         _ = run.stauts
 
 
-def test_every_cell_of_the_notebook_that_reads_a_board_runs(root, site, phase, scored, monkeypatch, capsys):
+def test_every_cell_of_the_notebook_that_reads_a_board_runs(
+    root, site, phase, scored, monkeypatch, capsys
+):
     monkeypatch.setenv("CITEBOARD_SITE", site.address)
     notebook = json.loads((root / "examples/notebooks/read_a_board.ipynb").read_text())
     names: dict = {}
@@ -74,7 +87,10 @@ def test_a_run_is_checked_and_sent(site, phase, tmp_path):
         site.phase(phase.pk).check(path)
     assert refused.value.details
     path.write_bytes(run_bytes())
-    assert site.phase(phase.pk).submit(path, "A walk", description="On foot.").system == "A walk"
+    assert (
+        site.phase(phase.pk).submit(path, "A walk", description="On foot.").system
+        == "A walk"
+    )
     assert Submission.objects.get().description == "On foot."
 
 
@@ -95,18 +111,32 @@ def test_agents_find_and_read_boards_and_are_told_what_a_number_is(site, phase, 
     assert called(site, "search_boards", words="no such words")["boards"] == []
     read = called(site, "read_board", phase=found["phase"])
     [row], column = read["rows"], read["columns"][0]
-    told = called(site, "explain_number", phase=found["phase"], submission=scored.pk, column=column["name"])
+    told = called(
+        site,
+        "explain_number",
+        phase=found["phase"],
+        submission=scored.pk,
+        column=column["name"],
+    )
     assert told["score"]["value"] == row[column["name"]]
     assert told["signature"]
 
 
-def test_agents_send_a_run_only_with_the_code_that_a_person_has_seen(site, phase, tmp_path):
+def test_agents_send_a_run_only_with_the_code_that_a_person_has_seen(
+    site, phase, tmp_path
+):
     path = tmp_path / "run.jsonl"
     path.write_bytes(run_bytes())
     run = {"phase": str(phase.pk), "path": str(path), "system": "A walk"}
-    assert called(site, "check_run", phase=str(phase.pk), path=str(path))["would_be_taken"]
+    assert called(site, "check_run", phase=str(phase.pk), path=str(path))[
+        "would_be_taken"
+    ]
     first = called(site, "submit_run", **run)
-    assert (first["sent"], first["would_be_taken"], Submission.objects.count()) == (False, True, 0)
+    assert (first["sent"], first["would_be_taken"], Submission.objects.count()) == (
+        False,
+        True,
+        0,
+    )
     path.write_bytes(run_bytes() + b"\n")
     assert not called(site, "submit_run", **run, code=first["code"])["sent"]
     path.write_bytes(run_bytes())

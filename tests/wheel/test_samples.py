@@ -29,7 +29,12 @@ def run_with_the_wheel(root: Path, unpacked: Path, *files: str) -> str:
     environment = {**os.environ, "CITEBOARD_TESTED_WHEEL": str(unpacked)}
     environment.pop("CITEBOARD_TEST_ROOT", None)
     done = subprocess.run(
-        [*command, *files], cwd=root, env=environment, capture_output=True, text=True, check=False
+        [*command, *files],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()[-1]

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.worker
 def command(installed, tmp_path):
     """Runs `citeboard` as its owner would, with a home of its own; its exit code is what was expected."""
 
-    def run(*arguments: object, code: int = 0, given: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, code: int = 0, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         kept = ("PATH", "LANG", "LC_ALL")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
         done = subprocess.run(
@@ -70,7 +72,9 @@ def test_check_submit_follow_scores_and_board(signed_in, phase, worker, tmp_path
     assert listed["tasks"][0]["phases"][0]["id"] == phase.pk
     assert named(phase) in signed_in("seasons", phase.task.season.slug).stdout
     signed_in("data", named(phase), "--out", "inputs.zip")
-    checked = signed_in("check", phase.task.type, "--inputs", "inputs.zip", "--run", "run.jsonl").stdout
+    checked = signed_in(
+        "check", phase.task.type, "--inputs", "inputs.zip", "--run", "run.jsonl"
+    ).stdout
     assert "can be scored" in checked
     assert "would be taken" in signed_in(*submission(phase), "--dry-run").stdout
     assert not Submission.objects.exists()
@@ -89,7 +93,12 @@ def test_check_submit_follow_scores_and_board(signed_in, phase, worker, tmp_path
     assert counting == "The board has the best run of each team."
     assert row.split()[:2] == ["1", "walkers"]
     assert f"{value.value:.6f}" in row
-    assert json.loads(signed_in("board", phase.pk, "--json").stdout)["rows"][0]["submission"] == run.pk
+    assert (
+        json.loads(signed_in("board", phase.pk, "--json").stdout)["rows"][0][
+            "submission"
+        ]
+        == run.pk
+    )
     # Of two that are as good one stands there, and the other says why it does not.
     (tmp_path / "run.jsonl").write_bytes(other_run(1))
     again = json.loads(signed_in(*submission(phase), "--json").stdout)
@@ -101,17 +110,25 @@ def test_a_season_is_entered_with_a_team_that_is_founded_once_its_terms_are_acce
     command, live_server, phase
 ):
     newcomer = make_user()
-    command("login", live_server.url, given=f"{Token.objects.issue(user=newcomer, name='walk')[1]}\n")
+    command(
+        "login",
+        live_server.url,
+        given=f"{Token.objects.issue(user=newcomer, name='walk')[1]}\n",
+    )
     season = phase.task.season
     publish_terms(season=season, text="Cite the *data*.", by=None)
     assert (
-        "you are in none; or found one" in command("enter", season.slug, "--accept-terms", 1, code=2).stderr
+        "you are in none; or found one"
+        in command("enter", season.slug, "--accept-terms", 1, code=2).stderr
     )
     TermsAcceptance.objects.all().delete()
     Season.objects.update(asks_country=True)
     refused = command("enter", season.slug, "--found", "Newcomers", code=2).stderr
     assert "Cite the *data*." in refused
-    assert "adds --accept-terms 1; they ask for --country, where your account does not say it" in refused
+    assert (
+        "adds --accept-terms 1; they ask for --country, where your account does not say it"
+        in refused
+    )
     enter = ("enter", season.slug, "--found", "Newcomers", "--accept-terms", 1)
     assert "country" in command(*enter, code=4).stderr
     assert not newcomer.teams.exists()
@@ -125,7 +142,9 @@ def submission(phase) -> tuple[str, ...]:
     return "submit", named(phase), "--run", "run.jsonl", "--system", "A walk"
 
 
-def test_a_run_without_the_card_that_the_phase_requires_is_refused_by_name(signed_in, phase, tmp_path):
+def test_a_run_without_the_card_that_the_phase_requires_is_refused_by_name(
+    signed_in, phase, tmp_path
+):
     phase.card_required = ["code", "model"]
     phase.save()
     (tmp_path / "run.jsonl").write_bytes(run_bytes())
@@ -139,9 +158,14 @@ def test_a_run_without_the_card_that_the_phase_requires_is_refused_by_name(signe
         "meta.yaml: there is no such file"
         in signed_in(*submission(phase), "--metadata", "meta.yaml", code=2).stderr
     )
-    (tmp_path / "meta.yaml").write_text("run card: {code: https://example.org/x, model: open}\n")
+    (tmp_path / "meta.yaml").write_text(
+        "run card: {code: https://example.org/x, model: open}\n"
+    )
     signed_in(*submission(phase), "--card", "model=closed", "--metadata", "meta.yaml")
-    assert Submission.objects.get().card == {"model": "closed", "code": "https://example.org/x"}
+    assert Submission.objects.get().card == {
+        "model": "closed",
+        "code": "https://example.org/x",
+    }
 
 
 def test_a_run_takes_the_place_that_it_is_sent_with_where_its_phase_goes_by_priority(
@@ -150,20 +174,29 @@ def test_a_run_takes_the_place_that_it_is_sent_with_where_its_phase_goes_by_prio
     phase.counting = "priority"
     phase.save()
     for number, options in enumerate(([], ["--priority", 1])):
-        (tmp_path / "run.jsonl").write_bytes(run_bytes() if not number else other_run(number))
+        (tmp_path / "run.jsonl").write_bytes(
+            run_bytes() if not number else other_run(number)
+        )
         signed_in(*submission(phase), *options)
     order = Submission.objects.order_by("priority").values_list("number", flat=True)
     assert list(order) == [2, 1]
 
 
-def test_a_place_is_refused_before_anything_is_sent_where_runs_have_none(signed_in, phase, tmp_path):
+def test_a_place_is_refused_before_anything_is_sent_where_runs_have_none(
+    signed_in, phase, tmp_path
+):
     (tmp_path / "run.jsonl").write_bytes(run_bytes())
     for dry in ([], ["--dry-run"]):
         refused = signed_in(*submission(phase), "--priority", 1, *dry, code=2).stderr
-        assert f"runs have no priority in {named(phase)}, whose counting is “best”" in refused
+        assert (
+            f"runs have no priority in {named(phase)}, whose counting is “best”"
+            in refused
+        )
     phase.counting = "priority"
     phase.save()
-    refused = signed_in(*submission(phase), "--priority", 1, "--kind", "contrastive", code=2).stderr
+    refused = signed_in(
+        *submission(phase), "--priority", 1, "--kind", "contrastive", code=2
+    ).stderr
     assert "a contrastive run has no priority" in refused
     for place in ("0", "1001", "first"):
         refused = signed_in(*submission(phase), "--priority", place, code=2).stderr
@@ -188,11 +221,15 @@ def test_a_folder_is_sent_as_a_zip(signed_in, phase, tmp_path):
 def test_a_failed_run_is_a_failure_for_scripts(signed_in, phase, tmp_path):
     (tmp_path / "run.jsonl").write_bytes(run_bytes())
     number = json.loads(signed_in(*submission(phase), "--json").stdout)["id"]
-    Submission.objects.filter(pk=number).update(status="failed", reason="The file is gone.")
+    Submission.objects.filter(pk=number).update(
+        status="failed", reason="The file is gone."
+    )
     assert "The file is gone." in signed_in("follow", number, code=1).stderr
 
 
-@pytest.mark.parametrize("words", [("board", "nowhere/1a"), ("scores", "999999"), ("seasons", "nowhere")])
+@pytest.mark.parametrize(
+    "words", [("board", "nowhere/1a"), ("scores", "999999"), ("seasons", "nowhere")]
+)
 def test_what_the_site_does_not_have_is_the_sites_refusal(signed_in, words):
     assert signed_in(*words, code=4).stderr.startswith("citeboard: ")
 
@@ -200,18 +237,27 @@ def test_what_the_site_does_not_have_is_the_sites_refusal(signed_in, words):
 def test_a_name_that_fits_no_phase_names_those_there_are(signed_in, phase):
     season, task = phase.task.season.slug, phase.task.slug
     assert f"it has {task}" in signed_in("board", f"{season}/none", code=2).stderr
-    assert f"{season}/{task} has test" in signed_in("board", f"{season}/{task}/none", code=2).stderr
+    assert (
+        f"{season}/{task} has test"
+        in signed_in("board", f"{season}/{task}/none", code=2).stderr
+    )
     assert "SEASON/TASK/PHASE" in signed_in("board", "test", code=2).stderr
 
 
 def test_a_token_that_is_not_known_is_not_kept(command, live_server, tmp_path):
-    assert "citeboard: " in command("login", live_server.url, code=4, given="wrong\n").stderr
+    assert (
+        "citeboard: "
+        in command("login", live_server.url, code=4, given="wrong\n").stderr
+    )
     assert not (tmp_path / ".config").exists()
 
 
 def test_a_file_of_tokens_that_others_may_read_is_refused(signed_in, tmp_path):
     (tmp_path / ".config/citeboard/tokens.json").chmod(0o640)
-    assert "mode 640, others may read it; expected 600" in signed_in("seasons", code=2).stderr
+    assert (
+        "mode 640, others may read it; expected 600"
+        in signed_in("seasons", code=2).stderr
+    )
 
 
 def test_a_site_that_is_not_there_cannot_be_reached(command, unused_port):
@@ -226,10 +272,17 @@ def unused_port() -> int:
         return held.getsockname()[1]
 
 
-def test_without_a_site_or_a_token_the_command_says_how_to_give_one(command, live_server, phase, tmp_path):
+def test_without_a_site_or_a_token_the_command_says_how_to_give_one(
+    command, live_server, phase, tmp_path
+):
     assert "CITEBOARD_SITE, or sign in" in command("seasons", code=2).stderr
-    assert "CITEBOARD_TOKEN, or sign in" in command("scores", 1, "--site", live_server.url, code=2).stderr
-    assert phase.task.season.title in command("seasons", "--site", live_server.url).stdout
+    assert (
+        "CITEBOARD_TOKEN, or sign in"
+        in command("scores", 1, "--site", live_server.url, code=2).stderr
+    )
+    assert (
+        phase.task.season.title in command("seasons", "--site", live_server.url).stdout
+    )
 
 
 def test_the_site_hands_out_the_wheel_with_its_checksum(client, wheel):

@@ -16,9 +16,21 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy
 
 from citeboard.core.audit import history
-from citeboard.core.instants import NoInstant, read_end, read_instant, written_end, written_instant, zone_name
+from citeboard.core.instants import (
+    NoInstant,
+    read_end,
+    read_instant,
+    written_end,
+    written_instant,
+    zone_name,
+)
 from citeboard.core.words import counted, sentence
-from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
+from citeboard.teams.access import (
+    mailed_invitation_of,
+    member_of,
+    team_for_lead,
+    team_for_member,
+)
 from citeboard.teams.models import User
 from scoring.models import Annotator, Sheet
 from tasks import models
@@ -35,31 +47,45 @@ class RowsOfSeason:
     season: str
 
     def __call__(self, season: models.Season, number: int) -> Any:
-        return get_object_or_404(self.rows.select_related(self.season), pk=number, **{self.season: season})
+        return get_object_or_404(
+            self.rows.select_related(self.season), pk=number, **{self.season: season}
+        )
 
 
 #: What a number in an address is of, by its name there, in the season or the team that stands before it.
 ROWS: dict[str, Find] = {
-    "acknowledgement": RowsOfSeason(models.Acknowledgement.objects.all(), "submission__phase__task__season"),
+    "acknowledgement": RowsOfSeason(
+        models.Acknowledgement.objects.all(), "submission__phase__task__season"
+    ),
     "annotator": RowsOfSeason(Annotator.objects.all(), "sheet__phase__task__season"),
     "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
     "asked": access.join_request_of,
     "change": lambda season, number: get_object_or_404(history(season), pk=number),
-    "delivery": RowsOfSeason(models.Delivery.objects.select_related("job"), "webhook__season"),
+    "delivery": RowsOfSeason(
+        models.Delivery.objects.select_related("job"), "webhook__season"
+    ),
     "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
-    "given": RowsOfSeason(models.ExtraTries.objects.select_related("team"), "phase__task__season"),
+    "given": RowsOfSeason(
+        models.ExtraTries.objects.select_related("team"), "phase__task__season"
+    ),
     "gold": RowsOfSeason(models.Gold.objects.all(), "task__season"),
     "invited": mailed_invitation_of,
     "member": member_of,
-    "organiser": RowsOfSeason(models.Organiser.objects.select_related("user"), "season"),
+    "organiser": RowsOfSeason(
+        models.Organiser.objects.select_related("user"), "season"
+    ),
     "phase": RowsOfSeason(models.Phase.objects.all(), "task__season"),
     "proposal": access.merge_proposal_of,
-    "question": RowsOfSeason(models.Question.objects.select_related("asked_by"), "season"),
+    "question": RowsOfSeason(
+        models.Question.objects.select_related("asked_by"), "season"
+    ),
     "sheet": RowsOfSeason(Sheet.objects.all(), "phase__task__season"),
     "task": RowsOfSeason(models.Task.objects.all(), "season"),
     # A team's slug in the address of a season.
     "team": lambda season, slug: get_object_or_404(
-        models.Registration.objects.select_related("team"), season=season, team__slug=slug
+        models.Registration.objects.select_related("team"),
+        season=season,
+        team__slug=slug,
     ),
     "webhook": RowsOfSeason(models.Webhook.objects.all(), "season"),
 }
@@ -94,11 +120,17 @@ class MomentField(forms.CharField):
 
     def show_in(self, zone: ZoneInfo) -> None:
         self.zone = zone
-        written = gettext("In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
-        self.help_text = f"{self.help_text} {written % {'zone': zone_name(zone.key)}}".strip()
+        written = gettext(
+            "In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
+        )
+        self.help_text = (
+            f"{self.help_text} {written % {'zone': zone_name(zone.key)}}".strip()
+        )
 
     def prepare_value(self, value: Any) -> Any:
-        return self.written(value, self.zone) if isinstance(value, dt.datetime) else value
+        return (
+            self.written(value, self.zone) if isinstance(value, dt.datetime) else value
+        )
 
     def clean(self, value: Any) -> dt.datetime | None:
         text = super().clean(value)
@@ -147,10 +179,18 @@ class ActForm(forms.Form):
     begins_with: ClassVar[Mapping[str, str]] = {}
     mirrors: ClassVar[bool] = False
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: Any = None, **options: Any) -> None:
-        first = {name: name for name in self.base_fields} if self.mirrors else self.begins_with
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: Any = None, **options: Any
+    ) -> None:
+        first = (
+            {name: name for name in self.base_fields}
+            if self.mirrors
+            else self.begins_with
+        )
         initial = {name: getattr(of, attribute) for name, attribute in first.items()}
-        super().__init__(data, files, **{"label_suffix": "", "initial": initial, **options})
+        super().__init__(
+            data, files, **{"label_suffix": "", "initial": initial, **options}
+        )
         self.of = of
         for field in self.fields.values():
             if isinstance(field, MomentField):
@@ -161,7 +201,11 @@ class ActForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         for name, field in self.fields.items():
             before = self.initial.get(name)
-            is_there = isinstance(field, MomentField) and before is not None and name in cleaned
+            is_there = (
+                isinstance(field, MomentField)
+                and before is not None
+                and name in cleaned
+            )
             if is_there and self.data.get(name) == field.prepare_value(before):
                 cleaned[name] = before
         return cleaned
@@ -187,7 +231,10 @@ class Act:
 
     service: Callable[..., Any]
     summary: str
-    done: Words | Callable[[Any, Mapping[str, Any]], Words | tuple[Words, Mapping[str, Any]]] = ""
+    done: (
+        Words
+        | Callable[[Any, Mapping[str, Any]], Words | tuple[Words, Mapping[str, Any]]]
+    ) = ""
     _: KW_ONLY
     of: Find
     form: type[ActForm] | None = None
@@ -196,14 +243,20 @@ class Act:
     is_final: bool = False
     makes_season: bool = False
     unasked: Callable[[Any], bool] = lambda thing: False
-    ready: Callable[[Any, Mapping[str, Any], User], Mapping[str, Any]] = lambda thing, filled, by: filled
+    ready: Callable[[Any, Mapping[str, Any], User], Mapping[str, Any]] = (
+        lambda thing, filled, by: filled
+    )
 
     @property
     def to(self) -> str:
         return next(iter(signature(self.service).parameters))
 
     def __call__(self, thing: Any, by: User, /, **filled: Any) -> Any:
-        who = {name: by for name in ("by", "user") if name in signature(self.service).parameters}
+        who = {
+            name: by
+            for name in ("by", "user")
+            if name in signature(self.service).parameters
+        }
         return self.service(**{self.to: thing, **who, **filled})
 
     def read(self, thing: Any, posted: Any) -> dict[str, Any]:
@@ -212,17 +265,28 @@ class Act:
             return {}
         form = self.form(posted, of=thing)
         if not self.refused:
-            return {name: _read(field, posted.get(name)) for name, field in form.fields.items()}
+            return {
+                name: _read(field, posted.get(name))
+                for name, field in form.fields.items()
+            }
         if not form.is_valid():
-            faults = " ".join(str(fault) for errors in form.errors.values() for fault in errors)
-            raise ValidationError(str(self.refused) % {"fault": faults, "faults": faults})
+            faults = " ".join(
+                str(fault) for errors in form.errors.values() for fault in errors
+            )
+            raise ValidationError(
+                str(self.refused) % {"fault": faults, "faults": faults}
+            )
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
         words = self.done(made, filled) if callable(self.done) else self.done
         words, more = words if isinstance(words, tuple) else (words, {})
         named = {self.to: made if isinstance(made, type(thing)) else thing, **filled}
-        named = {name: fact for name, fact in named.items() if fact is made or not hasattr(made, name)}
+        named = {
+            name: fact
+            for name, fact in named.items()
+            if fact is made or not hasattr(made, name)
+        }
         things = made if isinstance(made, tuple) else (made,)
         return str(words) % Facts({**named, **more}, *things, thing)
 
@@ -235,8 +299,16 @@ def _read(field: forms.Field, posted: str | None) -> Any:
         return posted
 
 
-_roles = (access.season_for, access.season_to_help, access.season_to_organise, team_for_member, team_for_lead)
-by_readers, by_helpers, by_organisers, by_members, by_leads = (partial(Act, of=role) for role in _roles)
+_roles = (
+    access.season_for,
+    access.season_to_help,
+    access.season_to_organise,
+    team_for_member,
+    team_for_lead,
+)
+by_readers, by_helpers, by_organisers, by_members, by_leads = (
+    partial(Act, of=role) for role in _roles
+)
 with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
@@ -253,5 +325,9 @@ class Facts(dict[str, Any]):
         name = "user" if name == "person" else name
         facts = [getattr(thing, name) for thing in self.things if hasattr(thing, name)]
         facts = [fact for fact in facts if not isinstance(fact, Manager)]
-        facts += [counted(thing, name.removesuffix("s")) for thing in self.things if type(thing) is int]
+        facts += [
+            counted(thing, name.removesuffix("s"))
+            for thing in self.things
+            if type(thing) is int
+        ]
         return next(iter(facts))

@@ -10,7 +10,13 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers, with_rehearsal
+from citeboard.acts.declared import (
+    ActForm,
+    EndField,
+    MomentField,
+    by_organisers,
+    with_rehearsal,
+)
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.worker import declaring
@@ -28,7 +34,8 @@ class DeclarationForm(ActForm):
     """Files of a task's folder; those that are left out stay as they are."""
 
     declaration, card, measures = (
-        forms.CharField(max_length=MAX_TEXT, required=False, strip=False) for _name in (TOML, CARD, MEASURES)
+        forms.CharField(max_length=MAX_TEXT, required=False, strip=False)
+        for _name in (TOML, CARD, MEASURES)
     )
     reason = forms.CharField(max_length=500, required=False)
     api = {
@@ -78,7 +85,9 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
     task = _declared(given["declaration"], slug)
     with received(file) as upload:
         with upload.path.open("rb") as content:
-            stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
+            stored = storage.gold.save(
+                f"drafts/{secrets.token_hex(16)}.upload", File(content)
+            )
         filename = upload.filename
     draft = {
         "season": season.pk,
@@ -115,7 +124,11 @@ def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any
         draft["files"] |= {MEASURES: f"{measures}\n"} if measures else {}
         files = _looked(draft, by)
     task_type = read_declaration(files)
-    packed = declaring.packed_anew(task, task_type, by) if task_type.slug != task.type else {}
+    packed = (
+        declaring.packed_anew(task, task_type, by)
+        if task_type.slug != task.type
+        else {}
+    )
     return {"task_type": task_type, "packed": packed, "reason": filled["reason"]}
 
 
@@ -129,7 +142,9 @@ DECLARE_ANEW = with_rehearsal(
     declaring.change_task,
     "Declare a task of one's own anew; for organisers.",
     lambda again, _filled: (
-        _("%(task)s is saved; its runs are scored again.") if again else _("%(task)s is saved.")
+        _("%(task)s is saved; its runs are scored again.")
+        if again
+        else _("%(task)s is saved.")
     ),
     form=DeclarationForm,
     ready=_read_anew,

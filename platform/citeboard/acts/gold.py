@@ -45,19 +45,29 @@ class GoldForm(ActForm):
         label=_("The same file is also the gold of"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("One publication for several tasks, such as 1A and 1B: all of them get it, or none."),
+        help_text=_(
+            "One publication for several tasks, such as 1A and 1B: all of them get it, or none."
+        ),
     )
-    file = forms.FileField(label=_("Gold"), required=False, error_messages={"empty": _("The file is empty.")})
+    file = forms.FileField(
+        label=_("Gold"),
+        required=False,
+        error_messages={"empty": _("The file is empty.")},
+    )
     #: Where the file was read before somebody was asked whether to go on.
     stored = forms.CharField(required=False, widget=forms.HiddenInput())
     reason = forms.CharField(
         label=_("Reason"),
         max_length=500,
-        help_text=_("What is new or was corrected. Teams read it beside the change of their scores."),
+        help_text=_(
+            "What is new or was corrected. Teams read it beside the change of their scores."
+        ),
         error_messages={"required": _("Say what is new or was corrected.")},
     )
     again = forms.BooleanField(
-        label=_("Publish what an earlier version holds again"), required=False, widget=forms.HiddenInput
+        label=_("Publish what an earlier version holds again"),
+        required=False,
+        widget=forms.HiddenInput,
     )
     only_on_pages = ("split", "also", "stored")
     only_in_api = {
@@ -71,7 +81,10 @@ class GoldForm(ActForm):
         "split": "Needed where the task's phases have several.",
         "also": "Slugs of other tasks of the season with commas between: the file is their gold too, of the "
         "split of the same name.",
-        "again": {"default": False, "help_text": "Publish what an earlier version holds once more."},
+        "again": {
+            "default": False,
+            "help_text": "Publish what an earlier version holds once more.",
+        },
     }
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
@@ -82,7 +95,9 @@ class GoldForm(ActForm):
             for phase in phases.order_by("task__position", "position")
         }
         for name in ("split", "also"):
-            choices = [(key, f"{task}, {split}") for key, (task, split) in self.splits.items()]
+            choices = [
+                (key, f"{task}, {split}") for key, (task, split) in self.splits.items()
+            ]
             self.fields[name].choices = choices  # type: ignore[attr-defined]
         if len(self.splits) < 2:
             del self.fields["also"]
@@ -103,27 +118,43 @@ class GoldForm(ActForm):
 STORED = "gold-to-publish"
 
 
-def packed_gold(season: object, filled: Mapping[str, Any], by: User) -> Mapping[str, Any]:
+def packed_gold(
+    season: object, filled: Mapping[str, Any], by: User
+) -> Mapping[str, Any]:
     """With what the file holds for each split in its place, read before anything is locked."""
     given = dict(filled)
-    file, stored, splits = given.pop("file", None), given.pop("stored", ""), given["splits"]
+    file, stored, splits = (
+        given.pop("file", None),
+        given.pop("stored", ""),
+        given["splits"],
+    )
     if "packed" in given:
         return given
     if file:
         with received(file) as upload:
             paths = [upload.path] * len(splits)
-            return given | {"packed": rescoring.pack_gold(splits, paths, upload.filename, by)}
+            return given | {
+                "packed": rescoring.pack_gold(splits, paths, upload.filename, by)
+            }
     try:
         names = signing.loads(stored, salt=STORED, max_age=TO_TAKE_BACK)
         with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-            paths = [storage.local_copy(storage.gold, name, Path(folder)) for name in names]
-            return given | {"packed": rescoring.pack_gold(splits, paths, "gold.zip", by)}
+            paths = [
+                storage.local_copy(storage.gold, name, Path(folder)) for name in names
+            ]
+            return given | {
+                "packed": rescoring.pack_gold(splits, paths, "gold.zip", by)
+            }
     except (signing.BadSignature, storage.FileMissing) as gone:
-        raise ValidationError({"file": gettext("Choose the file that holds the gold.")}) from gone
+        raise ValidationError(
+            {"file": gettext("Choose the file that holds the gold.")}
+        ) from gone
 
 
 def stored_gold(filled: Mapping[str, Any]) -> str:
-    return signing.dumps([kept.columns["file"] for kept in filled["packed"]], salt=STORED)
+    return signing.dumps(
+        [kept.columns["file"] for kept in filled["packed"]], salt=STORED
+    )
 
 
 class VersionForm(ActForm):
@@ -161,7 +192,9 @@ def _import_labels(*, season: Season, model: str, file: Any, by: User) -> Backgr
     models = models_of_season(season)
     if model not in models:
         names = " and ".join(models) or "none"
-        words = f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
+        words = (
+            f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
+        )
         raise ValidationError({"model": words})
     with received(file) as upload:
         return kinds.ask_for_labels(season=season, model=model, upload=upload, by=by)
@@ -185,10 +218,14 @@ def _share_labels(*, season: Season, model: str, by: User) -> Imported:
         raise Http404(NO_LABELS) from None
 
 
-def _describe_shared(done: Imported, filled: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _describe_shared(
+    done: Imported, filled: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
     words = gettext("%(labels)s of %(model)s added for all seasons.")
     if done.known:
-        words = gettext("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
+        words = gettext(
+            "%(labels)s of %(model)s added for all seasons, %(others)s were there."
+        )
     if done.resumed:
         words += " " + gettext("%(scorings)s gone on with.")
     others = ngettext("%(number)s other", "%(number)s others", done.known)
@@ -217,16 +254,23 @@ class JudgementsForm(ActForm):
 def _import_judgements(*, submission: Submission, file: Any, by: User) -> BackgroundJob:
     with received(file) as upload:
         season = submission.phase.task.season
-        return ask(Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload)
+        return ask(
+            Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload
+        )
 
 
 class SheetForm(ActForm):
     """A sheet for human evaluation."""
 
     instances = forms.IntegerField(
-        label=_("Instances"), min_value=1, max_value=MAX_INSTANCES, help_text=_("Drawn by the seed.")
+        label=_("Instances"),
+        min_value=1,
+        max_value=MAX_INSTANCES,
+        help_text=_("Drawn by the seed."),
     )
-    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0)
+    seed = forms.IntegerField(
+        label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0
+    )
     runs = forms.MultipleChoiceField(
         label=_("Systems"),
         widget=forms.CheckboxSelectMultiple,
@@ -245,19 +289,26 @@ class SheetForm(ActForm):
         self.candidates = runs_on_board(of, by)
         gold = Gold.objects.current(of)
         choices = [
-            (str(run.pk), f"{run.system}, {run.team or run.get_kind_display()}") for run in self.candidates
+            (str(run.pk), f"{run.system}, {run.team or run.get_kind_display()}")
+            for run in self.candidates
         ]
         self.fields["runs"].choices = choices  # type: ignore[attr-defined]
         self.initial["runs"] = [number for number, _words in choices[:MAX_SYSTEMS]]
-        self.initial["instances"] = min(INSTANCES_AT_FIRST, gold.instances if gold else INSTANCES_AT_FIRST)
+        self.initial["instances"] = min(
+            INSTANCES_AT_FIRST, gold.instances if gold else INSTANCES_AT_FIRST
+        )
 
 
-def _make_sheet(*, phase: Phase, instances: int, seed: int, runs: Sequence[str], by: User) -> BackgroundJob:
+def _make_sheet(
+    *, phase: Phase, instances: int, seed: int, runs: Sequence[str], by: User
+) -> BackgroundJob:
     on_board = {str(run.pk): run for run in runs_on_board(phase, by)}
     if unknown := [number for number in runs if number not in on_board]:
         words = f"No run “{unknown[0][:40]}” stands on the board; there are {', '.join(on_board) or 'none'}."
         raise ValidationError({"runs": words})
-    chosen = [on_board[number] for number in dict.fromkeys(runs)] or list(on_board.values())[:MAX_SYSTEMS]
+    chosen = [on_board[number] for number in dict.fromkeys(runs)] or list(
+        on_board.values()
+    )[:MAX_SYSTEMS]
     check_size(len(chosen), instances)
     given = {"runs": [run.pk for run in chosen], "instances": instances, "seed": seed}
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
@@ -282,7 +333,9 @@ DELETE_GOLD = with_rehearsal(
     form=VersionForm,
     is_final=True,
 )
-IMPORT_LABELS = by_organisers(_import_labels, "Import entailment labels; for organisers.", form=LabelsForm)
+IMPORT_LABELS = by_organisers(
+    _import_labels, "Import entailment labels; for organisers.", form=LabelsForm
+)
 SHARE_LABELS = by_organisers(
     _share_labels,
     "Let the season's labels of a model decide the runs of all seasons; for staff.",
@@ -295,18 +348,27 @@ IMPORT_JUDGEMENTS = Act(
     of=run_to_judge,
     form=JudgementsForm,
 )
-MAKE_SHEET = by_organisers(_make_sheet, "Make a sheet for human evaluation; for organisers.", form=SheetForm)
+MAKE_SHEET = by_organisers(
+    _make_sheet, "Make a sheet for human evaluation; for organisers.", form=SheetForm
+)
 
 
 class PublishSheetForm(ActForm):
     """A sheet to be published."""
 
     unfinished = forms.BooleanField(required=False)
-    api = {"unfinished": {"default": False, "help_text": "Also where annotators have not rated all texts."}}
+    api = {
+        "unfinished": {
+            "default": False,
+            "help_text": "Also where annotators have not rated all texts.",
+        }
+    }
 
 
 PUBLISH_SHEET = by_organisers(
-    lambda sheet, unfinished, by: outcome.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished)),
+    lambda sheet, unfinished, by: outcome.publish(
+        sheet=sheet, by=by, is_confirmed=bool(unfinished)
+    ),
     "Close a sheet and show its outcome beside the board; for organisers.",
     _("The human evaluation stands on the board."),
     form=PublishSheetForm,
@@ -331,8 +393,12 @@ TAKE_JUDGEMENTS_BACK = Act(
 
 
 def run_to_organise(user: object, pk: int) -> Submission:
-    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
-    if not may_see_submission(run, user) or not may_organise(user, run.phase.task.season):
+    run = get_object_or_404(
+        Submission.objects.select_related("phase__task__season", "team"), pk=pk
+    )
+    if not may_see_submission(run, user) or not may_organise(
+        user, run.phase.task.season
+    ):
         raise Http404(gettext("There is no run of yours to organise at this address."))
     return run
 
@@ -356,7 +422,9 @@ RESCORE_RUN = Act(
     rescoring.score_again,
     "Score a run again; for organisers.",
     lambda made, _filled: (
-        gettext("The run is scored again.") if made else gettext("The run is being scored again already.")
+        gettext("The run is scored again.")
+        if made
+        else gettext("The run is being scored again already.")
     ),
     of=run_to_organise,
 )
@@ -371,7 +439,10 @@ class BaselinesForm(ActForm):
 
 COMPUTE_BASELINES = by_organisers(
     lambda phase, name, by: sum(
-        asked.is_new for asked in baseline_runs.ask(phase=phase, names=[name] if name else None, by=by)
+        asked.is_new
+        for asked in baseline_runs.ask(
+            phase=phase, names=[name] if name else None, by=by
+        )
     ),
     "Have a phase's built-in baselines computed and scored; for organisers.",
     lambda new, _filled: (

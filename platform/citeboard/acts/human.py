@@ -13,7 +13,13 @@ from citeboard.core import audit
 from citeboard.teams.models import User
 from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
 from scoring.human.ratings import DISTANCES, change_distance, read_ratings, save_ratings
-from scoring.human.sheets import add_name, add_person, has_own_texts, remove_annotator, show_references
+from scoring.human.sheets import (
+    add_name,
+    add_person,
+    has_own_texts,
+    remove_annotator,
+    show_references,
+)
 from scoring.models import Annotator, Sheet
 from tasks.submissions.uploads import received
 
@@ -21,11 +27,15 @@ from tasks.submissions.uploads import received
 def annotator_of(user: object, sheet: int) -> Annotator:
     """Raises Http404, and PermissionDenied for who has joined a team of the sheet since."""
     annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
-    annotator = annotators.filter(sheet__pk=sheet, user=getattr(user, "pk", None) or 0).first()
+    annotator = annotators.filter(
+        sheet__pk=sheet, user=getattr(user, "pk", None) or 0
+    ).first()
     if annotator is None or not isinstance(user, User):
         raise Http404(gettext("There is no sheet for you to rate at this address."))
     if has_own_texts(annotator.sheet, user):
-        words = gettext("You have joined a team whose texts are on this sheet, and cannot rate it.")
+        words = gettext(
+            "You have joined a team whose texts are on this sheet, and cannot rate it."
+        )
         raise PermissionDenied(words)
     return annotator
 
@@ -35,9 +45,15 @@ class AnnotatorForm(ActForm):
 
     email = forms.EmailField(label=_("E-mail address of their account"))
     is_adjudicator = forms.BooleanField(
-        label=_("Adjudicates: rates only what the others differ on, and decides it"), required=False
+        label=_("Adjudicates: rates only what the others differ on, and decides it"),
+        required=False,
     )
-    api = {"is_adjudicator": {"default": False, "help_text": "Decides what the others differ on."}}
+    api = {
+        "is_adjudicator": {
+            "default": False,
+            "help_text": "Decides what the others differ on.",
+        }
+    }
 
 
 def _distances() -> list[tuple[int | str, str]]:
@@ -50,11 +66,17 @@ class DistanceForm(ActForm):
     """From which difference on an adjudicator decides."""
 
     distance = forms.TypedChoiceField(
-        label=_("An adjudicator decides"), coerce=int, empty_value=None, required=False, choices=_distances
+        label=_("An adjudicator decides"),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        choices=_distances,
     )
     only_on_pages = ("distance",)
     only_in_api = {
-        "distance": forms.IntegerField(required=False, min_value=min(DISTANCES), max_value=max(DISTANCES))
+        "distance": forms.IntegerField(
+            required=False, min_value=min(DISTANCES), max_value=max(DISTANCES)
+        )
     }
     api = {
         "distance": {
@@ -76,7 +98,9 @@ class RatingsForm(ActForm):
 class OwnRatingsForm(ActForm):
     """Ratings of one's own."""
 
-    file = forms.FileField(error_messages={"required": _("Choose the file that holds your ratings.")})
+    file = forms.FileField(
+        error_messages={"required": _("Choose the file that holds your ratings.")}
+    )
     api = {"file": "CSV, as the sheet is given to you, with the criteria filled in."}
 
 
@@ -84,18 +108,24 @@ class DataSheetForm(ActForm):
     """Answers by their questions' names; what is left out stays, and an empty one takes an answer away."""
 
     mirrors = True
-    only_in_api = {name: forms.CharField(required=False, max_length=MAX_ANSWER) for name in QUESTIONS}
+    only_in_api = {
+        name: forms.CharField(required=False, max_length=MAX_ANSWER)
+        for name in QUESTIONS
+    }
     api = QUESTIONS
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, question in QUESTIONS.items():
-            self.fields[name] = long_text(gettext(question), MAX_ANSWER, 2, required=False)
+            self.fields[name] = long_text(
+                gettext(question), MAX_ANSWER, 2, required=False
+            )
 
     @property
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
         return [
-            (gettext(section), [self[name] for name in questions]) for section, questions in SECTIONS.items()
+            (gettext(section), [self[name] for name in questions])
+            for section, questions in SECTIONS.items()
         ]
 
 
@@ -106,7 +136,13 @@ def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
         annotator = add_name(sheet=sheet, name=name.strip(), by=by)
         rated = save_ratings(annotator=annotator, ratings=given)
         facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
-        audit.record("ratings-brought", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
+        audit.record(
+            "ratings-brought",
+            actor=by,
+            subject=sheet,
+            place=sheet.phase.task.season,
+            facts=facts,
+        )
     return rated
 
 
@@ -145,7 +181,9 @@ BRING_RATINGS = by_organisers(
     form=RatingsForm,
 )
 ANSWER_DATA_SHEET = by_organisers(
-    lambda sheet, by, **answers: save_data_sheet(sheet=sheet, answers={**sheet.data_sheet, **answers}, by=by),
+    lambda sheet, by, **answers: save_data_sheet(
+        sheet=sheet, answers={**sheet.data_sheet, **answers}, by=by
+    ),
     "Answer the questions of a sheet's data sheet; for organisers.",
     _("The data sheet is saved."),
     form=DataSheetForm,

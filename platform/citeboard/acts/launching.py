@@ -36,7 +36,9 @@ class CalendarForm(ActForm):
 
     do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
     chosen = forms.MultipleChoiceField(required=False)
-    days = forms.IntegerField(label=_("Days"), required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS)
+    days = forms.IntegerField(
+        label=_("Days"), required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS
+    )
     into = forms.MultipleChoiceField(
         label=_("Into the tasks"), required=False, widget=forms.CheckboxSelectMultiple
     )
@@ -45,7 +47,8 @@ class CalendarForm(ActForm):
         super().__init__(data, of=of)
         self.line = time_line(of)
         self.phases: dict[str, Phase] = {
-            phase_prefix(row["task"].slug, row["phase"].slug): row["phase"] for row in self.line["lines"]
+            phase_prefix(row["task"].slug, row["phase"].slug): row["phase"]
+            for row in self.line["lines"]
         }
         for name in SEASON_DATES:
             self._moment(name, Season.date_label(name), getattr(of, name), of)
@@ -54,12 +57,17 @@ class CalendarForm(ActForm):
                 ("opens", gettext("Opens"), phase.opens),
                 ("closes", gettext("Closes"), phase.end),
             ):
-                self._moment(f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase)
-        self.fields["chosen"].choices = [(key, key) for key in (*SEASON_DATES, *self.phases)]  # type: ignore[attr-defined]
+                self._moment(
+                    f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase
+                )
+        keys = [(key, key) for key in (*SEASON_DATES, *self.phases)]
+        self.fields["chosen"].choices = keys  # type: ignore[attr-defined]
         tasks = Task.objects.filter(season=of, is_reported_only=False)
         self.fields["into"].choices = [(task.slug, str(task)) for task in tasks]  # type: ignore[attr-defined]
 
-    def _moment(self, key: str, label: str, at: dt.datetime | None, of: Season | Phase) -> None:
+    def _moment(
+        self, key: str, label: str, at: dt.datetime | None, of: Season | Phase
+    ) -> None:
         kind = EndField if key.endswith(".closes") else MomentField
         field = kind(label=label, zone=of.zone, required=key.endswith(".opens"))
         field.widget.attrs["aria-label"] = label
@@ -71,17 +79,33 @@ class CalendarForm(ActForm):
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
         chosen = set(self["chosen"].value() or ())
         rows = [
-            {**row, "key": key, "opens": self[f"{key}.opens"], "closes": self[f"{key}.closes"]}
+            {
+                **row,
+                "key": key,
+                "opens": self[f"{key}.opens"],
+                "closes": self[f"{key}.closes"],
+            }
             for key, row in zip(self.phases, self.line["lines"], strict=True)
         ]
         for name in SEASON_DATES:
             label = Season.date_label(name)
-            rows.append({"key": name, "label": label, "bar": bars.get(label, ""), "opens": self[name]})
+            rows.append(
+                {
+                    "key": name,
+                    "label": label,
+                    "bar": bars.get(label, ""),
+                    "opens": self[name],
+                }
+            )
         return [{**row, "is_chosen": row["key"] in chosen} for row in rows]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        do, chosen, days = cleaned.get("do"), cleaned.get("chosen", []), cleaned.get("days")
+        do, chosen, days = (
+            cleaned.get("do"),
+            cleaned.get("chosen", []),
+            cleaned.get("days"),
+        )
         if do and not chosen:
             self.add_error(None, gettext("Choose the rows first."))
         if do == MOVE and days is None:
@@ -96,10 +120,14 @@ class CalendarForm(ActForm):
             self._copy(values, chosen, cleaned["into"])
         return {"values": values}
 
-    def _move(self, values: dict[str, Any], chosen: list[str], by: dt.timedelta) -> None:
+    def _move(
+        self, values: dict[str, Any], chosen: list[str], by: dt.timedelta
+    ) -> None:
         for chosen_key in chosen:
             phase = self.phases.get(chosen_key)
-            row, names = (phase, list(Phase.SETTINGS)) if phase else (self.of, [chosen_key])
+            row, names = (
+                (phase, list(Phase.SETTINGS)) if phase else (self.of, [chosen_key])
+            )
             for name in names:
                 key = f"{chosen_key if phase else SEASON}.{row.key(name)}"
                 at = values.get(key, getattr(row, name))
@@ -109,7 +137,9 @@ class CalendarForm(ActForm):
     def _copy(self, values: dict[str, Any], chosen: list[str], into: list[str]) -> None:
         phases = [self.phases[key] for key in chosen if key in self.phases]
         if not into or not phases:
-            self.add_error("into", gettext("Choose phases, and the tasks that get them."))
+            self.add_error(
+                "into", gettext("Choose phases, and the tasks that get them.")
+            )
         tables = {
             phase_prefix(task["slug"], table["slug"]): table
             for task in structure_of(self.of)["tasks"]
@@ -126,14 +156,17 @@ class CalendarForm(ActForm):
                     words = gettext("%(task)s has a phase “%(phase)s” already.")
                     self.add_error("into", words % {"task": slug, "phase": phase.slug})
                 values |= {
-                    f"{prefix}.{key}": values.get(f"{source}.{key}", own) for key, own in table.items()
+                    f"{prefix}.{key}": values.get(f"{source}.{key}", own)
+                    for key, own in table.items()
                 }
 
 
 class FirstGoldForm(ActForm):
     """Files for all splits that have no gold yet; those left empty come later."""
 
-    reason = forms.CharField(label=_("Reason"), max_length=500, initial=_("The first version."))
+    reason = forms.CharField(
+        label=_("Reason"), max_length=500, initial=_("The first version.")
+    )
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files, of=of)
@@ -144,18 +177,30 @@ class FirstGoldForm(ActForm):
             if (task.pk, split) not in there and not task.is_reported_only
         }
         for name, (task, split) in self.splits.items():
-            self.fields[name] = forms.FileField(label=f"{task}, {split}", required=False)
+            self.fields[name] = forms.FileField(
+                label=f"{task}, {split}", required=False
+            )
         self.order_fields([*self.splits, "reason"])
 
     def publish(self, by: User) -> int:
         """All of them or none; what is wrong with a file stands at its field. How many were published."""
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):
-            facts = {"splits": [self.splits[name]], "file": self.cleaned_data[name], "again": False}
+            facts = {
+                "splits": [self.splits[name]],
+                "file": self.cleaned_data[name],
+                "again": False,
+            }
             try:
-                ready.append(packed_gold(self.of, {**facts, "reason": self.cleaned_data["reason"]}, by))
+                ready.append(
+                    packed_gold(
+                        self.of, {**facts, "reason": self.cleaned_data["reason"]}, by
+                    )
+                )
             except GoldRefused as refused:
-                self.add_error(name, [str(problem) for problem in refused.problems[:MAX_PROBLEMS]])
+                self.add_error(
+                    name, [str(problem) for problem in refused.problems[:MAX_PROBLEMS]]
+                )
         if not ready and not self.errors:
             self.add_error(None, gettext("Choose the files that hold the gold."))
         if self.errors:
@@ -171,7 +216,9 @@ def _ask_everywhere(*, season: Season, by: User) -> int:
     if not phases:
         raise ValidationError(gettext("No phase has gold yet."))
     first = [(phase, baseline_runs.names_for(phase)[:1]) for phase in phases]
-    asked = [baseline_runs.ask(phase=phase, names=names, by=by) for phase, names in first]
+    asked = [
+        baseline_runs.ask(phase=phase, names=names, by=by) for phase, names in first
+    ]
     return sum(one.is_new for several in asked for one in several)
 
 
@@ -179,7 +226,8 @@ CALENDAR = replace(CHANGE_SETTINGS, form=CalendarForm, done=_("The calendar is s
 OPEN_SEASON = replace(
     CHANGE_SETTINGS,
     service=lambda season, by: (
-        season.is_public or change_settings(season=season, values={f"{SEASON}.public": True}, by=by)
+        season.is_public
+        or change_settings(season=season, values={f"{SEASON}.public": True}, by=by)
     ),
     done=_("The season is open to everybody."),
 )

@@ -7,7 +7,14 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers, long_text, with_rehearsal
+from citeboard.acts.declared import (
+    ActForm,
+    EndField,
+    MomentField,
+    by_organisers,
+    long_text,
+    with_rehearsal,
+)
 from citeboard.ops.undoing import take_posts_back
 from citeboard.teams.models import Team, User
 from scoring.results.board import manual_scores
@@ -31,9 +38,13 @@ class BoardForm(ActForm):
     """Who shall see the board, and from when somebody else; what is left out stays as it is."""
 
     mirrors = True
-    board = forms.ChoiceField(label=_("Who sees the board"), choices=Phase.Audience.choices)
+    board = forms.ChoiceField(
+        label=_("Who sees the board"), choices=Phase.Audience.choices
+    )
     board_from = MomentField(
-        label=_("Until"), required=False, help_text=_("Leave it empty where that does not change.")
+        label=_("Until"),
+        required=False,
+        help_text=_("Leave it empty where that does not change."),
     )
     board_then = forms.ChoiceField(
         label=_("Who sees it from then on"),
@@ -46,9 +57,13 @@ class FreezeForm(ActForm):
     """From when the board is frozen, and until when; what is left out stays as it is."""
 
     mirrors = True
-    frozen_from = MomentField(label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen."))
+    frozen_from = MomentField(
+        label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen.")
+    )
     frozen_until = MomentField(
-        label=_("Revealed at"), required=False, help_text=_("Empty: when you reveal it.")
+        label=_("Revealed at"),
+        required=False,
+        help_text=_("Empty: when you reveal it."),
     )
 
 
@@ -70,20 +85,34 @@ class ExtraTriesForm(ActForm):
     """Which team gets how many, and why."""
 
     # Phases that have no limit of runs are not offered: there is nothing to add to.
-    team = forms.ModelChoiceField(label=_("Team"), queryset=Team.objects.none(), empty_label=None)
+    team = forms.ModelChoiceField(
+        label=_("Team"), queryset=Team.objects.none(), empty_label=None
+    )
     phase = forms.TypedChoiceField(label=_("Phase"), coerce=int)
-    tries = forms.IntegerField(label=_("How many more"), min_value=1, max_value=run_acts.MAX_TRIES, initial=1)
-    reason = forms.CharField(label=_("Reason, which the team reads"), max_length=run_acts.MAX_REASON)
-    api = {"team": "The slug of a team that takes part.", "reason": "The team reads it."}
+    tries = forms.IntegerField(
+        label=_("How many more"), min_value=1, max_value=run_acts.MAX_TRIES, initial=1
+    )
+    reason = forms.CharField(
+        label=_("Reason, which the team reads"), max_length=run_acts.MAX_REASON
+    )
+    api = {
+        "team": "The slug of a team that takes part.",
+        "reason": "The team reads it.",
+    }
     only_on_pages = ("phase",)
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files)
         entries = of.registrations.approved().values("team")
         limited = ~Q(runs_per_day=None) | ~Q(runs_in_total=None)
-        self.fields["team"].queryset = Team.objects.filter(pk__in=entries).order_by("name")  # type: ignore[attr-defined]
-        phases = Phase.objects.filter(limited, task__season=of).select_related("task__season")
-        self.phases = {phase.pk: phase for phase in phases.order_by("task__position", "position")}
+        teams = Team.objects.filter(pk__in=entries).order_by("name")
+        self.fields["team"].queryset = teams  # type: ignore[attr-defined]
+        phases = Phase.objects.filter(limited, task__season=of).select_related(
+            "task__season"
+        )
+        self.phases = {
+            phase.pk: phase for phase in phases.order_by("task__position", "position")
+        }
         self.fields["phase"].choices = [  # type: ignore[attr-defined]
             (number, f"{phase.task}, {phase}") for number, phase in self.phases.items()
         ]
@@ -103,7 +132,12 @@ def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
 class ErratumForm(ActForm):
     """It cannot be changed later; another one can follow."""
 
-    text = long_text(_("What was wrong, and what holds now"), MAX_ERRATUM, 6, help_text=_("Markdown."))
+    text = long_text(
+        _("What was wrong, and what holds now"),
+        MAX_ERRATUM,
+        6,
+        help_text=_("Markdown."),
+    )
 
 
 class OutsideForm(ActForm):
@@ -115,7 +149,8 @@ class OutsideForm(ActForm):
         help_text=_("One of the same name takes its place."),
     )
     better = forms.ChoiceField(
-        label=_("Direction"), choices=(("up", _("higher is better")), ("down", _("lower is better")))
+        label=_("Direction"),
+        choices=(("up", _("higher is better")), ("down", _("lower is better"))),
     )
     source = forms.CharField(
         label=_("Source"),
@@ -141,7 +176,10 @@ class OutsideForm(ActForm):
     api = {
         "higher_is_better": {"required": False, "default": True},
         "source": "Who measured it, how, and where that is written.",
-        "values": {"help_text": "The number of a run and its value on each line.", "trim_whitespace": False},
+        "values": {
+            "help_text": "The number of a run and its value on each line.",
+            "trim_whitespace": False,
+        },
     }
 
     def clean(self) -> dict[str, Any]:
@@ -189,7 +227,9 @@ FREEZE = with_rehearsal(
     ),
     form=FreezeForm,
 )
-FREEZE_NOW = by_organisers(_freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen."))
+FREEZE_NOW = by_organisers(
+    _freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen.")
+)
 UNFREEZE = with_rehearsal(
     phase_acts.reveal_frozen,
     "Reveal a frozen board as it stands now; for organisers.",
@@ -228,7 +268,9 @@ ENTER_MEASURE = by_organisers(
     manual_scores.enter_measure,
     "Enter what was measured elsewhere, in the place of a measure of the same name; for organisers.",
     lambda measure, _filled: (
-        _("“%(name)s” stands beside the board.") if measure else _("“%(name)s” is taken away.")
+        _("“%(name)s” stands beside the board.")
+        if measure
+        else _("“%(name)s” is taken away.")
     ),
     form=OutsideForm,
 )

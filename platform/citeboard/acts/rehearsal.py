@@ -38,7 +38,16 @@ from tasks.delivery.webhooks.services import holding
 from tasks.gold.content import Compared, compared
 from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
 from tasks.gold.secrecy import NEVER, Kind
-from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission
+from tasks.models import (
+    Delivery,
+    ExtraTries,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Season,
+    Submission,
+)
 from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.file.load import Loaded
 from tasks.seasons.file.plan import LoadConflicts
@@ -46,7 +55,15 @@ from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
 
 #: Settings of a task or a phase from which no result follows.
-_OF_WORDS = ("title", "summary", "board", "board_from", "board_then", "shows_teams", "inputs_from")
+_OF_WORDS = (
+    "title",
+    "summary",
+    "board",
+    "board_from",
+    "board_then",
+    "shows_teams",
+    "inputs_from",
+)
 _SOONEST = dict.fromkeys(GROUPS, NEVER)
 
 
@@ -139,7 +156,9 @@ class Rehearsal:
     @property
     def asks(self) -> bool:
         of_people = (self.seen, self.unseen, self.told, self.posted, self.changes_tries)
-        return self.asks_for_name or any((*of_people, self.made, self.scored, self.moved))
+        return self.asks_for_name or any(
+            (*of_people, self.made, self.scored, self.moved)
+        )
 
     @property
     def asks_for_name(self) -> bool:
@@ -151,8 +170,21 @@ class Rehearsal:
         told = [(told.kind, told.people) for told in self.told]
         before = [(change["key"], change["before"]) for change in self.changes]
         seen = (self.seen, self.unseen)
-        facts = [self.made, *seen, told, self.gold, self.scored, self.moved, self.confirmed, before]
-        early = [(early.phase.pk, early.kind) for early in self.early.told] if self.early else []
+        facts = [
+            self.made,
+            *seen,
+            told,
+            self.gold,
+            self.scored,
+            self.moved,
+            self.confirmed,
+            before,
+        ]
+        early = (
+            [(early.phase.pk, early.kind) for early in self.early.told]
+            if self.early
+            else []
+        )
         return hashlib.sha256(repr([*facts, early]).encode()).hexdigest()[:32]
 
     @property
@@ -165,7 +197,9 @@ class AskFirst(Refused):
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
-        words = _("this touches what is settled; to go on, type “%(name)s” and a reason")
+        words = _(
+            "this touches what is settled; to go on, type “%(name)s” and a reason"
+        )
         super().__init__(words % {"name": rehearsal.name})
 
 
@@ -177,18 +211,31 @@ class Said:
     typed: GoingOn = field(default_factory=lambda: GoingOn("", ""))
 
     def goes_on(self, rehearsal: Rehearsal) -> bool:
-        if rehearsal.asks_for_name and (self.typed.task != rehearsal.name or not self.typed.reason):
+        if rehearsal.asks_for_name and (
+            self.typed.task != rehearsal.name or not self.typed.reason
+        ):
             return False
-        return self.shown is None or not rehearsal.asks or self.shown == rehearsal.digest
+        return (
+            self.shown is None or not rehearsal.asks or self.shown == rehearsal.digest
+        )
 
 
-def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said) -> Any:
+def perform(
+    act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said
+) -> Any:
     """Do it, where nobody has to be asked or somebody has answered. Raises AskFirst."""
     if not act.is_rehearsed:
         return act(thing, by, **filled)
     do = partial(act, thing, by, **act.ready(thing, filled, by))
     if not act.makes_season:
-        return done(season_of(thing), by, do, said, is_final=act.is_final, asks=not act.unasked(thing))
+        return done(
+            season_of(thing),
+            by,
+            do,
+            said,
+            is_final=act.is_final,
+            asks=not act.unasked(thing),
+        )
     if not said.goes_on(rehearsal := _drafted(do)):
         raise AskFirst(rehearsal)
     return do()
@@ -196,16 +243,30 @@ def perform(act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Sai
 
 def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
     do = partial(act, thing, by, **act.ready(thing, filled, by))
-    return _drafted(do) if act.makes_season else rehearse(season_of(thing), do, is_final=act.is_final)
+    return (
+        _drafted(do)
+        if act.makes_season
+        else rehearse(season_of(thing), do, is_final=act.is_final)
+    )
 
 
 def done(
-    season: Season, by: User, do: Callable[[], Any], said: Said, *, is_final: bool = False, asks: bool = True
+    season: Season,
+    by: User,
+    do: Callable[[], Any],
+    said: Said,
+    *,
+    is_final: bool = False,
+    asks: bool = True,
 ) -> Any:
     rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
         # A program is told in the words that it knows.
-        raise rehearsal.early if rehearsal.early and said.shown is None else AskFirst(rehearsal)
+        raise (
+            rehearsal.early
+            if rehearsal.early and said.shown is None
+            else AskFirst(rehearsal)
+        )
     last = _last(AuditEntry)
     with holding() as events:
         made = do()
@@ -218,22 +279,34 @@ def done(
 
 def season_of(thing: Any) -> Season:
     while not isinstance(thing, Season):
-        thing = next(getattr(thing, name) for name in ("season", "task", "phase") if hasattr(thing, name))
+        thing = next(
+            getattr(thing, name)
+            for name in ("season", "task", "phase")
+            if hasattr(thing, name)
+        )
     return thing
 
 
-def rehearse(season: Season, do: Callable[[], Any], *, is_final: bool = False) -> Rehearsal:
+def rehearse(
+    season: Season, do: Callable[[], Any], *, is_final: bool = False
+) -> Rehearsal:
     """Raises what the act itself refuses."""
     try:
         # As though nobody had said anything yet, so that it comes to the same once somebody has.
         with going_on("", ""):
-            return _rehearsed(season, do, Rehearsal(is_final=is_final, name=season.title))
+            return _rehearsed(
+                season, do, Rehearsal(is_final=is_final, name=season.title)
+            )
     except WouldLetOut as early:
         with going_on(early.task, "-"):
-            return _rehearsed(season, do, Rehearsal(is_final=is_final, name=early.task, early=early))
+            return _rehearsed(
+                season, do, Rehearsal(is_final=is_final, name=early.task, early=early)
+            )
 
 
-def rehearsed_load(season: Season | None, load: Callable[[], Loaded]) -> Rehearsal | None:
+def rehearsed_load(
+    season: Season | None, load: Callable[[], Loaded]
+) -> Rehearsal | None:
     """Of a season file; None where somebody has to say first what stays of what the site changed."""
     with suppress(LoadConflicts):
         return rehearse(season, load) if season else _drafted(lambda: load().season)
@@ -246,22 +319,37 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
         # Nothing that is kept of boards by their version is of what is never done.
         unique = 1 + secrets.randbelow(1 << 40)
         Phase.objects.filter(task__season=season).update(version=F("version") + unique)
-        marks = {model: _last(model) for model in (AuditEntry, Notification, Delivery, Job)}
+        marks = {
+            model: _last(model) for model in (AuditEntry, Notification, Delivery, Job)
+        }
         extra = ExtraTries.objects.filter(phase__task__season=season)
         extra = extra.select_related("team", "phase__task__season")
         given = {*extra}
         do()
         now = Season.objects.get(pk=season.pk)
-        entries = AuditEntry.objects.filter(pk__gt=marks[AuditEntry]).exclude(action="let-out").order_by("pk")
+        entries = (
+            AuditEntry.objects.filter(pk__gt=marks[AuditEntry])
+            .exclude(action="let-out")
+            .order_by("pk")
+        )
         found.done = [entry.words for entry in entries]
-        changes = [change for entry in entries for change in entry.told_changes if change["key"] != "rows"]
+        changes = [
+            change
+            for entry in entries
+            for change in entry.told_changes
+            if change["key"] != "rows"
+        ]
         # Versions of the gold stand in a table of their own.
         found.changes = [change for change in changes if ".gold." not in change["key"]]
-        found.told = list(_told(Notification.objects.filter(pk__gt=marks[Notification])))
+        found.told = list(
+            _told(Notification.objects.filter(pk__gt=marks[Notification]))
+        )
         found.posted = Delivery.objects.filter(pk__gt=marks[Delivery]).count()
         after = _State.of(now)
         queued = Job.objects.filter(pk__gt=marks[Job]).order_by()
-        scored = dict(queued.values_list("submission__phase").distinct().annotate(Max("pk")))
+        scored = dict(
+            queued.values_list("submission__phase").distinct().annotate(Max("pk"))
+        )
         seen = list(_seen(season, now, before, after))
         found.seen = [words for is_new, words in seen if is_new]
         found.unseen = [words for is_new, words in seen if not is_new]
@@ -272,16 +360,31 @@ def _rehearsed(season: Season, do: Callable[[], Any], found: Rehearsal) -> Rehea
             task = phase.task
             facts = {"phase": phase.pk, "gold": after.gold[task.pk, phase.split].file}
             facts |= {"type": task.task_type.reference, "rules": task.ranking_rules}
-            found.scorings.append({**facts, "options": task.options, "rank_by": task.rank_by})
+            found.scorings.append(
+                {**facts, "options": task.options, "rank_by": task.rank_by}
+            )
         found.moved = list(_moved(before, after))
-        found.confirmed = list(_confirmed(before, after, changes, {row.phase for row in found.moved}))
+        found.confirmed = list(
+            _confirmed(before, after, changes, {row.phase for row in found.moved})
+        )
         changed = sorted(given ^ {*extra.all()}, key=lambda row: row.pk)
-        then = {row: left for row in changed if (left := quota(row.phase, row.team).left) is not None}
+        then = {
+            row: left
+            for row in changed
+            if (left := quota(row.phase, row.team).left) is not None
+        }
         transaction.set_rollback(True)
     found.changes_tries = bool(then)
     for row, left in then.items():
-        words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
-        named = {"team": row.team, "task": row.phase.task, "phase": row.phase, "runs": counted(left, "run")}
+        words = _(
+            "%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s"
+        )
+        named = {
+            "team": row.team,
+            "task": row.phase.task,
+            "phase": row.phase,
+            "runs": counted(left, "run"),
+        }
         found.done.append(words % {**named, "now": quota(row.phase, row.team).left})
     return found
 
@@ -291,9 +394,14 @@ def _drafted(do: Callable[[], Season]) -> Rehearsal:
     with transaction.atomic():
         mark = _last(Notification)
         made = do()
-        found = Rehearsal(name=made.title, done=[entry.words for entry in audit.history(made)])
+        found = Rehearsal(
+            name=made.title, done=[entry.words for entry in audit.history(made)]
+        )
         phases = Phase.objects.filter(task__season=made).select_related("task__season")
-        found.made = [MadePhase.of(phase) for phase in phases.order_by("task__position", "position")]
+        found.made = [
+            MadePhase.of(phase)
+            for phase in phases.order_by("task__position", "position")
+        ]
         found.told = list(_told(Notification.objects.filter(pk__gt=mark)))
         transaction.set_rollback(True)
     return found
@@ -320,19 +428,33 @@ class _State:
 
     @classmethod
     def of(cls, season: Season) -> "_State":
-        phases = Phase.objects.filter(task__season=season).select_related("task__season")
+        phases = Phase.objects.filter(task__season=season).select_related(
+            "task__season"
+        )
         in_order = list(phases.order_by("task__position", "position", "opens"))
-        by_number = Gold.objects.filter(task__season=season).select_related("task").order_by("number")
+        by_number = (
+            Gold.objects.filter(task__season=season)
+            .select_related("task")
+            .order_by("number")
+        )
         golds = {(gold.task_id, gold.split): gold for gold in by_number}
         known = {
-            (str(content.task), content.split, row.kind): row.times if content.versions else _SOONEST
+            (str(content.task), content.split, row.kind): row.times
+            if content.versions
+            else _SOONEST
             for content in who_knows(season)
             for row in content.rows
         }
-        scored = [phase for phase in in_order if (phase.task_id, phase.split) in golds and phase.task.rules]
+        scored = [
+            phase
+            for phase in in_order
+            if (phase.task_id, phase.split) in golds and phase.task.rules
+        ]
         newest = {phase.pk: golds[phase.task_id, phase.split] for phase in scored}
         ranked = {phase.pk: _ranked(phase) for phase in scored}
-        evaluations = [row.evaluation for rows in ranked.values() for row in rows.values()]
+        evaluations = [
+            row.evaluation for rows in ranked.values() for row in rows.values()
+        ]
         scores = Score.objects.filter(OF_RANKING, evaluation__in=evaluations)
         return cls(
             {phase.pk: phase for phase in in_order},
@@ -342,7 +464,10 @@ class _State:
             ranked,
             {phase.pk: words for phase in scored if (words := _settled(phase))},
             shared_by_split(season),
-            {score.evaluation_id: score_text(score) for score in scores.select_related("shared")},
+            {
+                score.evaluation_id: score_text(score)
+                for score in scores.select_related("shared")
+            },
         )
 
 
@@ -351,7 +476,9 @@ def _ranked(phase: Phase) -> dict[int, Row]:
     gold = board_gold(phase)
     rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
     values = dict(
-        Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list("pk", "rank_value")
+        Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list(
+            "pk", "rank_value"
+        )
     )
     for row in rows:
         row.value = values[row.evaluation]
@@ -377,7 +504,9 @@ def _settled(phase: Phase) -> str:
 
 def _told(rows: Any) -> Iterable[Told]:
     by_kind: dict[str, list[Notification]] = {}
-    for row in rows.select_related("season", "team", "phase__task", "submission", "user").order_by("pk"):
+    for row in rows.select_related(
+        "season", "team", "phase__task", "submission", "user"
+    ).order_by("pk"):
         by_kind.setdefault(row.kind, []).append(row)
     for kind, told in by_kind.items():
         words = words_of(told[0])
@@ -391,12 +520,19 @@ def _told(rows: Any) -> Iterable[Told]:
         )
 
 
-def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+def _seen(
+    season: Season, now: Season, before: _State, after: _State
+) -> Iterable[tuple[bool, str]]:
     """What is known earlier than before, and, marked as not new, what no longer is though it was by now."""
     if now.is_public != season.is_public:
-        yield now.is_public, _("Everybody: that there is %(season)s, with its pages") % {"season": now}
+        yield (
+            now.is_public,
+            _("Everybody: that there is %(season)s, with its pages") % {"season": now},
+        )
     for pk, phase in after.phases.items() if season.is_public and now.is_public else ():
-        was_named, is_named = (names_publicly(own) for own in (before.phases.get(pk, phase), phase))
+        was_named, is_named = (
+            names_publicly(own) for own in (before.phases.get(pk, phase), phase)
+        )
         if was_named != is_named:
             words = _("Everybody: which teams the runs of %(task)s, %(phase)s, are of")
             yield is_named, words % {"task": phase.task, "phase": phase}
@@ -405,19 +541,35 @@ def _seen(season: Season, now: Season, before: _State, after: _State) -> Iterabl
         groups: dict[tuple[Any, Any], list[str]] = {}
         for group, at in times.items():
             was = earlier[group]
-            is_lost = was is None and at is not None and season.is_public and now.is_public
+            is_lost = (
+                was is None and at is not None and season.is_public and now.is_public
+            )
             if is_lost or (was is not None and (at is None or at < was)):
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():
-            words = _("%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s")
-            named = {"who": listed(names), "what": WORDS[kind], "task": task, "split": split}
-            yield was is not None, words % {**named, "after": _when(at), "before": _when(was)}
+            words = _(
+                "%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s"
+            )
+            named = {
+                "who": listed(names),
+                "what": WORDS[kind],
+                "task": task,
+                "split": split,
+            }
+            yield (
+                was is not None,
+                words % {**named, "after": _when(at), "before": _when(was)},
+            )
 
 
 def _when(at: Any) -> str:
     if at is None:
         return _("now")
-    return _("never") if at == NEVER else _("from %(instant)s") % {"instant": f"{at:%Y-%m-%d %H:%M} UTC"}
+    return (
+        _("never")
+        if at == NEVER
+        else _("from %(instant)s") % {"instant": f"{at:%Y-%m-%d %H:%M} UTC"}
+    )
 
 
 def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
@@ -433,17 +585,31 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,
                 findings=gold.findings,
-                shared=[words for words in after.shared.get(split, []) if words not in known],
+                shared=[
+                    words for words in after.shared.get(split, []) if words not in known
+                ],
             )
 
 
-def _scored(before: _State, after: _State, queued: Mapping[int, int]) -> Iterable[tuple[int, str]]:
+def _scored(
+    before: _State, after: _State, queued: Mapping[int, int]
+) -> Iterable[tuple[int, str]]:
     for pk, phase in after.phases.items():
         runs = max(after.left.get(pk, 0) - before.left.get(pk, 0), 0)
         if runs or pk in queued:
-            scored = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED).count()
+            scored = Submission.objects.filter(
+                phase=phase, status=Submission.Status.SCORED
+            ).count()
             words = _("%(task)s, %(phase)s: %(runs)s")
-            yield pk, words % {"task": phase.task, "phase": phase, "runs": counted(runs or scored, "run")}
+            yield (
+                pk,
+                words
+                % {
+                    "task": phase.task,
+                    "phase": phase,
+                    "runs": counted(runs or scored, "run"),
+                },
+            )
 
 
 def _moved(before: _State, after: _State) -> Iterable[Moved]:
@@ -458,7 +624,13 @@ def _moved(before: _State, after: _State) -> Iterable[Moved]:
                 for state, own in ((before, was), (after, row))
             ]
             if one is not None and (ranks[0] != ranks[1] or scores[0] != scores[1]):
-                yield Moved(f"{phase.task}, {phase}", one.system, one.display_name, *ranks, *scores)
+                yield Moved(
+                    f"{phase.task}, {phase}",
+                    one.system,
+                    one.display_name,
+                    *ranks,
+                    *scores,
+                )
 
 
 def _rank(row: Row | None) -> str:
@@ -471,9 +643,19 @@ def _confirmed(
     keys = [str(change["key"]) for change in changes]
     for pk, words in before.settled.items():
         phase = before.phases[pk]
-        own = (f"{task_prefix(phase.task.slug)}.", f"{phase_prefix(phase.task.slug, phase.slug)}.")
+        own = (
+            f"{task_prefix(phase.task.slug)}.",
+            f"{phase_prefix(phase.task.slug, phase.slug)}.",
+        )
         gold = f"{own[0]}gold.{phase.split}"
-        names = {key.removeprefix(prefix) for key in keys for prefix in own if key.startswith(prefix)}
-        is_touched = gold in keys or any("." not in name and name not in _OF_WORDS for name in names)
+        names = {
+            key.removeprefix(prefix)
+            for key in keys
+            for prefix in own
+            if key.startswith(prefix)
+        }
+        is_touched = gold in keys or any(
+            "." not in name and name not in _OF_WORDS for name in names
+        )
         if pk not in after.phases or is_touched or f"{phase.task}, {phase}" in moved:
             yield words

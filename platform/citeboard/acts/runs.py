@@ -29,13 +29,18 @@ def visible_runs(user: object) -> QuerySet[Submission]:
 
 
 def visible_as_tallied(user: object) -> Q:
-    phases = Phase.objects.filter(task__season__in=Season.objects.helped_by(user).order_by().values("pk"))
-    return Q(team__in=teams_of(user).values("pk")) | Q(phase__in=phases.order_by().values("pk"))
+    phases = Phase.objects.filter(
+        task__season__in=Season.objects.helped_by(user).order_by().values("pk")
+    )
+    return Q(team__in=teams_of(user).values("pk")) | Q(
+        phase__in=phases.order_by().values("pk")
+    )
 
 
 def visible_run(user: object, pk: int) -> Submission:
     return first_or_absent(
-        visible_runs(user).filter(pk=pk), gettext("There is no run of yours at this address.")
+        visible_runs(user).filter(pk=pk),
+        gettext("There is no run of yours at this address."),
     )
 
 
@@ -64,7 +69,9 @@ def run_of_lead(user: object, pk: int) -> Submission:
 
 def _require_organising(run: Submission, user: object) -> None:
     if run.team is None or not may_organise(user, run.phase.task.season):
-        raise PermissionDenied("A run is changed by its own team, and with a reason by organisers.")
+        raise PermissionDenied(
+            "A run is changed by its own team, and with a reason by organisers."
+        )
 
 
 class ReasonForm(ActForm):
@@ -91,16 +98,27 @@ class ChangeOfRun(Act):
     is_for_organisers: bool = False
 
     def __call__(
-        self, run: Any, by: User, /, reason: str = "", *, as_organiser: bool | None = None, **filled: Any
+        self,
+        run: Any,
+        by: User,
+        /,
+        reason: str = "",
+        *,
+        as_organiser: bool | None = None,
+        **filled: Any,
     ) -> Any:
         reason, service = reason.strip(), self.service
         if as_organiser is None:
             organises = bool(reason) and may_organise(by, run.phase.task.season)
-            as_organiser = self.is_for_organisers or organises or run.team not in teams_of(by)
+            as_organiser = (
+                self.is_for_organisers or organises or run.team not in teams_of(by)
+            )
         if as_organiser:
             _require_organising(run, by)
             if not reason:
-                raise ValidationError({"reason": gettext("Say why: the team reads it.")})
+                raise ValidationError(
+                    {"reason": gettext("Say why: the team reads it.")}
+                )
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
         # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
@@ -117,10 +135,14 @@ def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
 #: By the end of their addresses.
 CHANGES = {
     "cancel": ChangeOfRun(
-        run_acts.cancel, "Cancel a run that is not scored yet; it no longer counts.", _status
+        run_acts.cancel,
+        "Cancel a run that is not scored yet; it no longer counts.",
+        _status,
     ),
     "withdraw": ChangeOfRun(
-        run_acts.withdraw, "Withdraw a scored run from the board; it still counts.", _status
+        run_acts.withdraw,
+        "Withdraw a scored run from the board; it still counts.",
+        _status,
     ),
     "select": ChangeOfRun(
         run_acts.select_run,
@@ -128,7 +150,9 @@ CHANGES = {
         _("Run %(number)s counts for %(team)s now."),
     ),
     "priority": ChangeOfRun(
-        lambda run, by, reason, priority: run_acts.set_priority(run, by, reason, place=priority),
+        lambda run, by, reason, priority: run_acts.set_priority(
+            run, by, reason, place=priority
+        ),
         "Move a run to another place among its team's, where the first ones by priority count.",
         _("Run %(number)s of %(team)s has priority %(priority)s now."),
         of=run_to_change,
@@ -173,7 +197,9 @@ class ConfirmForm(ActForm):
     """The numbers as they are now, or those that were read."""
 
     seen = forms.CharField(required=False, max_length=64)
-    api = {"seen": "The `numbers` of an answer; refused where the scores are others by now."}
+    api = {
+        "seen": "The `numbers` of an answer; refused where the scores are others by now."
+    }
 
 
 class ContestForm(ConfirmForm):
@@ -182,7 +208,11 @@ class ContestForm(ConfirmForm):
     message = forms.CharField(required=False, max_length=confirming.MAX_MESSAGE)
     api = {
         **ConfirmForm.api,
-        "message": {"help_text": "Organisers read it.", "required": True, "allow_blank": False},
+        "message": {
+            "help_text": "Organisers read it.",
+            "required": True,
+            "allow_blank": False,
+        },
     }
 
 

@@ -43,7 +43,14 @@ from tasks.seasons.file.load import change_settings
 from tasks.seasons.history import delete_phase, delete_task, may_undo, undo
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
 from tasks.seasons.own_measures import decide_measures, measures_of_site
-from tasks.seasons.presets import A_YEAR, MAX_DAYS, Preset, clone_season, preset_for, season_from
+from tasks.seasons.presets import (
+    A_YEAR,
+    MAX_DAYS,
+    Preset,
+    clone_season,
+    preset_for,
+    season_from,
+)
 from tasks.submissions import run_acts
 from tasks.types import task_types
 
@@ -55,11 +62,16 @@ class EnterForm(ActForm):
 
     team = forms.CharField()
     message = forms.CharField(required=False, max_length=entries.MAX_MESSAGE)
-    api = {"team": "The slug of a team of yours.", "message": "For the organisers who decide on the entry."}
+    api = {
+        "team": "The slug of a team of yours.",
+        "message": "For the organisers who decide on the entry.",
+    }
 
 
 def entry_of_own(user: object, season: str, team: str) -> models.Registration:
-    entries_of_season = models.Registration.objects.filter(season=season_for(user, season))
+    entries_of_season = models.Registration.objects.filter(
+        season=season_for(user, season)
+    )
     return get_object_or_404(entries_of_season, team=team_for_member(user, team))
 
 
@@ -87,7 +99,9 @@ def _decide(
 class MeasuresForm(ActForm):
     """What staff decide on measures of a task's own."""
 
-    decision = forms.ChoiceField(choices=[("approve", "approve"), ("withdraw", "withdraw")])
+    decision = forms.ChoiceField(
+        choices=[("approve", "approve"), ("withdraw", "withdraw")]
+    )
 
 
 class AskToJoinForm(ActForm):
@@ -98,27 +112,43 @@ class AskToJoinForm(ActForm):
     api = {"team": "The slug of a team of the season."}
 
 
-def _ask_to_join(*, season: models.Season, team: str, message: str, by: User) -> models.JoinRequest:
+def _ask_to_join(
+    *, season: models.Season, team: str, message: str, by: User
+) -> models.JoinRequest:
     asked = get_object_or_404(teams_to_ask(by, season), slug=team)
-    return entries.ask_to_join(season=season, team=asked, user=by, message=message[: entries.MAX_REQUEST])
+    return entries.ask_to_join(
+        season=season, team=asked, user=by, message=message[: entries.MAX_REQUEST]
+    )
 
 
 class MergeTeamsForm(ActForm):
     """Which team goes into which."""
 
-    team = forms.ModelChoiceField(label=_("Team"), queryset=Team.objects.none(), to_field_name="slug")
+    team = forms.ModelChoiceField(
+        label=_("Team"), queryset=Team.objects.none(), to_field_name="slug"
+    )
     into = forms.ModelChoiceField(
         label=_("Goes into"),
         queryset=Team.objects.none(),
         to_field_name="slug",
         help_text=_("This team stays."),
     )
-    reason = forms.CharField(label=_("Reason, which both teams read"), max_length=MAX_MERGE_REASON)
-    api = {"team": "A slug.", "into": "The slug of the team that stays.", "reason": "Both teams read it."}
+    reason = forms.CharField(
+        label=_("Reason, which both teams read"), max_length=MAX_MERGE_REASON
+    )
+    api = {
+        "team": "A slug.",
+        "into": "The slug of the team that stays.",
+        "reason": "Both teams read it.",
+    }
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Season
+    ) -> None:
         super().__init__(data, prefix="merge")
-        entered = Team.objects.filter(registrations__in=of.registrations.approved()).order_by("name")
+        entered = Team.objects.filter(
+            registrations__in=of.registrations.approved()
+        ).order_by("name")
         for name in ("team", "into"):
             self.fields[name].queryset = entered  # type: ignore[attr-defined]
 
@@ -144,7 +174,9 @@ class TermsForm(ActForm):
     )
     api = {"text": "Markdown."}
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Season
+    ) -> None:
         current = entries.current_terms(of)
         super().__init__(data, of=of, initial={"text": current.text if current else ""})
 
@@ -152,11 +184,19 @@ class TermsForm(ActForm):
 class AcceptForm(ActForm):
     """The version that was read, and what the season asks with it."""
 
-    version = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
-    affiliation, country, legal_name = (ProfileForm.base_fields[name] for name in ASKED_BY_TERMS)
-    api = dict.fromkeys(ASKED_BY_TERMS, "Where the season asks for it; empty: as your account has it.")
+    version = forms.IntegerField(
+        min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput
+    )
+    affiliation, country, legal_name = (
+        ProfileForm.base_fields[name] for name in ASKED_BY_TERMS
+    )
+    api = dict.fromkeys(
+        ASKED_BY_TERMS, "Where the season asks for it; empty: as your account has it."
+    )
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season, **options: Any) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Season, **options: Any
+    ) -> None:
         super().__init__(data, of=of, **options)
         for name in ASKED_BY_TERMS:
             self.fields[name].required = True
@@ -188,7 +228,10 @@ class AnswerForm(ActForm):
     how = forms.ChoiceField(
         label=_("Who reads it"),
         choices=[
-            (PUBLIC, _("everybody, with the question and without the name of who asked")),
+            (
+                PUBLIC,
+                _("everybody, with the question and without the name of who asked"),
+            ),
             (PRIVATE, _("who asked, alone")),
         ],
     )
@@ -197,7 +240,9 @@ class AnswerForm(ActForm):
     only_on_pages = ("how",)
     only_in_api = {"is_public": forms.BooleanField()}
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: models.Question) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Question
+    ) -> None:
         super().__init__(data, of=of)
         self.initial["how"] = PRIVATE if of.answered_at and not of.is_public else PUBLIC
 
@@ -209,7 +254,9 @@ class AnswerForm(ActForm):
 
 def _announcement_text(*, required: bool) -> forms.CharField:
     help_text = _("Markdown. Leave it empty to take the announcement away.")
-    return declared.long_text(_("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text)
+    return declared.long_text(
+        _("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text
+    )
 
 
 class AnnouncementForm(ActForm):
@@ -233,27 +280,48 @@ class MailForm(ActForm):
 
     group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
     phase = forms.IntegerField(
-        label=_("By runs and results of"), required=False, min_value=1, max_value=MAX_NUMBER
+        label=_("By runs and results of"),
+        required=False,
+        min_value=1,
+        max_value=MAX_NUMBER,
     )
     subject = forms.CharField(label=_("Subject"), max_length=group_mails.MAX_SUBJECT)
     text = declared.long_text(_("Text, without markup"), group_mails.MAX_TEXT, 8)
-    api = {"phase": "The number of a phase, whose runs and results decide; all, where it is left out."}
+    api = {
+        "phase": "The number of a phase, whose runs and results decide; all, where it is left out."
+    }
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: models.Season) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Season
+    ) -> None:
         super().__init__(data, of=of)
-        phases = models.Phase.objects.filter(task__season=of).order_by("task__position", "position")
-        named = [(phase.pk, f"{phase.task}, {phase}") for phase in phases.select_related("task")]
-        self.fields["phase"].widget = forms.Select(choices=[("", _("all phases")), *named])
+        phases = models.Phase.objects.filter(task__season=of).order_by(
+            "task__position", "position"
+        )
+        named = [
+            (phase.pk, f"{phase.task}, {phase}")
+            for phase in phases.select_related("task")
+        ]
+        self.fields["phase"].widget = forms.Select(
+            choices=[("", _("all phases")), *named]
+        )
 
 
 class ArchiveForm(ActForm):
     """What stands in the archive."""
 
-    version = forms.CharField(label=_("Version, of a deposit"), max_length=40, initial="1")
-    with_gold = forms.BooleanField(label=_("With all gold that no phase keeps secret"), required=False)
+    version = forms.CharField(
+        label=_("Version, of a deposit"), max_length=40, initial="1"
+    )
+    with_gold = forms.BooleanField(
+        label=_("With all gold that no phase keeps secret"), required=False
+    )
     api = {
         "version": {"required": False, "default": "1", "help_text": "Of a deposit."},
-        "with_gold": {"default": False, "help_text": "With all gold that no phase keeps secret."},
+        "with_gold": {
+            "default": False,
+            "help_text": "With all gold that no phase keeps secret.",
+        },
     }
 
 
@@ -286,9 +354,13 @@ class AcknowledgeForm(ActForm):
 def _acknowledge(
     *, season: models.Season, submission: int, note: str, by: User, job: object = None
 ) -> models.Acknowledgement:
-    run = get_object_or_404(models.Submission, pk=submission, phase__task__season=season)
+    run = get_object_or_404(
+        models.Submission, pk=submission, phase__task__season=season
+    )
     scoring = (
-        get_object_or_404(models.Job, pk=whole_number(str(job)), submission=run) if job is not None else None
+        get_object_or_404(models.Job, pk=whole_number(str(job)), submission=run)
+        if job is not None
+        else None
     )
     return run_acts.acknowledge(run=run, job=scoring, note=note, by=by)
 
@@ -308,7 +380,9 @@ class EntryForm(ActForm):
     """How teams enter."""
 
     begins_with = {"registration": "registration"}
-    registration = forms.ChoiceField(label=_("How teams enter"), choices=models.Season.Entry.choices)
+    registration = forms.ChoiceField(
+        label=_("How teams enter"), choices=models.Season.Entry.choices
+    )
 
     def clean(self) -> dict[str, Any]:
         return {"entry": super().clean().get("registration", "")}
@@ -323,19 +397,28 @@ class TeamRulesForm(ActForm):
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=_("For entering by list: an address, or @ and a domain, a line. Every member needs one."),
+        help_text=_(
+            "For entering by list: an address, or @ and a domain, a line. Every member needs one."
+        ),
     )
     max_team_size = forms.IntegerField(
-        label=_("Members of a team at most"), required=False, min_value=1, max_value=10_000
+        label=_("Members of a team at most"),
+        required=False,
+        min_value=1,
+        max_value=10_000,
     )
     members_until = MomentField(
         label=_("Members may change until"),
         required=False,
-        help_text=_("From then on nobody joins a team or is removed from one. Everybody may still leave."),
+        help_text=_(
+            "From then on nobody joins a team or is removed from one. Everybody may still leave."
+        ),
     )
 
 
-def _limit_teams(*, season: models.Season, entry_list: str, by: User, **limits: Any) -> models.Season:
+def _limit_teams(
+    *, season: models.Season, entry_list: str, by: User, **limits: Any
+) -> models.Season:
     with transaction.atomic():
         entries.change_entry_list(season=season, addresses=entry_list, by=by)
         return entries.limit_teams(season=season, by=by, **limits)
@@ -346,7 +429,9 @@ class NewSeasonForm(ActForm):
 
     title = forms.CharField(label=_("Title"), max_length=120)
     slug = forms.CharField(
-        label=_("Name in addresses"), max_length=60, help_text=_("Small letters, digits and single hyphens.")
+        label=_("Name in addresses"),
+        max_length=60,
+        help_text=_("Small letters, digits and single hyphens."),
     )
 
 
@@ -362,7 +447,11 @@ class CloneForm(NewSeasonForm):
     )
     api = {
         "slug": "Small letters, digits and single hyphens.",
-        "days": {"required": False, "default": A_YEAR, "help_text": "By how many phases are later."},
+        "days": {
+            "required": False,
+            "default": A_YEAR,
+            "help_text": "By how many phases are later.",
+        },
     }
 
 
@@ -372,7 +461,9 @@ class PresetForm(NewSeasonForm):
     task_type = forms.MultipleChoiceField(
         label=_("Tasks"),
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Each gets the phases of the preset. Tasks of one's own can be added from their gold."),
+        help_text=_(
+            "Each gets the phases of the preset. Tasks of one's own can be added from their gold."
+        ),
     )
     organisers = LinesField(
         label=_("Who organises it with you"),
@@ -380,15 +471,26 @@ class PresetForm(NewSeasonForm):
         help_text=_("E-mail addresses of their accounts, one a line."),
     )
     time_zone = forms.CharField(
-        label=_("Time zone"), max_length=60, initial="AoE", help_text=_("Such as Europe/Rome, UTC or AoE.")
+        label=_("Time zone"),
+        max_length=60,
+        initial="AoE",
+        help_text=_("Such as Europe/Rome, UTC or AoE."),
     )
     only_on_pages = ("task_type", "time_zone")
-    only_in_api = {"task_type": forms.CharField(), "time_zone": forms.CharField(), "dates": forms.JSONField()}
+    only_in_api = {
+        "task_type": forms.CharField(),
+        "time_zone": forms.CharField(),
+        "dates": forms.JSONField(),
+    }
     api = {
         "slug": "Small letters, digits and single hyphens.",
         "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
         "commas between.",
-        "time_zone": {"required": False, "default": "UTC", "help_text": "Such as Europe/Rome or AoE."},
+        "time_zone": {
+            "required": False,
+            "default": "UTC",
+            "help_text": "Such as Europe/Rome or AoE.",
+        },
         "organisers": "E-mail addresses of the accounts of those who organise it with you.",
         "dates": "When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which. "
         "Also results_at, papers_until, camera_ready_until and workshop_at.",
@@ -396,15 +498,22 @@ class PresetForm(NewSeasonForm):
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Preset) -> None:
         super().__init__(data, of=of)
-        kinds = [(slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()]
+        kinds = [
+            (slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()
+        ]
         self.fields["task_type"].choices = [*kinds, *of.earlier]  # type: ignore[attr-defined]
-        self.dates = {**of.dates, **{name: models.Season.date_label(name) for name in SEASON_DATES}}
+        self.dates = {
+            **of.dates,
+            **{name: models.Season.date_label(name) for name in SEASON_DATES},
+        }
         for name, label in self.dates.items():
             help_text = gettext(
                 "In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
             )
             self.fields[name] = forms.CharField(
-                label=label if name in of.dates else gettext("%(date)s (may be left out)") % {"date": label},
+                label=label
+                if name in of.dates
+                else gettext("%(date)s (may be left out)") % {"date": label},
                 max_length=80,
                 required=name in of.dates,
                 help_text=help_text,
@@ -418,14 +527,25 @@ class PresetForm(NewSeasonForm):
 
 
 def _from_preset(
-    *, preset: Preset, dates: dict[str, Any], organisers: list[str] | None, by: User, **named: Any
+    *,
+    preset: Preset,
+    dates: dict[str, Any],
+    organisers: list[str] | None,
+    by: User,
+    **named: Any,
 ) -> models.Season:
     if not all(isinstance(text, str) for text in dates.values()):
-        raise ValidationError({"dates": "Give an object with a date and time for each name."})
+        raise ValidationError(
+            {"dates": "Give an object with a date and time for each name."}
+        )
     people = {address: _with_address(address) for address in organisers or ()}
     if unknown := [address for address, person in people.items() if person is None]:
-        words = gettext("Nobody has an account with the address %(address)s; they can sign up first.")
-        raise ValidationError({"organisers": [words % {"address": address} for address in unknown]})
+        words = gettext(
+            "Nobody has an account with the address %(address)s; they can sign up first."
+        )
+        raise ValidationError(
+            {"organisers": [words % {"address": address} for address in unknown]}
+        )
     known = [person for person in people.values() if person]
     return season_from(preset=preset, dates=dates, organisers=known, by=by, **named)
 
@@ -439,17 +559,29 @@ class RoleForm(ActForm):
     email = forms.EmailField(label=_("E-mail address of their account"))
     role = forms.ChoiceField(
         label=_("They become"),
-        choices=[*models.Organiser.Role.choices, (HAND_OVER, _("organiser in my place"))],
-        help_text=_("A helper sees runs and scores, decides on teams and announces; no gold, no settings."),
+        choices=[
+            *models.Organiser.Role.choices,
+            (HAND_OVER, _("organiser in my place")),
+        ],
+        help_text=_(
+            "A helper sees runs and scores, decides on teams and announces; no gold, no settings."
+        ),
     )
     only_on_pages = ("email",)
     only_in_api = {"address": forms.EmailField()}
-    api = {"address": {"max_length": None}, "role": {"choices": [*models.Organiser.Role.values, NOBODY]}}
+    api = {
+        "address": {"max_length": None},
+        "role": {"choices": [*models.Organiser.Role.values, NOBODY]},
+    }
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         if _with_address(email) is None:
-            raise ValidationError(gettext("Nobody has an account with this address; they can sign up first."))
+            raise ValidationError(
+                gettext(
+                    "Nobody has an account with this address; they can sign up first."
+                )
+            )
         return email
 
 
@@ -503,7 +635,9 @@ DECIDE = by_helpers(
     _decide,
     "Let a team take part, or not; for organisers.",
     lambda entry, _filled: (
-        _("%(team)s takes part.") if entry.is_approved else _("%(team)s does not take part.")
+        _("%(team)s takes part.")
+        if entry.is_approved
+        else _("%(team)s does not take part.")
     ),
     form=DecisionForm,
     refused=_("Approve or refuse, with a reason of at most 500 characters."),
@@ -577,7 +711,9 @@ TAKE_BACK_ANNOUNCEMENT = by_helpers(
     _("The announcement is taken back."),
 )
 MAKE_ARCHIVE = by_organisers(
-    ask_for_archive, "Make the archive of what is public of a season; for organisers.", form=ArchiveForm
+    ask_for_archive,
+    "Make the archive of what is public of a season; for organisers.",
+    form=ArchiveForm,
 )
 MAIL_TEAMS = with_rehearsal(
     group_mails.mail_teams,
@@ -601,7 +737,9 @@ MAKE_WEBHOOK = by_organisers(
     "Have a program posted to at each event of a season; for organisers.",
     form=WebhookForm,
 )
-RENEW_SECRET = by_organisers(webhooks.renew_secret, "Give a webhook another secret; for organisers.")
+RENEW_SECRET = by_organisers(
+    webhooks.renew_secret, "Give a webhook another secret; for organisers."
+)
 REMOVE_WEBHOOK = by_organisers(
     webhooks.remove_webhook,
     "Remove a webhook with its deliveries; for organisers.",
@@ -688,7 +826,9 @@ DECIDE_MEASURES = Act(
     decide_measures,
     "Approve measures of a task's own, or withdraw the approval; runs of its tasks then wait. For staff.",
     lambda row, _filled: (
-        _("%(file)s is approved.") if row.approved_at else _("%(file)s is not run any more."),
+        _("%(file)s is approved.")
+        if row.approved_at
+        else _("%(file)s is not run any more."),
         {"file": row},
     ),
     of=measures_of_site,

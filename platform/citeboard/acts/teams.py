@@ -81,9 +81,13 @@ def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
     if other is None and not merging.names_teams():
         number = into.casefold().removeprefix("team").strip()
         approved = merging.registrations.approved().select_related("team")
-        other = next((entry.team for entry in approved if str(entry.alias) == number), None)
+        other = next(
+            (entry.team for entry in approved if str(entry.alias) == number), None
+        )
         if other is None:
-            words = gettext("no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17")
+            words = gettext(
+                "no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17"
+            )
             raise entries.EntryRefused(words % {"season": merging, "number": into[:80]})
     if other is None:
         raise Http404
@@ -102,12 +106,16 @@ class AnswerToMergeForm(ActForm):
         return decision
 
 
-def _answer_merge(*, proposal: MergeProposal, decision: str, by: User) -> tuple[MergeProposal, int]:
+def _answer_merge(
+    *, proposal: MergeProposal, decision: str, by: User
+) -> tuple[MergeProposal, int]:
     if decision == "drop":
         drop_proposal(proposal=proposal, by=by)
         return proposal, 0
     if not proposal.is_asked:
-        raise ValidationError({"decision": gettext("The lead of the team that stays accepts.")})
+        raise ValidationError(
+            {"decision": gettext("The lead of the team that stays accepts.")}
+        )
     return proposal, accept_merge(proposal=proposal, by=by)
 
 
@@ -149,13 +157,17 @@ WITHDRAW_INVITATION = by_leads(
     _("The invitation of %(address)s does not work any more."),
 )
 REMOVE_MEMBER = by_leads(
-    lambda member, by: entries.remove_from_team(team=member.team, user=member.user, by=by),
+    lambda member, by: entries.remove_from_team(
+        team=member.team, user=member.user, by=by
+    ),
     "Take a member out of the team; its invitation link ends too.\n\n"
     "For the team's lead alone; who goes by themselves leaves.",
     _("%(person)s is not in %(team)s any more, and the invitation link has ended."),
 )
 HAND_OVER = by_leads(
-    _hand_over, "Let another member lead the team; you stay in it.", _("%(person)s leads %(team)s now.")
+    _hand_over,
+    "Let another member lead the team; you stay in it.",
+    _("%(person)s leads %(team)s now."),
 )
 TAKE_BACK_REQUEST = Act(
     entries.take_back_request,

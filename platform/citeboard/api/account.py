@@ -24,7 +24,12 @@ from citeboard.ops.doctor import Finding
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from tasks.delivery.notifications.reading import choices_of, choose, mark_read, notifications_of
+from tasks.delivery.notifications.reading import (
+    choices_of,
+    choose,
+    mark_read,
+    notifications_of,
+)
 from tasks.delivery.notifications.wording import words_of
 from tasks.jobs.mails import MailState
 from tasks.models import MeasuresFile, Notification
@@ -32,14 +37,24 @@ from tasks.models.notifications import Channel, Kind
 from tasks.seasons.access import staff
 
 MAX_MARKED = 200
-DESCRIBED = ("name", "affiliation", "country", "legal_name", "orcid", "is_listed", "language")
+DESCRIBED = (
+    "name",
+    "affiliation",
+    "country",
+    "legal_name",
+    "orcid",
+    "is_listed",
+    "language",
+)
 
 
 class AccountSerializer(serializers.ModelSerializer[User]):
     """What the site knows you by; a POST changes what it names, all but the address."""
 
     address = serializers.EmailField(source="email", read_only=True)
-    language = serializers.ChoiceField(choices=settings.LANGUAGES, allow_blank=True, required=False)
+    language = serializers.ChoiceField(
+        choices=settings.LANGUAGES, allow_blank=True, required=False
+    )
 
     class Meta:
         model = User
@@ -65,8 +80,14 @@ def describe_account(request: Request) -> User:
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
     # A form that leaves a check box out means no; a program that leaves it out means nothing by it.
-    sent = {name: value for name, value in form.validated_data.items() if name in request.data}
-    describe(user=user, **{name: sent.get(name, getattr(user, name)) for name in DESCRIBED})
+    sent = {
+        name: value
+        for name, value in form.validated_data.items()
+        if name in request.data
+    }
+    describe(
+        user=user, **{name: sent.get(name, getattr(user, name)) for name in DESCRIBED}
+    )
     return user
 
 
@@ -86,7 +107,16 @@ class MessageSerializer(serializers.ModelSerializer[Notification]):
 
     class Meta:
         model = Notification
-        fields = ["id", "kind", "season", "title", "text", "page", "created_at", "read_at"]
+        fields = [
+            "id",
+            "kind",
+            "season",
+            "title",
+            "text",
+            "page",
+            "created_at",
+            "read_at",
+        ]
 
     def get_title(self, told: Notification) -> str:
         return words_of(told).title
@@ -102,7 +132,9 @@ ReadForm = serializer(
     "ReadForm",
     "Which messages were read; without numbers all.",
     messages=serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**53), required=False, max_length=MAX_MARKED
+        child=serializers.IntegerField(min_value=1, max_value=2**53),
+        required=False,
+        max_length=MAX_MARKED,
     ),
 )
 MarkedSerializer = serializer("Marked", "How many were marked.", marked=int)
@@ -133,7 +165,11 @@ def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
 def message_choices(request: Request) -> dict[str, Any]:
     """How you are told of each kind of event."""
     choices = choices_of(person(request))
-    return {"choices": [{"kind": kind, "channel": channel} for kind, channel in choices.items()]}
+    return {
+        "choices": [
+            {"kind": kind, "channel": channel} for kind, channel in choices.items()
+        ]
+    }
 
 
 @post("messages/choices/", form=ChoiceSerializer, answers=ChoicesSerializer)
@@ -144,7 +180,10 @@ def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
 
 
 NoticeSerializer = mirror(
-    Notice, "A page that the site's settings fill.", name="privacy or imprint.", text="Markdown."
+    Notice,
+    "A page that the site's settings fill.",
+    name="privacy or imprint.",
+    text="Markdown.",
 )
 
 
@@ -154,7 +193,11 @@ def notices(request: Request) -> Any:
     return notices_of_site()
 
 
-mirror(Finding, "What `manage.py doctor` says of one thing.", state="`good`, `odd` or `bad`.")
+mirror(
+    Finding,
+    "What `manage.py doctor` says of one thing.",
+    state="`good`, `odd` or `bad`.",
+)
 mirror(
     health.Missing,
     "What `/health/ready` misses.",
@@ -168,15 +211,23 @@ mirror(
     why_unserved="Empty where some group takes its jobs.",
 )
 mirror(
-    site_state.Group, "A group of workers that was seen within the last day.", queues="Empty: all of them."
+    site_state.Group,
+    "A group of workers that was seen within the last day.",
+    queues="Empty: all of them.",
 )
-mirror(site_state.Waiting, "Jobs that wait for one reason.", submission="The first of their runs.")
+mirror(
+    site_state.Waiting,
+    "Jobs that wait for one reason.",
+    submission="The first of their runs.",
+)
 mirror(
     site_state.Failure,
     "A job that failed within the last day.",
     trace="The request that made it, as in the log.",
 )
-mirror(site_state.Place, "Where files are kept, and the disk of the data folder in bytes.")
+mirror(
+    site_state.Place, "Where files are kept, and the disk of the data folder in bytes."
+)
 mirror(SchemaState, "Migrations as `app.name`.")
 mirror(
     site_state.Versions,
@@ -192,7 +243,9 @@ mirror(
     error="What the mail server said last; empty for nothing.",
     failures=None,
 )
-SiteSerializer = mirror(site_state.SiteState, "How the site stands.", "Site", failures="The last of them.")
+SiteSerializer = mirror(
+    site_state.SiteState, "How the site stands.", "Site", failures="The last of them."
+)
 MeasuresSerializer = mirror_of_model(
     MeasuresFile,
     "A `measures.py` that somebody brought; it is run where it is approved.",
@@ -208,7 +261,12 @@ def site_measures(request: Request) -> QuerySet[MeasuresFile]:
     return MeasuresFile.objects.order_by("pk")
 
 
-does(DECIDE_MEASURES, "site/measures/<int:measures>/", answers=MeasuresSerializer, lets_out=False)
+does(
+    DECIDE_MEASURES,
+    "site/measures/<int:measures>/",
+    answers=MeasuresSerializer,
+    lets_out=False,
+)
 does(
     SEND_MAILS_AGAIN,
     "site/mails/",

@@ -23,7 +23,14 @@ from citeboard.api.serializers import (
     names_in,
     serializer,
 )
-from citeboard.background.kinds import archives_of, ask_for_paper, job_for, kept_paper, outcome_of, waits_for
+from citeboard.background.kinds import (
+    archives_of,
+    ask_for_paper,
+    job_for,
+    kept_paper,
+    outcome_of,
+    waits_for,
+)
 from citeboard.core import storage
 from citeboard.core.api import CONFLICT, FORBIDDEN
 from citeboard.core.refusals import Refused
@@ -38,7 +45,10 @@ from tasks.models import Phase, Season
 from tasks.seasons.access import season_for, season_to_organise
 
 AS_EVERYBODY = OpenApiParameter(
-    "as", str, enum=["everybody"], description="For who runs the season: what everybody may read alone."
+    "as",
+    str,
+    enum=["everybody"],
+    description="For who runs the season: what everybody may read alone.",
 )
 BackgroundJobSerializer = serializer(
     "BackgroundJob",
@@ -62,7 +72,11 @@ BackgroundJobSerializer = serializer(
     asked_at=dt.datetime,
     finished_at=dt.datetime | None,
 )
-ASKED = {202: OpenApiResponse(BackgroundJobSerializer, "It is queued, or the same is under way.")}
+ASKED = {
+    202: OpenApiResponse(
+        BackgroundJobSerializer, "It is queued, or the same is under way."
+    )
+}
 
 
 @get("jobs/<int:pk>/", of=job_for, answers=BackgroundJobSerializer, is_open=True)
@@ -74,13 +88,19 @@ def background_job(request: Request, job: BackgroundJob) -> Response:
 def phase_to_judge(user: object, pk: int) -> Phase:
     phase: Phase = phase_to_organise(user, pk)
     if not judged_phases([phase]):
-        raise serializers.ValidationError({"instances": ["The runs of this phase are no texts to judge."]})
+        raise serializers.ValidationError(
+            {"instances": ["The runs of this phase are no texts to judge."]}
+        )
     return phase
 
 
 def _accepted(request: Request, job: BackgroundJob) -> Response:
     described = _described(request, job)
-    return Response(described, status=202 if job.is_moving else 200, headers={"Location": described["url"]})
+    return Response(
+        described,
+        status=202 if job.is_moving else 200,
+        headers={"Location": described["url"]},
+    )
 
 
 def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
@@ -99,7 +119,9 @@ def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
     }
 
 
-begins = partial(does, gives=_accepted, answers=BackgroundJobSerializer, status=202, responses=ASKED)
+begins = partial(
+    does, gives=_accepted, answers=BackgroundJobSerializer, status=202, responses=ASKED
+)
 begins(
     acts.MAKE_SHEET,
     "phases/<int:pk>/sheets/",
@@ -109,7 +131,13 @@ begins(
     name="sheets",
     lets_out=False,
 )
-begins(acts.IMPORT_LABELS, "seasons/<slug:slug>/labels/", "import_labels", is_upload=True, name="labels")
+begins(
+    acts.IMPORT_LABELS,
+    "seasons/<slug:slug>/labels/",
+    "import_labels",
+    is_upload=True,
+    name="labels",
+)
 begins(
     acts.IMPORT_JUDGEMENTS,
     "submissions/<int:pk>/judgements/",
@@ -121,14 +149,30 @@ does(
     acts.SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
     "share_labels",
-    answers=serializer("SharedLabels", "What was added for all seasons.", added=int, known=int, resumed=int),
+    answers=serializer(
+        "SharedLabels",
+        "What was added for all seasons.",
+        added=int,
+        known=int,
+        resumed=int,
+    ),
 )
 begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
 does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
 does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
-does(acts.PUBLISH_JUDGEMENTS, "submissions/<int:pk>/judgements/publish/", "publish_judgements")
-does(acts.TAKE_JUDGEMENTS_BACK, "submissions/<int:pk>/judgements/take-back/", "take_judgements_back")
-AnnotatorSerializer = mirror_of_model(Annotator, "Who rates a sheet.", "id name is_adjudicator")
+does(
+    acts.PUBLISH_JUDGEMENTS,
+    "submissions/<int:pk>/judgements/publish/",
+    "publish_judgements",
+)
+does(
+    acts.TAKE_JUDGEMENTS_BACK,
+    "submissions/<int:pk>/judgements/take-back/",
+    "take_judgements_back",
+)
+AnnotatorSerializer = mirror_of_model(
+    Annotator, "Who rates a sheet.", "id name is_adjudicator"
+)
 SheetSerializer = mirror_of_model(
     Sheet,
     "A sheet for human evaluation.",
@@ -138,13 +182,25 @@ SheetSerializer = mirror_of_model(
 )
 
 
-@get("phases/<int:pk>/sheets/", of=phase_to_organise, answers=[SheetSerializer], name="sheets")
+@get(
+    "phases/<int:pk>/sheets/",
+    of=phase_to_organise,
+    answers=[SheetSerializer],
+    name="sheets",
+)
 def sheets(request: Request, phase: Phase) -> Any:
     """The sheets of a phase with who rates them; for organisers."""
-    return Sheet.objects.filter(phase=phase).prefetch_related("annotators").order_by("pk")
+    return (
+        Sheet.objects.filter(phase=phase).prefetch_related("annotators").order_by("pk")
+    )
 
 
-makes(human.ADD_ANNOTATOR, "sheets/<int:pk>/annotators/", "add_annotator", answers=AnnotatorSerializer)
+makes(
+    human.ADD_ANNOTATOR,
+    "sheets/<int:pk>/annotators/",
+    "add_annotator",
+    answers=AnnotatorSerializer,
+)
 deletes(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator")
 does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication")
 does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references")
@@ -153,7 +209,9 @@ rates = partial(
     does,
     gives=lambda request, made: {"rated": made},
     answers=serializer("Rated", "How many texts were rated.", rated=int),
-    responses={422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")},
+    responses={
+        422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")
+    },
     is_upload=True,
     lets_out=False,
 )
@@ -161,19 +219,35 @@ rates(human.BRING_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings")
 rates(human.RATE, "annotate/<int:sheet>/", "rate")
 
 
-@get("annotate/<int:sheet>/", of=human.annotator_of, files=["text/csv"], responses={403: FORBIDDEN})
+@get(
+    "annotate/<int:sheet>/",
+    of=human.annotator_of,
+    files=["text/csv"],
+    responses={403: FORBIDDEN},
+)
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     """A sheet that you rate, with your ratings so far."""
     return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
 
 
-@get("seasons/<slug:slug>/archive/<int:job>/", of=season_to_organise, files=[ZIP], name="archive-zip")
+@get(
+    "seasons/<slug:slug>/archive/<int:job>/",
+    of=season_to_organise,
+    files=[ZIP],
+    name="archive-zip",
+)
 def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     """An archive that was made of a season, by the number of its job; for organisers."""
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
     # The framework's own way to the request that it wraps.
-    return download(request._request, storage.statistics, made.file, filename=name, content_type=ZIP)  # noqa: SLF001
+    return download(
+        request._request,  # noqa: SLF001
+        storage.statistics,
+        made.file,
+        filename=name,
+        content_type=ZIP,
+    )
 
 
 PaperFileSerializer = serializer(
@@ -221,7 +295,10 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
     "seasons/<slug:slug>/overview-paper/files/",
     of=season_for,
     files=sorted({content_type_of(form).partition(";")[0] for form in (*FORMS, "zip")}),
-    parameters=[AS_EVERYBODY, OpenApiParameter("name", str, description="Its path in the archive.")],
+    parameters=[
+        AS_EVERYBODY,
+        OpenApiParameter("name", str, description="Its path in the archive."),
+    ],
     responses={409: CONFLICT},
     is_open=True,
 )
@@ -233,7 +310,9 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
             raise Http404("There is no such file for this season's overview paper.")
         return HttpResponse(file.written(), content_type=content_type_of(file.name))
     if (made := kept_paper(paper)) is None:
-        raise Refused("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
+        raise Refused(
+            "No zip of what the season shows is kept; a POST to ../archive/ has it made."
+        )
     return download(
         request._request,  # noqa: SLF001  (the framework's own way)
         storage.statistics,

@@ -15,7 +15,12 @@ from rest_framework.response import Response
 
 from citeboard.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
 from citeboard.api.operations import get, makes, post
-from citeboard.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
+from citeboard.api.seasons import (
+    LeaderSerializer,
+    leader,
+    phase_for_reader,
+    phase_to_organise,
+)
 from citeboard.api.serializers import form_of, mirror, serializer, text_list, typed
 from citeboard.core.api import INVALID, JSON
 from citeboard.teams.api import person
@@ -34,38 +39,66 @@ from scoring.results.board.confirming import (
 from scoring.results.board.exports import described
 from scoring.results.board.manual_scores import figures_of, manual_scores_of
 from scoring.results.board.public_results import first_places
-from scoring.results.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
+from scoring.results.board.query import (
+    BoardQuery,
+    TableChoice,
+    board_with_scores,
+    chosen_rows,
+)
 from scoring.results.board.standings import Board, Row, UnknownRules, standings
 from scoring.results.board.visibility import Audience, Visibility, audience_of
 from scoring.results.comparison.contenders import ReadQuery, SeveralQuery
-from scoring.results.comparison.reading import MAX_RUNS, PAGE, WHICH, Line, read_two, several as several_runs
+from scoring.results.comparison.reading import (
+    MAX_RUNS,
+    PAGE,
+    WHICH,
+    Line,
+    read_two,
+    several as several_runs,
+)
 from tasks.models import Phase, Submission
 
-RULES = OpenApiParameter("rules", str, description="A rule set; the ranking one unless said.")
-GOLD = OpenApiParameter("gold", int, description="A version of the gold; the present one unless said.")
+RULES = OpenApiParameter(
+    "rules", str, description="A rule set; the ranking one unless said."
+)
+GOLD = OpenApiParameter(
+    "gold", int, description="A version of the gold; the present one unless said."
+)
 UNCACHED = {"Cache-Control": "private, no-store"}
 
 
 class ColumnSerializer(serializers.Serializer[Any]):
     """Numbers that may be compared."""
 
-    name = typed(str, "As in the scores of a row; the metric, where that is unambiguous.")
+    name = typed(
+        str, "As in the scores of a row; the metric, where that is unambiguous."
+    )
     metric = serializers.CharField()
-    key = serializers.CharField(help_text="Metric, rules, parameters, gold and version.")
-    scale = serializers.SerializerMethodField(help_text="1, also where it counts, 5 or 100.")
+    key = serializers.CharField(
+        help_text="Metric, rules, parameters, gold and version."
+    )
+    scale = serializers.SerializerMethodField(
+        help_text="1, also where it counts, 5 or 100."
+    )
     higher_is_better = serializers.BooleanField(allow_null=True)
-    ranks = serializers.BooleanField(source="is_ranking", help_text="The rows are ranked by this one.")
+    ranks = serializers.BooleanField(
+        source="is_ranking", help_text="The rows are ranked by this one."
+    )
 
     def get_scale(self, column: Any) -> float:
         return float(column.scale or 1)
 
 
-WITHHELD = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
+WITHHELD = serializers.CharField(
+    required=False, help_text="Why it is not told, where it is not."
+)
 CellSerializer = serializer(
     "Cell",
     None,
     value=(float | None, "Null where it is undefined or infinite."),
-    infinite=serializers.BooleanField(required=False, help_text="Only where the value is infinite."),
+    infinite=serializers.BooleanField(
+        required=False, help_text="Only where the value is infinite."
+    ),
     withheld=WITHHELD,
     low=float | None,
     high=float | None,
@@ -80,18 +113,25 @@ RowSerializer = serializer(
     group=(int | None, "As `rank_low`; no longer there from the next release on."),
     team=serializers.SlugField(allow_null=True, source="team_slug"),
     team_name=serializers.CharField(
-        allow_null=True, source="team", help_text="A number in its place while teams are anonymous."
+        allow_null=True,
+        source="team",
+        help_text="A number in its place while teams are anonymous.",
     ),
     has_organiser=(bool, "Whether somebody who runs the season is in the team."),
     system=str,
     submission=int,
     kind=serializers.ChoiceField(choices=Submission.Kind.choices),
-    scores=serializers.DictField(child=CellSerializer(), help_text="By the names of columns."),
+    scores=serializers.DictField(
+        child=CellSerializer(), help_text="By the names of columns."
+    ),
     team_reported=(
         dict[str, float],
         "Costs and scores that the team reports itself; nobody has checked them, and none ranks.",
     ),
-    card=(dict[str, str], "How it was made, as its team says; what could name a hidden team is left out."),
+    card=(
+        dict[str, str],
+        "How it was made, as its team says; what could name a hidden team is left out.",
+    ),
 )
 SeparationSerializer = mirror(
     Separation,
@@ -103,7 +143,9 @@ SeparationSerializer = mirror(
     "ranks alone are shown.",
     order_chance="That the order of these two holds with as many units again.",
     more_units="Always null: no number of units is foretold.",
-    can_differ=serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it."),
+    can_differ=serializers.BooleanField(
+        help_text="Whether two rows can differ at 5 % after it."
+    ),
     words=text_list("What the page says of it.", source="sentences"),
 )
 ConfirmationSerializer = mirror(
@@ -118,12 +160,19 @@ LeaderboardSerializer = serializer(
     "Leaderboard",
     "The board of a phase as the reader may see it, best first.",
     phase=int,
-    version=(int, "Grows with every change of what is shown; 0 where it is hidden or frozen."),
+    version=(
+        int,
+        "Grows with every change of what is shown; 0 where it is hidden or frozen.",
+    ),
     rules=str | None,
     shows=serializers.ChoiceField(
-        choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
+        choices=["scores", "ranks", "nothing"],
+        help_text="What the phase shows you of its board.",
     ),
-    frozen_at=(dt.datetime | None, "The instant at which it stood so; null where it is the board of now."),
+    frozen_at=(
+        dt.datetime | None,
+        "The instant at which it stood so; null where it is the board of now.",
+    ),
     confirmation=ConfirmationSerializer(
         allow_null=True,
         help_text="Null where no team is asked, before the phase has closed, and while frozen.",
@@ -131,9 +180,13 @@ LeaderboardSerializer = serializer(
     ranked_by=serializers.ChoiceField(
         choices=WAYS, help_text="By value as long as rows are still being compared."
     ),
-    compared=(bool, "Each two ranked rows have been compared; until then intervals of ranks are too wide."),
+    compared=(
+        bool,
+        "Each two ranked rows have been compared; until then intervals of ranks are too wide.",
+    ),
     ranks_of=serializers.DateField(
-        required=False, help_text="The month whose ranks by the private part of the split these are."
+        required=False,
+        help_text="The month whose ranks by the private part of the split these are.",
     ),
     leader=LeaderSerializer(allow_null=True),
     separation=SeparationSerializer(
@@ -169,7 +222,10 @@ DECLARED = OpenApiParameter(
             description="What ranks go by: the value, or the best rank that the tests leave open.",
         ),
         OpenApiParameter(
-            "as", str, enum=["others"], description="As those see it who do not run the season."
+            "as",
+            str,
+            enum=["others"],
+            description="As those see it who do not run the season.",
         ),
     ],
     is_open=True,
@@ -179,13 +235,20 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     audience = audience_of(phase, request.user)
     others = request.query_params.get("as") == "others"
     declared = BoardQuery.of(request.query_params).declared
-    rules, by = request.query_params.get("rules") or None, request.query_params.get("rank") or VALUE
+    rules, by = (
+        request.query_params.get("rules") or None,
+        request.query_params.get("rank") or VALUE,
+    )
     chosen = (rules, by, others, declared)
 
     def body() -> str:
         if by not in WAYS:
-            raise exceptions.ValidationError({"rank": [f"Ranks go by {' or '.join(WAYS)}."]})
-        viewer, seen_as = (None, Audience.PUBLIC) if others else (request.user, audience)
+            raise exceptions.ValidationError(
+                {"rank": [f"Ranks go by {' or '.join(WAYS)}."]}
+            )
+        viewer, seen_as = (
+            (None, Audience.PUBLIC) if others else (request.user, audience)
+        )
         board = standings(phase, viewer, rules, audience=seen_as, by=by)
         rows = chosen_rows(board, BoardQuery(declared=declared))
         return JSONRenderer().render(_described(board, rows)).decode()
@@ -207,7 +270,8 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "version": board.version,
         "rules": board.rules,
         "shows": str(board.visibility),
-        "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),
+        "frozen_at": board.frozen_at
+        and board.frozen_at.isoformat().replace("+00:00", "Z"),
         "confirmation": confirmation and confirmation.as_dict(),
         "ranked_by": board.by,
         "compared": board.is_compared,
@@ -238,14 +302,29 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
     of=phase_for_reader,
     parameters=[
         OpenApiParameter(
-            "name", str, OpenApiParameter.PATH, enum=list(formats.FORMATS), description="Its format."
+            "name",
+            str,
+            OpenApiParameter.PATH,
+            enum=list(formats.FORMATS),
+            description="Its format.",
         ),
         RULES,
         DECLARED,
-        OpenApiParameter("column", str, many=True, description="Of `tex`: its columns; all unless said."),
-        OpenApiParameter("caption", str, description="Of `tex`: in the place of the site's own."),
-        OpenApiParameter("marks", str, enum=["no"], description="Of `tex`: no marks of significance."),
-        OpenApiParameter("intervals", str, enum=["no"], description="Of `tex`: no intervals."),
+        OpenApiParameter(
+            "column",
+            str,
+            many=True,
+            description="Of `tex`: its columns; all unless said.",
+        ),
+        OpenApiParameter(
+            "caption", str, description="Of `tex`: in the place of the site's own."
+        ),
+        OpenApiParameter(
+            "marks", str, enum=["no"], description="Of `tex`: no marks of significance."
+        ),
+        OpenApiParameter(
+            "intervals", str, enum=["no"], description="Of `tex`: no intervals."
+        ),
     ],
     files=sorted({content_type_of(name).partition(";")[0] for name in formats.FORMATS}),
     responses={(200, JSON): OpenApiTypes.ANY},
@@ -256,8 +335,12 @@ def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     if name not in formats.FORMATS:
         raise Http404(f"A board is written as {', '.join(formats.FORMATS)}.")
     query = BoardQuery.of(request.query_params)
-    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
-    results = Results(board, chosen_rows(board, query), TableChoice.of(request.query_params))
+    board = board_with_scores(
+        phase, request.user, query, audience_of(phase, request.user)
+    )
+    results = Results(
+        board, chosen_rows(board, query), TableChoice.of(request.query_params)
+    )
     return formats.board_file(results, name)
 
 
@@ -266,7 +349,9 @@ SeveralRunSerializer = serializer(
     None,
     submission=serializers.IntegerField(source="run"),
     system=str,
-    team_name=serializers.CharField(source="display_name", help_text="Or what stands in its place."),
+    team_name=serializers.CharField(
+        source="display_name", help_text="Or what stands in its place."
+    ),
 )
 SeveralValueSerializer = serializer(
     "SeveralValue",
@@ -303,11 +388,17 @@ SeveralSerializer = serializer(
     of=phase_for_reader,
     answers=SeveralSerializer,
     parameters=[
-        OpenApiParameter("run", int, many=True, description=f"Submissions, at most {MAX_RUNS}."),
+        OpenApiParameter(
+            "run", int, many=True, description=f"Submissions, at most {MAX_RUNS}."
+        ),
         RULES,
         GOLD,
-        OpenApiParameter("dimension", str, description="By which classes; the first unless said."),
-        OpenApiParameter("metric", str, description="Of the classes; the first unless said."),
+        OpenApiParameter(
+            "dimension", str, description="By which classes; the first unless said."
+        ),
+        OpenApiParameter(
+            "metric", str, description="Of the classes; the first unless said."
+        ),
     ],
     is_open=True,
 )
@@ -327,7 +418,12 @@ def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
         "name": line.name,
         "n": line.n if is_class and not line.is_withheld else None,
         "values": [
-            {"value": cell.value, "low": cell.low, "high": cell.high, "difference": cell.difference}
+            {
+                "value": cell.value,
+                "low": cell.low,
+                "high": cell.high,
+                "difference": cell.difference,
+            }
             | ({"withheld": cell.withheld} if cell.withheld else {})
             for cell in line.values
         ],
@@ -370,14 +466,22 @@ InstancesSerializer = serializer(
     of=phase_for_reader,
     answers=InstancesSerializer,
     parameters=[
-        OpenApiParameter("a", int, description="A submission; the first of the board unless said."),
-        OpenApiParameter("b", int, description="Another one; the row beside the first unless said."),
+        OpenApiParameter(
+            "a", int, description="A submission; the first of the board unless said."
+        ),
+        OpenApiParameter(
+            "b", int, description="Another one; the row beside the first unless said."
+        ),
         RULES,
         GOLD,
         OpenApiParameter("metric", str, description="By which metric `which` chooses."),
-        OpenApiParameter("which", str, enum=list(WHICH), description="Which instances."),
         OpenApiParameter(
-            "class", str, description="Those of a class alone: `DIMENSION:CLASS`, as in `classes`."
+            "which", str, enum=list(WHICH), description="Which instances."
+        ),
+        OpenApiParameter(
+            "class",
+            str,
+            description="Those of a class alone: `DIMENSION:CLASS`, as in `classes`.",
         ),
         OpenApiParameter("instance", str, description="A single one, by its name."),
         OpenApiParameter("page", int, description=f"{PAGE} instances each, from 1."),
@@ -389,7 +493,9 @@ def instances(request: Request, phase: Phase) -> Response:
     try:
         read = read_two(phase, request.user, ReadQuery.of(request.query_params))
     except Unreadable as unreadable:
-        raise Http404("The stored statistics of these runs are missing.") from unreadable
+        raise Http404(
+            "The stored statistics of these runs are missing."
+        ) from unreadable
     page, reading = read.page, read.page.reading
     return Response(
         {
@@ -411,8 +517,14 @@ def instances(request: Request, phase: Phase) -> Response:
                     "gold": instance.gold,
                     "answer_a": instance.answers[0],
                     "answer_b": instance.answers[1],
-                    "values_a": {name: finite(values[0]) for name, values in instance.values.items()},
-                    "values_b": {name: finite(values[1]) for name, values in instance.values.items()},
+                    "values_a": {
+                        name: finite(values[0])
+                        for name, values in instance.values.items()
+                    },
+                    "values_b": {
+                        name: finite(values[1])
+                        for name, values in instance.values.items()
+                    },
                 }
                 for instance in page.instances
             ],
@@ -434,7 +546,11 @@ OutsideSerializer = serializer(
 
 
 @get(
-    "phases/<int:pk>/outside/", of=phase_for_reader, answers=[OutsideSerializer], is_open=True, name="outside"
+    "phases/<int:pk>/outside/",
+    of=phase_for_reader,
+    answers=[OutsideSerializer],
+    is_open=True,
+    name="outside",
 )
 def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
     """What was measured elsewhere of the runs on a board; nothing where you see no scores."""
@@ -446,9 +562,14 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 
 
 @post(
-    "phases/<int:pk>/outside/", of=phase_to_organise, form=form_of(OutsideForm), answers=[OutsideSerializer]
+    "phases/<int:pk>/outside/",
+    of=phase_to_organise,
+    form=form_of(OutsideForm),
+    answers=[OutsideSerializer],
 )
-def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -> Sequence[ManualMeasure]:
+def enter_outside_scores(
+    request: Request, phase: Phase, form: dict[str, Any]
+) -> Sequence[ManualMeasure]:
     """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
     ENTER_MEASURE(phase, person(request), **form)
     return outside_scores(request, phase)
@@ -462,10 +583,21 @@ ErratumSerializer = serializer(
 )
 
 
-@get("phases/<int:pk>/errata/", of=phase_for_reader, answers=[ErratumSerializer], is_open=True, name="errata")
+@get(
+    "phases/<int:pk>/errata/",
+    of=phase_for_reader,
+    answers=[ErratumSerializer],
+    is_open=True,
+    name="errata",
+)
 def errata(request: Request, phase: Phase) -> Any:
     """Errata of a phase's results, newest first; none where you see nothing of its board."""
     return errata_for(phase, audience_of(phase, request.user))
 
 
-makes(PUBLISH_ERRATUM, "phases/<int:pk>/errata/", form=ErratumSerializer, answers=ErratumSerializer)
+makes(
+    PUBLISH_ERRATUM,
+    "phases/<int:pk>/errata/",
+    form=ErratumSerializer,
+    answers=ErratumSerializer,
+)

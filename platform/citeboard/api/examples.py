@@ -19,7 +19,9 @@ RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 @cache
 def _values() -> dict[str, Any]:
     """By field, or by component and field where it has another value there."""
-    values: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    values: dict[str, Any] = json.loads(
+        Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    )
     return values
 
 
@@ -28,8 +30,13 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     components = result["components"]["schemas"]
     for methods in result["paths"].values():
         for operation in methods.values():
-            bodies = [*operation["responses"].values(), operation.get("requestBody") or {}]
-            for media in (media for body in bodies for media in body.get("content", {}).values()):
+            bodies = [
+                *operation["responses"].values(),
+                operation.get("requestBody") or {},
+            ]
+            for media in (
+                media for body in bodies for media in body.get("content", {}).values()
+            ):
                 if name := _component(media["schema"]):
                     media["example"] = _composed(name, components)
     return result
@@ -49,7 +56,9 @@ def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in values.items() if value is not LACKING}
 
 
-def _value(name: str, field: str, part: dict[str, Any], components: dict[str, Any]) -> Any:
+def _value(
+    name: str, field: str, part: dict[str, Any], components: dict[str, Any]
+) -> Any:
     values = _values()
     if f"{name}.{field}" in values:
         return values[f"{name}.{field}"]
@@ -63,7 +72,9 @@ def _value(name: str, field: str, part: dict[str, Any], components: dict[str, An
     return values.get(field, LACKING)
 
 
-def _mapped(names: list[str], part: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _mapped(
+    names: list[str], part: dict[str, Any], components: dict[str, Any]
+) -> dict[str, Any]:
     first, *rest = names
     if below := _component(part):
         return {first: _composed(below, components)}

@@ -11,7 +11,12 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+    extend_schema,
+)
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.parsers import MultiPartParser
@@ -52,7 +57,11 @@ LET_OUT = (
         str,
         description="To go on where this would let something out before its time: the name of the task.",
     ),
-    OpenApiParameter(GOING_ON[1], str, description="With it, the reason, which stands in the history."),
+    OpenApiParameter(
+        GOING_ON[1],
+        str,
+        description="With it, the reason, which stands in the history.",
+    ),
 )
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
@@ -62,9 +71,15 @@ class OperationView(APIView):
     name: str
     is_open = False
 
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        if request.method in api.READ and response.status_code == 200 and isinstance(response, Response):
+        if (
+            request.method in api.READ
+            and response.status_code == 200
+            and isinstance(response, Response)
+        ):
             response.add_post_render_callback(partial(_unless_known, request))
         return response
 
@@ -72,7 +87,11 @@ class OperationView(APIView):
 def _unless_known(request: Request, response: Response) -> HttpResponseBase:
     """304 where the program has this very answer."""
     set_response_etag(response)
-    answer = get_conditional_response(request._request, etag=response["ETag"], response=response)  # noqa: SLF001  # what Django reads
+    answer = get_conditional_response(
+        request._request,  # noqa: SLF001
+        etag=response["ETag"],
+        response=response,
+    )
     assert answer is not None
     return answer
 
@@ -92,8 +111,12 @@ LetOutSerializer = serializer(
 class TooEarly(api.Closed):
     """What cannot be done as things stand, or would let something out before its time."""
 
-    lets_out = LetOutSerializer(many=True, required=False, help_text="Only where it would.")
-    task = serializers.CharField(required=False, help_text="Then the name that is to be typed to go on.")
+    lets_out = LetOutSerializer(
+        many=True, required=False, help_text="Only where it would."
+    )
+    task = serializers.CharField(
+        required=False, help_text="Then the name that is to be typed to go on."
+    )
 
 
 for _part, _meaning in {
@@ -106,36 +129,49 @@ for _part, _meaning in {
 mirror(
     acts.GoldStep,
     "A new version of a split's gold.",
-    findings=serializers.ListField(child=serializers.DictField(), help_text="Kind, count and names."),
+    findings=serializers.ListField(
+        child=serializers.DictField(), help_text="Kind, count and names."
+    ),
 )
 RehearsalSerializer = mirror(
     acts.Rehearsal,
     "What would be done and what would follow; nothing is done.",
-    changes=serializers.ListField(child=serializers.DictField(), help_text="Key, before and after."),
+    changes=serializers.ListField(
+        child=serializers.DictField(), help_text="Key, before and after."
+    ),
     posted="How many posts to webhooks.",
     jobs="Addresses of the background jobs that tell the scores that would follow: of the best, of the rest.",
     name="That is to be typed to go on, with a reason, where `asks_for_name`.",
     early=None,
     scorings=None,
-    lets_out=LetOutSerializer(many=True, help_text="What would be known before its time."),
+    lets_out=LetOutSerializer(
+        many=True, help_text="What would be known before its time."
+    ),
     asks=serializers.BooleanField(help_text="Whether something changes for somebody."),
     asks_for_name=serializers.BooleanField(),
     digest=serializers.CharField(help_text="Of what this was computed from."),
 )
-DRY_RUN = OpenApiParameter("dry_run", bool, description="Say what would be done and follow, and do nothing.")
+DRY_RUN = OpenApiParameter(
+    "dry_run", bool, description="Say what would be done and follow, and do nothing."
+)
 
 
 def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     """Raises ValidationError where it is asked of what nothing rehearses."""
     is_asked = request.query_params.get("dry_run", "").lower() in ("true", "1")
     if is_asked and not is_rehearsed:
-        raise ValidationError({"dry_run": ["This can only be done: nothing rehearses it."]})
+        raise ValidationError(
+            {"dry_run": ["This can only be done: nothing rehearses it."]}
+        )
     return is_asked
 
 
 def said_in(request: Request) -> acts.Said:
     """A program is asked by no page; what touches confirmed results needs the name and the reason."""
-    return acts.Said(None, GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)))
+    return acts.Said(
+        None,
+        GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)),
+    )
 
 
 def _or_rehearsal(answers: Any, label: str) -> Any:
@@ -152,7 +188,8 @@ def _or_rehearsal(answers: Any, label: str) -> Any:
 
 
 EARLY = OpenApiResponse(
-    TooEarly, "As things stand this cannot be done, or is too early; the sentence says why."
+    TooEarly,
+    "As things stand this cannot be done, or is too early; the sentence says why.",
 )
 
 
@@ -199,11 +236,15 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
     def declare(function: F) -> F:  # noqa: C901  (each branch is a part of the declaration)
         taken = len(signature(of).parameters) - 1 if of else 0
 
-        def answer(view: OperationView, request: Request, **captured: Any) -> HttpResponseBase:
+        def answer(
+            view: OperationView, request: Request, **captured: Any
+        ) -> HttpResponseBase:
             if not (is_open or request.user.is_authenticated):
                 raise NotAuthenticated
             values = list(captured.values())
-            arguments = [of(request.user, *values[:taken]), *values[taken:]] if of else values
+            arguments = (
+                [of(request.user, *values[:taken]), *values[taken:]] if of else values
+            )
             is_dry_run(request, is_rehearsed=takes_dry_runs or method == "GET")
             if is_upload:
                 api.require_length(request)
@@ -212,7 +253,9 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
             if query is not None:
                 arguments.append(_checked(query(data=request.query_params)))
             try:
-                with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+                with going_on(
+                    *(request.query_params.get(name, "") for name in GOING_ON)
+                ):
                     made = function(request, *arguments)
             except InputRefused as refused:
                 raise FileRefused(refused.problems) from refused
@@ -224,7 +267,10 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
                 return Response(status=204)
             is_list = isinstance(answers, list)
             written: Any = answers[0] if isinstance(answers, list) else answers
-            return Response(written(made, many=is_list, context={"request": request}).data, status=status)
+            return Response(
+                written(made, many=is_list, context={"request": request}).data,
+                status=status,
+            )
 
         first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
         label = operation_id or function.__name__
@@ -235,14 +281,18 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
             **({404: api.ABSENT} if pages or "<" in address else {}),
             429: api.TOO_MANY,
             **({400: api.INVALID} if query or method != "GET" else {}),
-            **({409: EARLY if may_let_out else api.CONFLICT} if method != "GET" else {}),
+            **(
+                {409: EARLY if may_let_out else api.CONFLICT} if method != "GET" else {}
+            ),
             **({403: api.FORBIDDEN} if of is team_for_lead else {}),
             **({413: api.TOO_LARGE} if is_upload else {}),
             **(responses or {}),
         }
         described.pop(without, None)
         sent = body or form
-        has_file = any(isinstance(field, serializers.FileField) for field in _fields_of(sent))
+        has_file = any(
+            isinstance(field, serializers.FileField) for field in _fields_of(sent)
+        )
         listed: list[Any] = [
             *([query] if query else []),
             *parameters,
@@ -252,7 +302,11 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
             operation_id=label,
             summary=summary or " ".join(first.split()).removesuffix("."),
             parameters=[*listed, *(LET_OUT if may_let_out else [])],
-            request=dict.fromkeys([FILES] if has_file else [FILES, api.JSON, FIELDS], sent) if sent else None,
+            request=dict.fromkeys(
+                [FILES] if has_file else [FILES, api.JSON, FIELDS], sent
+            )
+            if sent
+            else None,
             responses=described,
         )
         view = _VIEWS.setdefault(address, type("View", (OperationView,), {}))
@@ -270,7 +324,11 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
     return declare
 
 
-get, post, delete = partial(operation, "GET"), partial(operation, "POST"), partial(operation, "DELETE")
+get, post, delete = (
+    partial(operation, "GET"),
+    partial(operation, "POST"),
+    partial(operation, "DELETE"),
+)
 
 
 def does(
@@ -287,20 +345,31 @@ def does(
     ``label`` is its id, by the name of the service unless given.
     """
 
-    def function(request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    def function(
+        request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})
+    ) -> Any:
         if takes is not None:
             sent = takes(request, thing, sent)
         elif act.form is not None and act.form.mirrors:
-            sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
+            sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(
+                sent
+            )
         if is_dry_run(request):
             rehearsal = acts.rehearsed(act, thing, person(request), sent)
             if rehearsal.scorings:
-                jobs = ask_for_dry_runs(acts.season_of(thing), rehearsal.scorings, person(request))
+                jobs = ask_for_dry_runs(
+                    acts.season_of(thing), rehearsal.scorings, person(request)
+                )
                 rehearsal.jobs = [
-                    request.build_absolute_uri(reverse("api:background-job", args=[job.pk])) for job in jobs
+                    request.build_absolute_uri(
+                        reverse("api:background-job", args=[job.pk])
+                    )
+                    for job in jobs
                 ]
             return Response(RehearsalSerializer(rehearsal).data)
-        return gives(request, acts.perform(act, thing, person(request), sent, said_in(request)))
+        return gives(
+            request, acts.perform(act, thing, person(request), sent, said_in(request))
+        )
 
     function.__doc__ = act.summary
     forbidden = {403: api.FORBIDDEN} if act.of is team_for_lead else {}
@@ -312,7 +381,11 @@ def does(
         answered = declared["responses"].get(200, declared.get("answers"))
         declared["responses"][200] = _or_rehearsal(answered, label)
         declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
-    found = {"of": _finder(act, address), "operation_id": label, "takes_dry_runs": act.is_rehearsed}
+    found = {
+        "of": _finder(act, address),
+        "operation_id": label,
+        "takes_dry_runs": act.is_rehearsed,
+    }
     operation(method, address, **{**found, **declared})(function)
 
 
@@ -320,7 +393,11 @@ makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 
 
 def _finder(act: Act, address: str) -> Callable[..., Any]:
-    names = [part.partition(":")[2].rstrip(">") for part in address.split("/") if part.startswith("<")]
+    names = [
+        part.partition(":")[2].rstrip(">")
+        for part in address.split("/")
+        if part.startswith("<")
+    ]
     if names == ["pk"] and act.to in ROWS:
         return numbered(act.to, act.of)
     if len(names) == len(signature(act.of).parameters) - 1:
@@ -328,9 +405,13 @@ def _finder(act: Act, address: str) -> Callable[..., Any]:
     return in_season(names[-1], act.of)
 
 
-def _fields_of(sent: serializers.BaseSerializer[Any] | AnySerializer | None) -> list[Any]:
+def _fields_of(
+    sent: serializers.BaseSerializer[Any] | AnySerializer | None,
+) -> list[Any]:
     form = sent() if isinstance(sent, type) else sent
-    return list(form.fields.values()) if isinstance(form, serializers.Serializer) else []
+    return (
+        list(form.fields.values()) if isinstance(form, serializers.Serializer) else []
+    )
 
 
 def _checked(sent: serializers.BaseSerializer[Any]) -> Any:

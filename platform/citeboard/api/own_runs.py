@@ -13,10 +13,22 @@ from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from citeboard.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_as_tallied, visible_runs
+from citeboard.acts.runs import (
+    CHANGES,
+    DELETE_FILE,
+    DESCRIBE,
+    visible_as_tallied,
+    visible_runs,
+)
 from citeboard.api.operations import deletes, does, get
 from citeboard.api.sending import CardForm, card_in
-from citeboard.api.serializers import Address, ProblemSerializer, mirror, serializer, typed
+from citeboard.api.serializers import (
+    Address,
+    ProblemSerializer,
+    mirror,
+    serializer,
+    typed,
+)
 from citeboard.core import storage
 from citeboard.core.api import FORBIDDEN, JSON, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
@@ -26,7 +38,12 @@ from citeboard.teams.models import Team
 from scoring.metrics import Metric, known_metric, names_by
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
 from scoring.results.board.differences import hidden_of
-from scoring.results.board.visibility import Audience, audience_of, frozen_at, may_see_scores
+from scoring.results.board.visibility import (
+    Audience,
+    audience_of,
+    frozen_at,
+    may_see_scores,
+)
 from scoring.results.runs.progress import expected_wait
 from scoring.results.runs.results import latest_evaluations
 from scoring.results.runs.team_view import Event, as_told, events, hides_outcome
@@ -41,8 +58,12 @@ WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
 MIN_PAUSE, MAX_PAUSE = 1, 15
 BYTES = "application/octet-stream"
 RUN_CHANGED = {
-    403: OpenApiResponse(FORBIDDEN.response, "The run is another team's, or the act one of organisers."),
-    409: OpenApiResponse(Closed, "The run is past the state in which this can be done."),
+    403: OpenApiResponse(
+        FORBIDDEN.response, "The run is another team's, or the act one of organisers."
+    ),
+    409: OpenApiResponse(
+        Closed, "The run is past the state in which this can be done."
+    ),
 }
 
 
@@ -60,7 +81,9 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     phase = serializers.IntegerField(source="phase_id")
     team = serializers.SlugField(source="team.slug", allow_null=True, default=None)
     since = serializers.DateTimeField(source="status_since")
-    reason = serializers.CharField(allow_blank=True, help_text="Why it failed or waits.")
+    reason = serializers.CharField(
+        allow_blank=True, help_text="Why it failed or waits."
+    )
     card = typed(dict[str, str], "How it was made, by the fields of a run card.")
     team_reported = serializers.SerializerMethodField(
         help_text="Costs and scores that the team reports itself, by name; nobody has checked them."
@@ -106,7 +129,9 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """With the state that the reader may know."""
-        return super().to_representation(as_told(instance, self.context["request"].user))
+        return super().to_representation(
+            as_told(instance, self.context["request"].user)
+        )
 
     def get_team_reported(self, submission: Submission) -> dict[str, float]:
         return {figure.name: figure.value for figure in submission.team_figures.all()}
@@ -115,9 +140,15 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
 class ClassValue(serializers.Serializer[Any]):
     """A metric over the instances of one class."""
 
-    value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
-    infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
-    withheld = serializers.CharField(required=False, help_text="Why it is not told, where it is not.")
+    value = serializers.FloatField(
+        allow_null=True, help_text="Null where it is undefined or infinite."
+    )
+    infinite = serializers.BooleanField(
+        required=False, help_text="Only where the value is infinite."
+    )
+    withheld = serializers.CharField(
+        required=False, help_text="Why it is not told, where it is not."
+    )
     n = typed(int | None, "Instances with gold; null of a class that is withheld.")
 
 
@@ -128,9 +159,13 @@ class MetricValue(ClassValue):
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
     scale = serializers.FloatField()
-    is_count = serializers.BooleanField(required=False, help_text="Only where it counts, as words do.")
+    is_count = serializers.BooleanField(
+        required=False, help_text="Only where it counts, as words do."
+    )
     higher_is_better = serializers.BooleanField(allow_null=True)
-    column = serializers.CharField(help_text="Only numbers with the same one may be compared.")
+    column = serializers.CharField(
+        help_text="Only numbers with the same one may be compared."
+    )
     signature = serializers.CharField()
 
 
@@ -159,13 +194,21 @@ class SubmissionDetail(SubmissionSerializer):
         min_value=1,
         help_text="In the queue, 101 from there on; null for a run that does not wait in it.",
     )
-    expected_seconds = typed(float | None, "About how long until it is scored; null where that is not known.")
+    expected_seconds = typed(
+        float | None, "About how long until it is scored; null where that is not known."
+    )
     problems = ProblemSerializer(
-        many=True, help_text="Why a run was refused that was checked after it was taken; empty for any other."
+        many=True,
+        help_text="Why a run was refused that was checked after it was taken; empty for any other.",
     )
     warnings = ProblemSerializer(many=True)
-    scores_hidden = serializers.BooleanField(help_text="The phase does not show you scores.")
-    scores = Result(allow_null=True, help_text="Under the rules that rank; null until there are any.")
+    scores_hidden = serializers.BooleanField(
+        help_text="The phase does not show you scores."
+    )
+    scores = Result(
+        allow_null=True,
+        help_text="Under the rules that rank; null until there are any.",
+    )
     evaluations = Result(many=True, help_text="Under each of the task's rule sets.")
 
     class Meta:
@@ -195,9 +238,15 @@ def submissions(request: Request, query: dict[str, Any]) -> Listed:
     """The runs of your teams, and of the seasons you organise, newest first."""
     which = Q(phase=query["phase"]) if "phase" in query else Q()
     if "team" in query:
-        which &= Q(team__in=list(Team.objects.filter(slug=query["team"]).values_list("pk", flat=True)))
+        which &= Q(
+            team__in=list(
+                Team.objects.filter(slug=query["team"]).values_list("pk", flat=True)
+            )
+        )
     runs = own_runs(request.user).filter(which)
-    return Listed(runs, lambda: number_of_runs(which & visible_as_tallied(request.user)))
+    return Listed(
+        runs, lambda: number_of_runs(which & visible_as_tallied(request.user))
+    )
 
 
 @get(
@@ -206,14 +255,20 @@ def submissions(request: Request, query: dict[str, Any]) -> Listed:
     answers=SubmissionDetail,
     parameters=[
         OpenApiParameter(
-            "If-None-Match", str, OpenApiParameter.HEADER, description="The ETag of the answer you have."
+            "If-None-Match",
+            str,
+            OpenApiParameter.HEADER,
+            description="The ETag of the answer you have.",
         )
     ],
     responses={
         200: OpenApiResponse(
-            SubmissionDetail, "While the run moves, `Retry-After` says in how many seconds to ask again."
+            SubmissionDetail,
+            "While the run moves, `Retry-After` says in how many seconds to ask again.",
         ),
-        304: OpenApiResponse(description="Nothing has changed since the answer with this ETag."),
+        304: OpenApiResponse(
+            description="Nothing has changed since the answer with this ETag."
+        ),
     },
 )
 def submission(request: Request, run: Submission) -> HttpResponseBase:
@@ -222,8 +277,12 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     place = None if is_veiled else place_in_queue(run)
     is_seen = may_see_scores(run, request.user)
     has_scores = is_seen and run.status in WITH_SCORES
-    evaluations = printed(run, audience_of(run.phase, request.user)) if has_scores else []
-    ranking = [row for row in evaluations if row["rules"] == run.phase.task.ranking_rules]
+    evaluations = (
+        printed(run, audience_of(run.phase, request.user)) if has_scores else []
+    )
+    ranking = [
+        row for row in evaluations if row["rules"] == run.phase.task.ranking_rules
+    ]
     body = {
         **SubmissionSerializer(run, context={"request": request}).data,
         "place": place,
@@ -267,9 +326,13 @@ for end, act in CHANGES.items():
 class DescriptionForm(CardForm):
     """What a team says of its run; what is left out stays as it is."""
 
-    description = serializers.CharField(required=False, allow_blank=True, max_length=MAX_DESCRIPTION)
+    description = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_DESCRIPTION
+    )
     links = serializers.CharField(
-        required=False, allow_blank=True, help_text="Addresses, one a line; at most five."
+        required=False,
+        allow_blank=True,
+        help_text="Addresses, one a line; at most five.",
     )
 
 
@@ -289,7 +352,10 @@ does(
     name="description",
 )
 EventSerializer = mirror(
-    Event, "One step on the way of a run.", by="Empty for what the site did itself.", changes=None
+    Event,
+    "One step on the way of a run.",
+    by="Empty for what the site did itself.",
+    changes=None,
 )
 
 
@@ -306,7 +372,13 @@ def run_history(request: Request, run: Submission) -> Any:
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
     """The file of a run, as it was sent."""
-    return download(request, storage.runs, submission.file, filename=submission.filename, content_type=BYTES)
+    return download(
+        request,
+        storage.runs,
+        submission.file,
+        filename=submission.filename,
+        content_type=BYTES,
+    )
 
 
 deletes(
@@ -326,19 +398,27 @@ def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
 def printed_evaluations(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
-    found = list(latest_evaluations(submission, frozen_at(submission.phase, audience)).values())
+    found = list(
+        latest_evaluations(submission, frozen_at(submission.phase, audience)).values()
+    )
     prefetch_related_objects(found, "breakdowns__classes")
-    return [(evaluation, _printed(evaluation, submission, audience)) for evaluation in found]
+    return [
+        (evaluation, _printed(evaluation, submission, audience)) for evaluation in found
+    ]
 
 
-def _printed(evaluation: Evaluation, submission: Submission, audience: Audience) -> dict[str, Any]:
+def _printed(
+    evaluation: Evaluation, submission: Submission, audience: Audience
+) -> dict[str, Any]:
     task_type = submission.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
     breakdowns = {}
     for row in evaluation.breakdowns.all():
         dimension, classes = row.classes.dimension, row.by_class()
-        valid = names_by(task_type, dimension, row.classes.metrics, evaluation.rules, options)
+        valid = names_by(
+            task_type, dimension, row.classes.metrics, evaluation.rules, options
+        )
         few = hidden.get(dimension, ())
         breakdowns[dimension] = {
             label: {
@@ -352,10 +432,15 @@ def _printed(evaluation: Evaluation, submission: Submission, audience: Audience)
         "task_type": task_type.slug,
         "rules": evaluation.rules,
         "options": printed_options(options),
-        "gold": {"sha256": evaluation.gold.digest, "instances": evaluation.gold.instances},
+        "gold": {
+            "sha256": evaluation.gold.digest,
+            "instances": evaluation.gold.instances,
+        },
         "run": {"sha256": evaluation.run_sha256},
         "metrics": {
-            score.metric: _value(score, known_metric(task_type, score.metric, evaluation.rules, options))
+            score.metric: _value(
+                score, known_metric(task_type, score.metric, evaluation.rules, options)
+            )
             for score in evaluation.scores.all()
         },
         "breakdowns": breakdowns,
@@ -388,4 +473,8 @@ def _class_number(number: ClassNumber) -> dict[str, Any]:
 def _number(row: Score | ClassNumber) -> dict[str, Any]:
     if isinstance(row, Score) and row.withheld:
         return {"value": None, "withheld": row.get_withheld_display()}
-    return {"value": row.value, "infinite": True} if row.is_infinite else {"value": row.value}
+    return (
+        {"value": row.value, "infinite": True}
+        if row.is_infinite
+        else {"value": row.value}
+    )

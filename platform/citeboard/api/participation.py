@@ -24,8 +24,18 @@ from tasks import models
 from tasks.models import ExtraTries, Phase
 from tasks.registration import entries
 from tasks.registration.entries import acceptance_of, current_terms
-from tasks.seasons.access import listed_entries, may_help, season_for, season_to_organise, staff
-from tasks.seasons.announcements import close_report as close, readable_questions, report_abuse
+from tasks.seasons.access import (
+    listed_entries,
+    may_help,
+    season_for,
+    season_to_organise,
+    staff,
+)
+from tasks.seasons.announcements import (
+    close_report as close,
+    readable_questions,
+    report_abuse,
+)
 
 
 class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
@@ -36,7 +46,9 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
     alias = serializers.SerializerMethodField(
         help_text="The number that stands for its name; null where names were never hidden."
     )
-    state = serializers.SerializerMethodField(help_text="One of approved, waiting, refused.")
+    state = serializers.SerializerMethodField(
+        help_text="One of approved, waiting, refused."
+    )
 
     class Meta:
         model = models.Registration
@@ -47,17 +59,34 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
         return None if entry.season.anonymous_until is None else entry.alias
 
     def get_state(self, entry: models.Registration) -> str:
-        return "approved" if entry.is_approved else "waiting" if entry.is_waiting else "refused"
+        return (
+            "approved"
+            if entry.is_approved
+            else "waiting"
+            if entry.is_waiting
+            else "refused"
+        )
 
 
 @get("seasons/<slug:slug>/registrations/", of=season_for, pages=RegistrationSerializer)
-def registrations(request: Request, season: models.Season) -> QuerySet[models.Registration]:
+def registrations(
+    request: Request, season: models.Season
+) -> QuerySet[models.Registration]:
     """The teams of a season; refused ones, and all where their names are hidden, to organisers alone."""
     return listed_entries(request.user, season)
 
 
-does(acts.ENTER, "seasons/<slug:slug>/registrations/", "enter", answers=RegistrationSerializer)
-deletes(acts.TAKE_BACK_ENTRY, "seasons/<slug:slug>/registrations/<slug:team>/", name="registration")
+does(
+    acts.ENTER,
+    "seasons/<slug:slug>/registrations/",
+    "enter",
+    answers=RegistrationSerializer,
+)
+deletes(
+    acts.TAKE_BACK_ENTRY,
+    "seasons/<slug:slug>/registrations/<slug:team>/",
+    name="registration",
+)
 does(
     acts.DECIDE,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
@@ -71,9 +100,13 @@ TermsSerializer = mirror_of_model(
     "version text published_at accepted_at asks",
     version=serializers.IntegerField(source="number"),
     accepted_at=serializers.DateTimeField(
-        allow_null=True, help_text="When you accepted this version; null where you have not."
+        allow_null=True,
+        help_text="When you accepted this version; null where you have not.",
     ),
-    asks=text_list("What is given with the acceptance; left out, it is the account's.", source="season.asks"),
+    asks=text_list(
+        "What is given with the acceptance; left out, it is the account's.",
+        source="season.asks",
+    ),
 )
 AcceptanceSerializer = mirror_of_model(
     models.TermsAcceptance,
@@ -82,9 +115,14 @@ AcceptanceSerializer = mirror_of_model(
     "Acceptance",
     version=serializers.IntegerField(source="terms.number"),
     address=serializers.EmailField(
-        source="user.email", default=None, allow_null=True, help_text="Null where the account is deleted."
+        source="user.email",
+        default=None,
+        allow_null=True,
+        help_text="Null where the account is deleted.",
     ),
-    given=serializers.DictField(child=serializers.CharField(), help_text="What the season asked with it."),
+    given=serializers.DictField(
+        child=serializers.CharField(), help_text="What the season asked with it."
+    ),
 )
 
 
@@ -98,7 +136,9 @@ def terms(request: Request, season: models.Season) -> models.Terms:
     return version
 
 
-makes(acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer)
+makes(
+    acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer
+)
 does(
     acts.ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
@@ -108,8 +148,14 @@ does(
 )
 
 
-@get("seasons/<slug:slug>/terms/acceptances/", of=season_to_organise, pages=AcceptanceSerializer)
-def acceptances(request: Request, season: models.Season) -> QuerySet[models.TermsAcceptance]:
+@get(
+    "seasons/<slug:slug>/terms/acceptances/",
+    of=season_to_organise,
+    pages=AcceptanceSerializer,
+)
+def acceptances(
+    request: Request, season: models.Season
+) -> QuerySet[models.TermsAcceptance]:
     """Who accepted which version of the terms, and when; for organisers."""
     return entries.acceptances(season)
 
@@ -121,7 +167,12 @@ QuestionSerializer = mirror_of_model(
 )
 
 
-@get("seasons/<slug:slug>/questions/", of=season_for, pages=QuestionSerializer, is_open=True)
+@get(
+    "seasons/<slug:slug>/questions/",
+    of=season_for,
+    pages=QuestionSerializer,
+    is_open=True,
+)
 def questions(request: Request, season: models.Season) -> QuerySet[models.Question]:
     """Questions that were answered in public and your own; to who runs the season all."""
     if may_help(request.user, season):
@@ -131,10 +182,16 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
 
 makes(acts.ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
 does(
-    acts.ANSWER, "seasons/<slug:slug>/questions/<int:question>/answer/", "answer", answers=QuestionSerializer
+    acts.ANSWER,
+    "seasons/<slug:slug>/questions/<int:question>/answer/",
+    "answer",
+    answers=QuestionSerializer,
 )
 EarlierSerializer = mirror_of_model(
-    models.AnnouncementEdit, "What it said until it was edited.", "text until", "Earlier"
+    models.AnnouncementEdit,
+    "What it said until it was edited.",
+    "text until",
+    "Earlier",
 )
 AnnouncedSerializer = mirror_of_model(
     models.Announcement,
@@ -148,15 +205,29 @@ does(
     "seasons/<slug:slug>/announcement/",
     "announcement",
     answers=mirror_of_model(
-        models.Season, "What stands there now.", "announcement announced_at", "Announcement"
+        models.Season,
+        "What stands there now.",
+        "announcement announced_at",
+        "Announcement",
     ),
 )
 
 
-@get("seasons/<slug:slug>/announcements/", of=season_for, pages=AnnouncedSerializer, is_open=True)
-def announcements(request: Request, season: models.Season) -> QuerySet[models.Announcement]:
+@get(
+    "seasons/<slug:slug>/announcements/",
+    of=season_for,
+    pages=AnnouncedSerializer,
+    is_open=True,
+)
+def announcements(
+    request: Request, season: models.Season
+) -> QuerySet[models.Announcement]:
     """What was announced in a season, newest first."""
-    return models.Announcement.objects.filter(season=season).standing().prefetch_related("edits")
+    return (
+        models.Announcement.objects.filter(season=season)
+        .standing()
+        .prefetch_related("edits")
+    )
 
 
 does(
@@ -165,10 +236,19 @@ does(
     answers=AnnouncedSerializer,
     name="one-announcement",
 )
-deletes(acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
-does(acts.MAIL_TEAMS, "seasons/<slug:slug>/mails/", gives=lambda request, made: None, name="mails")
+deletes(
+    acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/"
+)
+does(
+    acts.MAIL_TEAMS,
+    "seasons/<slug:slug>/mails/",
+    gives=lambda request, made: None,
+    name="mails",
+)
 ReportSerializer = mirror_of_model(
-    models.Report, "A report of yours, or for staff of anybody.", "id address text reported_at closed_at"
+    models.Report,
+    "A report of yours, or for staff of anybody.",
+    "id address text reported_at closed_at",
 )
 
 
@@ -191,7 +271,9 @@ def close_report(request: Request, user: User, pk: int) -> None:
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
 
 
-TimesSerializer = mirror_of_model(Phase, "When runs are accepted.", "id opens closes", "Times", closes=END)
+TimesSerializer = mirror_of_model(
+    Phase, "When runs are accepted.", "id opens closes", "Times", closes=END
+)
 BoardSerializer = mirror_of_model(
     Phase,
     "Who sees the board: until `board_from`, and from then on.",
@@ -214,11 +296,18 @@ does(
     phase_acts.FREEZE,
     "phases/<int:pk>/freeze/",
     takes=lambda request, phase, sent: (
-        {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until} | sent if sent else {}
+        {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until} | sent
+        if sent
+        else {}
     ),
     answers=FreezeSerializer,
 )
-does(phase_acts.UNFREEZE, "phases/<int:pk>/unfreeze/", "unfreeze", answers=FreezeSerializer)
+does(
+    phase_acts.UNFREEZE,
+    "phases/<int:pk>/unfreeze/",
+    "unfreeze",
+    answers=FreezeSerializer,
+)
 ConfirmedResultSerializer = serializer(
     "ConfirmedResult",
     "What a team says of the result of a run that counts.",
@@ -238,7 +327,9 @@ ConfirmedResultsSerializer = serializer(
     "What teams say of the results of a phase.",
     confirms_results=(bool, "Whether teams are asked."),
     official_since=(dt.datetime | None, "Null while they are preliminary."),
-    ended_because=serializers.CharField(allow_blank=True, help_text="Why organisers ended it."),
+    ended_because=serializers.CharField(
+        allow_blank=True, help_text="Why organisers ended it."
+    ),
     results=ConfirmedResultSerializer(many=True),
 )
 
@@ -267,7 +358,11 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
     )
 
 
-@get("phases/<int:pk>/confirmation/", of=phase_to_organise, answers=ConfirmedResultsSerializer)
+@get(
+    "phases/<int:pk>/confirmation/",
+    of=phase_to_organise,
+    answers=ConfirmedResultsSerializer,
+)
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
     """What each team says of the results of a phase; for organisers."""
     results = results_of(phase)
@@ -279,11 +374,21 @@ def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
     }
 
 
-for end, act in {"end": phase_acts.END_CONFIRMATION, "reopen": phase_acts.REOPEN_CONFIRMATION}.items():
-    does(act, f"phases/<int:pk>/confirmation/{end}/", gives=confirmation, answers=ConfirmedResultsSerializer)
+for end, act in {
+    "end": phase_acts.END_CONFIRMATION,
+    "reopen": phase_acts.REOPEN_CONFIRMATION,
+}.items():
+    does(
+        act,
+        f"phases/<int:pk>/confirmation/{end}/",
+        gives=confirmation,
+        answers=ConfirmedResultsSerializer,
+    )
 
 
-@get("phases/<int:pk>/extra-tries/", of=phase_to_organise, answers=[ExtraTriesSerializer])
+@get(
+    "phases/<int:pk>/extra-tries/", of=phase_to_organise, answers=[ExtraTriesSerializer]
+)
 def extra_tries(request: Request, phase: Phase) -> Any:
     """Tries that single teams were given in a phase; for organisers."""
     return phase.extra_tries.select_related("team")
@@ -299,7 +404,9 @@ makes(
     "phases/<int:pk>/extra-tries/",
     takes=lambda request, phase, sent: {
         **sent,
-        "team": get_object_or_404(Team, slug=sent["team"], registrations__season=phase.task.season_id),
+        "team": get_object_or_404(
+            Team, slug=sent["team"], registrations__season=phase.task.season_id
+        ),
     },
     answers=ExtraTriesSerializer,
 )

@@ -28,34 +28,54 @@ _COMPARED = ("value", "low", "high", "n")
 
 
 def receipts_of(
-    submission: Submission, audience: visibility.Audience, *, has_scores: bool, is_own: bool
+    submission: Submission,
+    audience: visibility.Audience,
+    *,
+    has_scores: bool,
+    is_own: bool,
 ) -> list[dict[str, Any]]:
     """Each opens what the audience is told of the numbers; its owner is told which file it was, too."""
     phase = submission.phase
     told = printed_evaluations(submission, audience) if has_scores else []
     numbers = {evaluation.pk: _numbers(said["metrics"]) for evaluation, said in told}
-    rows = Receipt.objects.filter(evaluation__submission=submission).select_related("entry__key")
+    rows = Receipt.objects.filter(evaluation__submission=submission).select_related(
+        "entry__key"
+    )
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
     # Earlier receipts of an evaluation open where its newest holds the numbers that the reader sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
-    seen = {pk for pk, said in numbers.items() if pk in newest and _numbers(json.loads(newest[pk])) == said}
+    seen = {
+        pk
+        for pk, said in numbers.items()
+        if pk in newest and _numbers(json.loads(newest[pk])) == said
+    }
     head, receipts = log.head(), []
     for row, openings in opened:
-        fields: Sequence[str] = FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
+        fields: Sequence[str] = (
+            FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
+        )
         if not is_own and not visibility.shows_teams(phase, audience):
             # The file is what a hidden team could be known by.
             fields = [name for name in fields if name != "run"]
         if fields:
-            receipts.append(_receipt(row, {name: openings[name] for name in fields}, head))
+            receipts.append(
+                _receipt(row, {name: openings[name] for name in fields}, head)
+            )
     return receipts
 
 
-def _receipt(row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None) -> dict[str, Any]:
+def _receipt(
+    row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None
+) -> dict[str, Any]:
     entry, place = row.entry, None
     if entry.index is not None and head is not None:
-        place = {"index": entry.index, "path": log.inclusion(entry.index, head["size"]), "head": head}
+        place = {
+            "index": entry.index,
+            "path": log.inclusion(entry.index, head["size"]),
+            "head": head,
+        }
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -68,12 +88,17 @@ def _receipt(row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] 
 
 
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
-    return {name: tuple(said.get(part) for part in _COMPARED) for name, said in metrics.items()}
+    return {
+        name: tuple(said.get(part) for part in _COMPARED)
+        for name, said in metrics.items()
+    }
 
 
 def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     """With whether it is the reader's own; a run that the reader cannot see on any page looks absent."""
-    runs = Submission.objects.filter(phase__task__season__in=Season.objects.visible_to(user).values("pk"))
+    runs = Submission.objects.filter(
+        phase__task__season__in=Season.objects.visible_to(user).values("pk")
+    )
     run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
     is_own = visibility.may_see_outcome(run, user)
     if not is_own and standing_of(run.phase, user, run.pk) is None:
@@ -97,9 +122,12 @@ KeySerializer = serializer(
     since=dt.datetime,
     retired_at=dt.datetime | None,
     signed_by=serializers.CharField(
-        allow_blank=True, help_text="The key before it; empty for the first, and where that was lost."
+        allow_blank=True,
+        help_text="The key before it; empty for the first, and where that was lost.",
     ),
-    endorsement=serializers.CharField(allow_blank=True, help_text="Its signature by the key before it."),
+    endorsement=serializers.CharField(
+        allow_blank=True, help_text="Its signature by the key before it."
+    ),
 )
 LogSerializer = serializer(
     "Log",
@@ -136,10 +164,13 @@ ReceiptSerializer = serializer(
     format=str,
     version=int,
     entry=(str, "What is signed: commitments by field."),
-    key=serializers.CharField(allow_blank=True, help_text="Empty until the receipt is in the log."),
+    key=serializers.CharField(
+        allow_blank=True, help_text="Empty until the receipt is in the log."
+    ),
     signature=serializers.CharField(allow_blank=True),
     openings=serializers.DictField(
-        child=OpeningSerializer(), help_text="By field, of those that you may know; the others are sealed."
+        child=OpeningSerializer(),
+        help_text="By field, of those that you may know; the others are sealed.",
     ),
     log=LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log."),
 )
@@ -189,11 +220,19 @@ def _check_sizes(smaller: int, larger: int) -> None:
         raise serializers.ValidationError({"size": [f"the log has {size} entries"]})
 
 
-@get("submissions/<int:pk>/receipts/", of=run_with_receipts, answers=[ReceiptSerializer], is_open=True)
+@get(
+    "submissions/<int:pk>/receipts/",
+    of=run_with_receipts,
+    answers=[ReceiptSerializer],
+    is_open=True,
+)
 def receipts(request: Request, found: tuple[Submission, bool]) -> list[dict[str, Any]]:
     """The receipts of a run, oldest first, as far as you may know what is in them."""
     run, is_own = found
     has_scores = visibility.may_see_scores(run, request.user) if is_own else True
     return receipts_of(
-        run, visibility.audience_of(run.phase, request.user), has_scores=has_scores, is_own=is_own
+        run,
+        visibility.audience_of(run.phase, request.user),
+        has_scores=has_scores,
+        is_own=is_own,
     )

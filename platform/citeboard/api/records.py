@@ -21,7 +21,15 @@ from citeboard.ops.season_progress import acknowledged, failed_rescorings, faile
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
 from scoring.results.board.standings import standings
 from tasks.delivery.webhooks.services import secret_of
-from tasks.models import Acknowledgement, Delivery, Organiser, Phase, Season, Submission, Webhook
+from tasks.models import (
+    Acknowledgement,
+    Delivery,
+    Organiser,
+    Phase,
+    Season,
+    Submission,
+    Webhook,
+)
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 
@@ -31,7 +39,9 @@ ChangeSerializer = serializer(
     "Change",
     "What turned into what.",
     key=(str, "A setting is named as in the season file."),
-    before=serializers.JSONField(allow_null=True, help_text="Of `closes` null says that there is no end."),
+    before=serializers.JSONField(
+        allow_null=True, help_text="Of `closes` null says that there is no end."
+    ),
     after=serializers.JSONField(allow_null=True),
 )
 HistorySerializer = mirror_of_model(
@@ -39,7 +49,9 @@ HistorySerializer = mirror_of_model(
     "One act.",
     "id at actor action words subject changes",
     "History",
-    actor=serializers.CharField(source="actor_name", help_text="What the person was called then."),
+    actor=serializers.CharField(
+        source="actor_name", help_text="What the person was called then."
+    ),
     words=serializers.CharField(
         max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
     ),
@@ -47,13 +59,20 @@ HistorySerializer = mirror_of_model(
 )
 
 
-@get("seasons/<slug:slug>/history/", of=season_for, pages=HistorySerializer, responses={400: INVALID})
+@get(
+    "seasons/<slug:slug>/history/",
+    of=season_for,
+    pages=HistorySerializer,
+    responses={400: INVALID},
+)
 def history(request: Request, season: Season) -> Any:
     """What was done in a season, newest first: to organisers all, to a team what concerns it."""
     return readable_history(season, request.user)
 
 
-UndoneSerializer = serializer("Undone", "What was taken back, and what of it stays.", detail=str)
+UndoneSerializer = serializer(
+    "Undone", "What was taken back, and what of it stays.", detail=str
+)
 does(
     acts.UNDO,
     "seasons/<slug:slug>/history/<int:change>/undo/",
@@ -74,7 +93,11 @@ PersonSerializer = mirror_of_model(
 @get("seasons/<slug:slug>/people/", of=season_to_organise, answers=[PersonSerializer])
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
     """Who runs the season; for its organisers."""
-    return Organiser.objects.filter(season=season).select_related("user").order_by("-role", "pk")
+    return (
+        Organiser.objects.filter(season=season)
+        .select_related("user")
+        .order_by("-role", "pk")
+    )
 
 
 does(
@@ -115,7 +138,12 @@ ProgressSerializer = mirror(
 )
 
 
-@get("seasons/<slug:slug>/progress/", of=season_to_help, answers=ProgressSerializer, responses={400: INVALID})
+@get(
+    "seasons/<slug:slug>/progress/",
+    of=season_to_help,
+    answers=ProgressSerializer,
+    responses={400: INVALID},
+)
 def progress(request: Request, season: Season) -> season_progress.Progress:
     """Runs by day, how long they wait and what they take on the disk; for organisers."""
     return season_progress.progress_of(season)
@@ -124,8 +152,12 @@ def progress(request: Request, season: Season) -> season_progress.Progress:
 @get("seasons/<slug:slug>/runs/", of=season_to_help, files=["text/csv"])
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
-    runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
-    response = StreamingHttpResponse(runs_csv(runs), content_type="text/csv; charset=utf-8")
+    runs = Submission.objects.filter(phase__task__season=season).select_related(
+        "phase__task", "team"
+    )
+    response = StreamingHttpResponse(
+        runs_csv(runs), content_type="text/csv; charset=utf-8"
+    )
     response["Content-Disposition"] = f'attachment; filename="{season.slug}-runs.csv"'
     return response
 
@@ -135,7 +167,9 @@ def counting_runs(request: Request, phase: Phase) -> FileResponse:
     """The files of the runs that stand on a phase's board, as a zip; for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     archive = counting_runs_archive(standings(phase, request.user))
-    return FileResponse(archive, as_attachment=True, filename=name, content_type="application/zip")
+    return FileResponse(
+        archive, as_attachment=True, filename=name, content_type="application/zip"
+    )
 
 
 AcknowledgementSerializer = serializer(
@@ -160,14 +194,26 @@ SeasonFailureSerializer = serializer(
 )
 
 
-@get("seasons/<slug:slug>/failures/", of=season_to_help, answers=[SeasonFailureSerializer])
+@get(
+    "seasons/<slug:slug>/failures/",
+    of=season_to_help,
+    answers=[SeasonFailureSerializer],
+)
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """What failed in a season and is not made good, acknowledged or not; for organisers and helpers."""
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
-    runs = [_failure(run, notes.get((run.pk, None))) for run in failed_runs(season)[:MAX_LISTED]]
+    runs = [
+        _failure(run, notes.get((run.pk, None)))
+        for run in failed_runs(season)[:MAX_LISTED]
+    ]
     jobs = [
         _failure(job.submission, notes.get((job.submission.pk, job.pk)))
-        | {"job": job.pk, "rules": job.rules, "reason": job.reason, "failed_at": job.finished_at}
+        | {
+            "job": job.pk,
+            "rules": job.rules,
+            "reason": job.reason,
+            "failed_at": job.finished_at,
+        }
         for job in failed_rescorings(season)[:MAX_LISTED]
     ]
     return [*runs, *jobs]
@@ -196,11 +242,17 @@ makes(
     gives=lambda request, note: _acknowledgement(note),
     answers=AcknowledgementSerializer,
 )
-deletes(acts.TAKE_ACKNOWLEDGEMENT_BACK, "seasons/<slug:slug>/failures/<int:acknowledgement>/", name="failure")
+deletes(
+    acts.TAKE_ACKNOWLEDGEMENT_BACK,
+    "seasons/<slug:slug>/failures/<int:acknowledgement>/",
+    name="failure",
+)
 
 
 WebhookSerializer = mirror_of_model(
-    Webhook, "An address that is posted to; its secret was shown when it was made.", "id url created_at"
+    Webhook,
+    "An address that is posted to; its secret was shown when it was made.",
+    "id url created_at",
 )
 
 
@@ -233,7 +285,9 @@ def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
 
 
 makes(acts.MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
-deletes(acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook")
+deletes(
+    acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook"
+)
 does(
     acts.RENEW_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",

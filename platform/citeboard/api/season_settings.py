@@ -16,7 +16,13 @@ from citeboard.acts.declared import numbered
 from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
 from citeboard.acts.launching import COMPUTE_FIRST, TEST_MAIL
 from citeboard.acts.rehearsal import done, perform, rehearsed, rehearsed_load
-from citeboard.acts.seasons import CHANGE_SETTINGS, CLONE, DELETE_PHASE, DELETE_TASK, FROM_PRESET
+from citeboard.acts.seasons import (
+    CHANGE_SETTINGS,
+    CLONE,
+    DELETE_PHASE,
+    DELETE_TASK,
+    FROM_PRESET,
+)
 from citeboard.api import operations
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (
@@ -47,7 +53,8 @@ DifferenceSerializer = serializer(
     site=serializers.JSONField(help_text="What the site has, before it is changed."),
     file=serializers.JSONField(help_text="What the file says."),
     last=serializers.JSONField(
-        required=False, help_text="What the file said when it was last loaded; left out where it never was."
+        required=False,
+        help_text="What the file said when it was last loaded; left out where it never was.",
     ),
 )
 SettingsForm = serializer(
@@ -59,17 +66,30 @@ SettingsForm = serializer(
     ),
 )
 SettingsSerializer = serializer(
-    "Settings", "All settings as they are now.", settings=serializers.DictField(child=serializers.JSONField())
+    "Settings",
+    "All settings as they are now.",
+    settings=serializers.DictField(child=serializers.JSONField()),
 )
 ChangedSerializer = serializer(
-    "Changed", "What was changed.", changes=list[str], differences=DifferenceSerializer(many=True)
+    "Changed",
+    "What was changed.",
+    changes=list[str],
+    differences=DifferenceSerializer(many=True),
 )
-FaultSerializer = mirror(Fault, "What is wrong with a setting.", key="Empty where it is no single one.")
-FaultsSerializer = serializer("Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True))
-REFUSED = OpenApiResponse(FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed.")
+FaultSerializer = mirror(
+    Fault, "What is wrong with a setting.", key="Empty where it is no single one."
+)
+FaultsSerializer = serializer(
+    "Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True)
+)
+REFUSED = OpenApiResponse(
+    FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed."
+)
 
 
-@operations.get("seasons/<slug:slug>/settings/", of=season_to_organise, answers=SettingsSerializer)
+@operations.get(
+    "seasons/<slug:slug>/settings/", of=season_to_organise, answers=SettingsSerializer
+)
 def settings(request: Request, season: Season) -> dict[str, Any]:
     """The settings of a season; for its organisers."""
     return {"settings": settings_now(season)}
@@ -108,7 +128,11 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
         raise Http404("The season has no task or phase of this name.")
     act = DELETE_TASK if isinstance(row, Task) else DELETE_PHASE
     if operations.is_dry_run(request):
-        return Response(operations.RehearsalSerializer(rehearsed(act, row, person(request), {})).data)
+        return Response(
+            operations.RehearsalSerializer(
+                rehearsed(act, row, person(request), {})
+            ).data
+        )
     perform(act, row, person(request), {}, operations.said_in(request))
     return None
 
@@ -123,7 +147,9 @@ operations.makes(
 )
 
 
-def _with_new_name(request: Request, season: Season, sent: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_new_name(
+    request: Request, season: Season, sent: Mapping[str, Any]
+) -> Mapping[str, Any]:
     if Season.objects.filter(slug=sent["slug"]).exists():
         raise Refused(f"There is a season “{sent['slug']}” already.")
     return sent
@@ -135,7 +161,11 @@ operations.makes(
     "clone",
     takes=_with_new_name,
     answers=mirror_of_model(Season, "The draft.", "slug title", "Cloned"),
-    responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
+    responses={
+        422: OpenApiResponse(
+            RejectedRun, "The name or the title was refused; nothing was made."
+        )
+    },
 )
 
 
@@ -144,11 +174,14 @@ class SeasonFileForm(serializers.Serializer[Any]):
 
     file = serializers.FileField(max_length=200, help_text="season.toml, at most 1 MB.")
     apply = text_list(
-        "Keys that were changed in the site and take what the file says; all for every key.", required=False
+        "Keys that were changed in the site and take what the file says; all for every key.",
+        required=False,
     )
     keep = text_list("Keys that stay as the site has them.", required=False)
     dry_run = serializers.BooleanField(
-        required=False, default=False, help_text="Say what would be changed, and change nothing."
+        required=False,
+        default=False,
+        help_text="Say what would be changed, and change nothing.",
     )
 
     def validate_file(self, file: Any) -> Any:
@@ -165,11 +198,13 @@ LoadedSerializer = serializer(
     changes=list[str],
     differences=DifferenceSerializer(many=True),
     conflicts=DifferenceSerializer(
-        many=True, help_text="Of a dry run: what was changed in the site since the file was last loaded."
+        many=True,
+        help_text="Of a dry run: what was changed in the site since the file was last loaded.",
     ),
     notices=list[str],
     rehearsal=operations.RehearsalSerializer(
-        allow_null=True, help_text="Of a dry run that leaves no conflict: what would follow."
+        allow_null=True,
+        help_text="Of a dry run that leaves no conflict: what would follow.",
     ),
 )
 ConflictsSerializer = serializer(
@@ -217,7 +252,9 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
         form["file"].read(),
         by=person(request),
         slug=season.slug if season else "",
-        decisions=Decisions(frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))),
+        decisions=Decisions(
+            frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
+        ),
     )
     rehearsal = None
     if season is None or form["dry_run"]:
@@ -248,12 +285,19 @@ GoldVersionSerializer = mirror_of_model(
 GoldQuery = serializer(
     "GoldQuery",
     None,
-    split=serializers.CharField(required=False, allow_blank=True, help_text="This split's alone."),
+    split=serializers.CharField(
+        required=False, allow_blank=True, help_text="This split's alone."
+    ),
 )
 task_to_organise = numbered("task", season_to_organise)
 
 
-@operations.get("tasks/<int:pk>/gold/", of=task_to_organise, query=GoldQuery, pages=GoldVersionSerializer)
+@operations.get(
+    "tasks/<int:pk>/gold/",
+    of=task_to_organise,
+    query=GoldQuery,
+    pages=GoldVersionSerializer,
+)
 def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
     """The versions of a task's gold, newest first; for organisers."""
     versions = Gold.objects.filter(task=task).order_by("-created_at", "-pk")
@@ -262,16 +306,28 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
 
 def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, Any]:
     slugs, split = names_in(sent["also"]), _split(task, sent["split"])
-    others = {other.slug: other for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)}
+    others = {
+        other.slug: other
+        for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)
+    }
     if unknown := [slug for slug in slugs if slug not in others]:
-        raise exceptions.ValidationError({"also": [f"The season has no other task {', '.join(unknown)}."]})
-    splits = [(task, split), *((others[slug], _split(others[slug], split)) for slug in slugs)]
-    return {name: sent[name] for name in ("file", "reason", "again")} | {"splits": splits}
+        raise exceptions.ValidationError(
+            {"also": [f"The season has no other task {', '.join(unknown)}."]}
+        )
+    splits = [
+        (task, split),
+        *((others[slug], _split(others[slug], split)) for slug in slugs),
+    ]
+    return {name: sent[name] for name in ("file", "reason", "again")} | {
+        "splits": splits
+    }
 
 
 def _split(task: Task, named: str) -> str:
     """The split that is named, or the only one that a phase of the task scores with."""
-    splits = sorted(set(Phase.objects.filter(task=task).values_list("split", flat=True)))
+    splits = sorted(
+        set(Phase.objects.filter(task=task).values_list("split", flat=True))
+    )
     if not named and len(splits) == 1:
         return splits[0]
     if named not in splits:
@@ -287,17 +343,27 @@ operations.does(
     of=task_to_organise,
     takes=_splits,
     gives=lambda request, made: Response(
-        GoldVersionSerializer(made[0].gold).data, status=201 if any(new.is_new for new in made) else 200
+        GoldVersionSerializer(made[0].gold).data,
+        status=201 if any(new.is_new for new in made) else 200,
     ),
     answers=GoldVersionSerializer,
     responses={
-        200: OpenApiResponse(GoldVersionSerializer, "This is the newest version already; nothing changes."),
-        201: OpenApiResponse(GoldVersionSerializer, "The new version; runs are being scored against it."),
-        422: OpenApiResponse(RejectedRun, "The file is no gold of this task; nothing was kept."),
+        200: OpenApiResponse(
+            GoldVersionSerializer,
+            "This is the newest version already; nothing changes.",
+        ),
+        201: OpenApiResponse(
+            GoldVersionSerializer, "The new version; runs are being scored against it."
+        ),
+        422: OpenApiResponse(
+            RejectedRun, "The file is no gold of this task; nothing was kept."
+        ),
     },
     is_upload=True,
 )
-REFUSED_FILE = OpenApiResponse(RejectedRun, "The gold or the declaration was refused; nothing was kept.")
+REFUSED_FILE = OpenApiResponse(
+    RejectedRun, "The gold or the declaration was refused; nothing was kept."
+)
 operations.makes(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
@@ -307,12 +373,18 @@ operations.makes(
     is_upload=True,
 )
 DeclarationSerializer = serializer(
-    "Declaration", "The files of a declared task's folder.", files=(dict[str, str], "Their texts, by name.")
+    "Declaration",
+    "The files of a declared task's folder.",
+    files=(dict[str, str], "Their texts, by name."),
 )
-DeclaredAnewSerializer = serializer("DeclaredAnew", "What follows.", is_scored_again=bool)
+DeclaredAnewSerializer = serializer(
+    "DeclaredAnew", "What follows.", is_scored_again=bool
+)
 
 
-@operations.get("tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer)
+@operations.get(
+    "tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer
+)
 def declaration(request: Request, task: Task) -> dict[str, Any]:
     """The declaration of a task of one's own; for organisers."""
     if task.declaration is None:
@@ -329,7 +401,12 @@ operations.does(
     answers=DeclaredAnewSerializer,
     responses={422: REFUSED_FILE},
 )
-operations.does(acts.SEAL_GOLD, "gold/<int:pk>/seal/", answers=GoldVersionSerializer, name="seal-gold")
+operations.does(
+    acts.SEAL_GOLD,
+    "gold/<int:pk>/seal/",
+    answers=GoldVersionSerializer,
+    name="seal-gold",
+)
 operations.does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(
     Progress,
@@ -342,11 +419,15 @@ RescoringSerializer = mirror(
     is_moving=serializers.BooleanField(),
 )
 QueuedSerializer = serializer(
-    "Queued", "What was put into the queue.", queued=(int, "0 where all of it was there or under way.")
+    "Queued",
+    "What was put into the queue.",
+    queued=(int, "0 where all of it was there or under way."),
 )
 
 
-@operations.get("phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer)
+@operations.get(
+    "phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer
+)
 def rescoring(request: Request, phase: Phase) -> Progress:
     """How far the runs of a phase are scored against its newest gold; for organisers."""
     return progress(phase)
@@ -366,10 +447,16 @@ operations.does(
     gives=lambda request, made: progress(made[0]),
     answers=RescoringSerializer,
 )
-queues = partial(operations.does, gives=lambda request, made: {"queued": made}, answers=QueuedSerializer)
+queues = partial(
+    operations.does,
+    gives=lambda request, made: {"queued": made},
+    answers=QueuedSerializer,
+)
 queues(acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season")
 queues(acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
-queues(COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines")
+queues(
+    COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"
+)
 queues(acts.COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
 operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
 operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")

@@ -15,16 +15,32 @@ from rest_framework.response import Response
 
 from citeboard.acts.declared import numbered
 from citeboard.api.operations import LetOutSerializer, get
-from citeboard.api.serializers import Address, address, mirror_of_model, serializer, text_list, typed
+from citeboard.api.serializers import (
+    Address,
+    address,
+    mirror_of_model,
+    serializer,
+    text_list,
+    typed,
+)
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.results.board.exports import overall_values
-from scoring.results.board.public_results import Placing, overall as overall_table, public_first_places
+from scoring.results.board.public_results import (
+    Placing,
+    overall as overall_table,
+    public_first_places,
+)
 from scoring.results.publications.published import described_results, published_of
 from tasks.gold.early import kept_back
 from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
-from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
+from tasks.seasons.access import (
+    entered_teams,
+    may_have_inputs,
+    season_for,
+    season_to_organise,
+)
 from tasks.submissions.submit import quota
 
 
@@ -37,7 +53,9 @@ phase_to_organise = numbered("phase", season_to_organise)
 
 
 def task_for_reader(user: object, pk: int) -> Task:
-    return get_object_or_404(_tasks().filter(season__in=Season.objects.visible_to(user).values("pk")), pk=pk)
+    return get_object_or_404(
+        _tasks().filter(season__in=Season.objects.visible_to(user).values("pk")), pk=pk
+    )
 
 
 def _tasks() -> QuerySet[Task]:
@@ -49,7 +67,11 @@ def _tasks() -> QuerySet[Task]:
 def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """``has_scores`` spares looking for the leader of a phase that has none."""
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
-    return with_gold(phases).select_related("task__season").annotate(has_scores=Exists(scored))
+    return (
+        with_gold(phases)
+        .select_related("task__season")
+        .annotate(has_scores=Exists(scored))
+    )
 
 
 LeaderSerializer = serializer(
@@ -58,11 +80,16 @@ LeaderSerializer = serializer(
     submission=int,
     system=str,
     team=serializers.SlugField(source="team_slug", allow_null=True),
-    metric=typed(str | None, "Null where ranks alone are shown.", source="column.metric"),
+    metric=typed(
+        str | None, "Null where ranks alone are shown.", source="column.metric"
+    ),
     value=serializers.FloatField(source="cell.value", allow_null=True),
     low=serializers.FloatField(source="cell.low", allow_null=True),
     high=serializers.FloatField(source="cell.high", allow_null=True),
-    tied=(int | None, "Other rows that do not differ significantly; null until it is known."),
+    tied=(
+        int | None,
+        "Other rows that do not differ significantly; null until it is known.",
+    ),
 )
 
 
@@ -84,21 +111,38 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         help_text="What it is set to show, now or when it opens, and other phases on the same gold keep back."
     )
     board = serializers.ChoiceField(
-        source="board_now", choices=Phase.Audience.choices, help_text="Who sees the board now."
+        source="board_now",
+        choices=Phase.Audience.choices,
+        help_text="Who sees the board now.",
     )
     frozen_from = serializers.DateTimeField(
-        allow_null=True, help_text="From this instant others than organisers see the board as it stood then."
+        allow_null=True,
+        help_text="From this instant others than organisers see the board as it stood then.",
     )
-    frozen_until = typed(dt.datetime | None, "Until then; where it is null, until an organiser reveals it.")
+    frozen_until = typed(
+        dt.datetime | None,
+        "Until then; where it is null, until an organiser reveals it.",
+    )
     closes = typed(END)
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
-    board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
-    inputs_from = serializers.DateTimeField(
-        source="inputs_released_at", help_text="When the inputs are given out, and runs may be checked."
+    board_then = serializers.CharField(
+        help_text="Who sees it from `board_from` on; empty where that is all."
     )
-    gold_from = typed(dt.datetime | None, "Nobody downloads the gold before; null without an embargo.")
+    inputs_from = serializers.DateTimeField(
+        source="inputs_released_at",
+        help_text="When the inputs are given out, and runs may be checked.",
+    )
+    gold_from = typed(
+        dt.datetime | None, "Nobody downloads the gold before; null without an embargo."
+    )
     card_required = text_list("What a run card must say; runs without it are refused.")
-    page = Address("board", "task.season.slug", "task.slug", "slug", help_text="The board, for people.")
+    page = Address(
+        "board",
+        "task.season.slug",
+        "task.slug",
+        "slug",
+        help_text="The board, for people.",
+    )
     leaderboard = Address("api:leaderboard", "pk", help_text="The board, for programs.")
     leader = serializers.SerializerMethodField(
         help_text="Who has the best value on the board as everybody may see it; null where it shows nobody."
@@ -152,7 +196,9 @@ QuotaSerializer = serializer(
     left_today=serializers.IntegerField(allow_null=True, min_value=0),
     left_in_total=serializers.IntegerField(allow_null=True, min_value=0),
     renews_at=dt.datetime | None,
-    extra=ExtraTriesSerializer(many=True, help_text="Given to this team alone; the limits have them in."),
+    extra=ExtraTriesSerializer(
+        many=True, help_text="Given to this team alone; the limits have them in."
+    ),
 )
 
 
@@ -172,18 +218,31 @@ class PhaseDetail(PhaseSerializer):
     teams = QuotaSerializer(many=True, source="quotas")
 
     class Meta(PhaseSerializer.Meta):
-        fields = [*PhaseSerializer.Meta.fields, "season", "task", "gold", "inputs", "teams"]
+        fields = [
+            *PhaseSerializer.Meta.fields,
+            "season",
+            "task",
+            "gold",
+            "inputs",
+            "teams",
+        ]
 
 
 class TaskSerializer(serializers.ModelSerializer[Task]):
     """What is asked in a season, under which rules, and when."""
 
-    type = serializers.CharField(help_text="The task type, as the offline scorer calls it.")
+    type = serializers.CharField(
+        help_text="The task type, as the offline scorer calls it."
+    )
     season = serializers.SlugField(source="season.slug")
     rules = text_list("Names of rule sets; the first ranks.")
     shown_measures = text_list("Metrics that boards show before others are asked for.")
-    metrics = serializers.SerializerMethodField(help_text="By rule set; the first ranks.")
-    dimensions = text_list("What scores are broken down by.", source="task_type.dimensions", read_only=True)
+    metrics = serializers.SerializerMethodField(
+        help_text="By rule set; the first ranks."
+    )
+    dimensions = text_list(
+        "What scores are broken down by.", source="task_type.dimensions", read_only=True
+    )
     url = Address("api:task", "pk")
     page = Address("task", "season.slug", "slug")
     phases = PhaseSerializer(many=True)
@@ -205,7 +264,10 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     def get_metrics(self, task: Task) -> dict[str, list[str]]:
         kind = task.task_type
         options = kind.checked_options(task.options)
-        return {name: [metric.name for metric in kind.metrics_of(name, options)] for name in task.rules}
+        return {
+            name: [metric.name for metric in kind.metrics_of(name, options)]
+            for name in task.rules
+        }
 
 
 class SeasonSerializer(serializers.ModelSerializer[Season]):
@@ -237,7 +299,9 @@ def seasons(request: Request) -> QuerySet[Season]:
 @get("seasons/<slug:slug>/", answers=SeasonDetail, is_open=True)
 def season(request: Request, slug: str) -> Season:
     """A season with its tasks and phases."""
-    visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
+    visible = Season.objects.visible_to(request.user).prefetch_related(
+        Prefetch("tasks", _tasks())
+    )
     found = get_object_or_404(visible, slug=slug)
     with_phases(found.tasks.all())
     return found
@@ -296,7 +360,10 @@ OverallRowSerializer = serializer(
     has_organiser=(bool, "Whether somebody who runs the season is in the team."),
     boards=int,
     absent=(int, "The boards that it is not on."),
-    share=(float, "Of the other teams of a board those behind it, ties by half; the mean."),
+    share=(
+        float,
+        "Of the other teams of a board those behind it, ties by half; the mean.",
+    ),
     share_low=float,
     share_high=float,
     mean_rank=float,
@@ -322,7 +389,9 @@ OverallSerializer = serializer(
     is_open=True,
     parameters=[
         OpenApiParameter(
-            "absences", str, description="`last`: a board that a team is not on counts as a last place."
+            "absences",
+            str,
+            description="`last`: a board that a team is not on counts as a last place.",
         )
     ],
 )
@@ -331,7 +400,9 @@ def overall(request: Request, season: Season) -> Response:
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
     counts_absences = request.query_params.get("absences") == "last"
-    return Response(overall_values(overall_table(season, counts_absences=counts_absences)))
+    return Response(
+        overall_values(overall_table(season, counts_absences=counts_absences))
+    )
 
 
 PaperSerializer = serializer(
@@ -360,7 +431,10 @@ FigureSerializer = serializer(
     printed=str,
     deviation=float | None,
     scale=str,
-    doubt=(str | None, "Why the figure is doubted, as when its row cannot be; null otherwise."),
+    doubt=(
+        str | None,
+        "Why the figure is doubted, as when its row cannot be; null otherwise.",
+    ),
 )
 PublishedSerializer = serializer(
     "Published",
@@ -373,7 +447,9 @@ PublishedSerializer = serializer(
 @get("tasks/<int:pk>/published/", answers=PublishedSerializer, is_open=True)
 def published(request: Request, pk: int) -> Response:
     """What publications report of a task."""
-    visible = Task.objects.filter(season__in=Season.objects.visible_to(request.user).values("pk"))
+    visible = Task.objects.filter(
+        season__in=Season.objects.visible_to(request.user).values("pk")
+    )
     results = published_of(get_object_or_404(visible, pk=pk))
     if results.is_empty:
         raise NotFound("No published results are known of this task.")
@@ -387,15 +463,21 @@ class ArchiveSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     licence = serializers.CharField(allow_blank=True)
     verified = serializers.CharField(
-        source="mount.verified", help_text="What verifying it said, when it was mounted."
+        source="mount.verified",
+        help_text="What verifying it said, when it was mounted.",
     )
-    sha256 = serializers.CharField(source="mount.sha256", help_text="Of the file with its checksums.")
+    sha256 = serializers.CharField(
+        source="mount.sha256", help_text="Of the file with its checksums."
+    )
     page = Address("archive", "slug")
     boards = serializers.SerializerMethodField(help_text="Addresses of boards as JSON.")
 
     def get_boards(self, mounted: Mounted) -> list[str]:
         files = [f"boards/{name}.json" for name, _ in mounted.boards]
-        return [address(self.context["request"], "archive-file", mounted.slug, file) for file in files]
+        return [
+            address(self.context["request"], "archive-file", mounted.slug, file)
+            for file in files
+        ]
 
 
 @get("archives/", pages=ArchiveSerializer, is_open=True)

@@ -32,7 +32,13 @@ from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs, season_for
 from tasks.submissions.bundles import runs_of, submit_bundle
 from tasks.submissions.refusals import RunRejected
-from tasks.submissions.run_card import EVERY, MAX_KEY, MAX_SYSTEM, TEAM_KINDS, checked_details
+from tasks.submissions.run_card import (
+    EVERY,
+    MAX_KEY,
+    MAX_SYSTEM,
+    TEAM_KINDS,
+    checked_details,
+)
 from tasks.submissions.submit import check_run, said_of, submit_run
 from tasks.submissions.uploads import received, received_if_any
 
@@ -62,10 +68,16 @@ def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
     known = CARD[name]
     if known.choices:
         return serializers.ChoiceField(
-            choices=list(known.choices), required=False, allow_blank=True, help_text=known.help
+            choices=list(known.choices),
+            required=False,
+            allow_blank=True,
+            help_text=known.help,
         )
     return serializers.CharField(
-        required=False, allow_blank=True, max_length=known.max_length, help_text=known.help
+        required=False,
+        allow_blank=True,
+        max_length=known.max_length,
+        help_text=known.help,
     )
 
 
@@ -78,9 +90,12 @@ class CardForm(serializers.Serializer[Any]):
 class CheckForm(CardForm):
     """A run to be checked; what is said of it is looked at where the phase requires something."""
 
-    run = serializers.FileField(allow_empty_file=True, help_text="The file of answers, or a zip of them.")
+    run = serializers.FileField(
+        allow_empty_file=True, help_text="The file of answers, or a zip of them."
+    )
     metadata = serializers.FileField(
-        required=False, help_text="A file of ir_metadata, which fills what is left out of the rest."
+        required=False,
+        help_text="A file of ir_metadata, which fills what is left out of the rest.",
     )
     description = optional_text(MAX_DESCRIPTION)
     vars().update({name: team_figure(name) for name in EVERY})
@@ -89,11 +104,17 @@ class CheckForm(CardForm):
 class SentForm(CheckForm):
     """What is said of every run that is submitted."""
 
-    system = serializers.CharField(max_length=MAX_SYSTEM, help_text="What the board calls the system.")
-    team = serializers.CharField(
-        required=False, allow_blank=True, help_text="The team's slug; needed by members of several teams."
+    system = serializers.CharField(
+        max_length=MAX_SYSTEM, help_text="What the board calls the system."
     )
-    kind = serializers.ChoiceField(choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value)
+    team = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="The team's slug; needed by members of several teams.",
+    )
+    kind = serializers.ChoiceField(
+        choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value
+    )
 
 
 class RunForm(SentForm):
@@ -112,7 +133,8 @@ class BundleForm(SentForm):
     """A file for several tasks of a season; card and figures are those of each of its runs."""
 
     phase = optional_text(
-        None, "The slug of the phases it is for; needed where a task has several open ones."
+        None,
+        "The slug of the phases it is for; needed where a task has several open ones.",
     )
     tasks = optional_text(
         None,
@@ -146,7 +168,9 @@ AcceptedBundle = serializer(
     page=(serializers.URLField, "Where its runs stand together, for people."),
     submissions=AcceptedPart(many=True),
 )
-Checked = serializer("Checked", "A run that would be taken.", warnings=ProblemSerializer(many=True))
+Checked = serializer(
+    "Checked", "A run that would be taken.", warnings=ProblemSerializer(many=True)
+)
 
 
 def card_in(sent: Mapping[str, Any]) -> dict[str, str]:
@@ -162,10 +186,14 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
         return team_for_member(user, slug)
     teams = list(entered_teams(user, season)[:10])
     if not teams:
-        raise exceptions.PermissionDenied("You are in no team that takes part in this season.")
+        raise exceptions.PermissionDenied(
+            "You are in no team that takes part in this season."
+        )
     if len(teams) > 1:
         names = ", ".join(team.slug for team in teams)
-        raise exceptions.ValidationError({"team": [f"You are in several teams here; name one of {names}."]})
+        raise exceptions.ValidationError(
+            {"team": [f"You are in several teams here; name one of {names}."]}
+        )
     return teams[0]
 
 
@@ -174,11 +202,24 @@ def _sent(
     request: Request, season: Season, form: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     key = request.headers.get("Idempotency-Key", "")
-    details = {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}
+    details = {name: form[name] for name in ("system", "description", "kind")} | {
+        "idempotency_key": key
+    }
     team = team_of_sender(request.user, season, form.get("team", ""))
-    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
-        facts = {"upload": upload, "metadata": metadata, "team": team, "user": person(request)}
-        yield {**facts, "card": card_in(form), "team_figures": figures_in(form)}, details
+    with (
+        received(form["run"]) as upload,
+        received_if_any(form.get("metadata")) as metadata,
+    ):
+        facts = {
+            "upload": upload,
+            "metadata": metadata,
+            "team": team,
+            "user": person(request),
+        }
+        yield (
+            {**facts, "card": card_in(form), "team_figures": figures_in(form)},
+            details,
+        )
 
 
 def _status(runs: Sequence[Submission]) -> int:
@@ -207,7 +248,9 @@ takes = partial(post, parameters=[IDEMPOTENCY_KEY], status=201, is_upload=True)
     answers=Accepted,
     responses={
         201: OpenApiResponse(Accepted, "The run is taken and waits to be scored."),
-        202: OpenApiResponse(Accepted, "No reader was free: the run is taken and checked in its turn."),
+        202: OpenApiResponse(
+            Accepted, "No reader was free: the run is taken and checked in its turn."
+        ),
         409: OpenApiResponse(Closed, "The phase accepts no runs now."),
         **REFUSALS,
     },
@@ -228,7 +271,8 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
     responses={
         200: OpenApiResponse(Checked, "The run would be taken."),
         409: OpenApiResponse(
-            Closed, "The phase has no gold yet to check runs by, or its inputs are not released."
+            Closed,
+            "The phase has no gold yet to check runs by, or its inputs are not released.",
         ),
         **REFUSALS,
     },
@@ -239,7 +283,10 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
 
     What submitting would say of the file; nothing is stored, and nothing counts.
     """
-    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
+    with (
+        received(form["run"]) as upload,
+        received_if_any(form.get("metadata")) as metadata,
+    ):
         require_inputs(request.user, phase)
         said = said_of(
             phase.task.task_type,
@@ -247,7 +294,9 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
             card=card_in(form),
             figures=figures_in(form),
         )
-        findings = check_run(phase=phase, upload=upload, by=person(request), said=said, metadata=metadata)
+        findings = check_run(
+            phase=phase, upload=upload, by=person(request), said=said, metadata=metadata
+        )
     if findings.errors:
         raise RunRejected.of(findings.problems)
     return Response({"warnings": [problem.as_dict() for problem in findings.problems]})
@@ -259,11 +308,16 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     form=BundleForm,
     answers=AcceptedBundle,
     responses={
-        201: OpenApiResponse(AcceptedBundle, "All runs of the file are taken and wait to be scored."),
-        202: OpenApiResponse(
-            AcceptedBundle, "No reader was free: the file is taken, and each of its runs checked in its turn."
+        201: OpenApiResponse(
+            AcceptedBundle, "All runs of the file are taken and wait to be scored."
         ),
-        409: OpenApiResponse(Closed, "A task that is named or carried accepts no runs now."),
+        202: OpenApiResponse(
+            AcceptedBundle,
+            "No reader was free: the file is taken, and each of its runs checked in its turn.",
+        ),
+        409: OpenApiResponse(
+            Closed, "A task that is named or carried accepts no runs now."
+        ),
         **REFUSALS,
     },
 )
@@ -275,11 +329,18 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     tasks = names_in(form["tasks"])
     with _sent(request, season, form) as (sent, details):
         made = submit_bundle(
-            season=season, phase=form["phase"], tasks=tasks, details=checked_details(**details), **sent
+            season=season,
+            phase=form["phase"],
+            tasks=tasks,
+            details=checked_details(**details),
+            **sent,
         )
     page = address(request, "bundle", made.pk)
     runs = [
-        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id} for run in runs_of(made)
+        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id}
+        for run in runs_of(made)
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
-    return Response(answer, status=_status(list(runs_of(made))), headers={"Location": page})
+    return Response(
+        answer, status=_status(list(runs_of(made))), headers={"Location": page}
+    )

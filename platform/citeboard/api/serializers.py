@@ -20,7 +20,13 @@ from rest_framework.request import Request
 
 from citeboard.acts import declared
 from citeboard.acts.declared import ActForm
-from citeboard.core.instants import MAX_LENGTH, WITHOUT_END, NoInstant, read_end, read_instant
+from citeboard.core.instants import (
+    MAX_LENGTH,
+    WITHOUT_END,
+    NoInstant,
+    read_end,
+    read_instant,
+)
 from citeboard.core.words import sentence
 from tasks.types import Problem
 
@@ -48,7 +54,9 @@ class Address(serializers.CharField):
         self.route, self.attributes = route, attributes
 
     def to_representation(self, value: Any) -> str:
-        arguments = [reduce(getattr, path.split("."), value) for path in self.attributes]
+        arguments = [
+            reduce(getattr, path.split("."), value) for path in self.attributes
+        ]
         return address(self.context["request"], self.route, *arguments)
 
 
@@ -60,14 +68,18 @@ class MomentField(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> dt.datetime:
         if not isinstance(value, str) or len(value) > MAX_LENGTH:
-            raise serializers.ValidationError(f"Not a text of at most {MAX_LENGTH} characters. {HELP}")
+            raise serializers.ValidationError(
+                f"Not a text of at most {MAX_LENGTH} characters. {HELP}"
+            )
         try:
             return self.read(value, ZoneInfo("UTC"))
         except NoInstant as refused:
             raise serializers.ValidationError(sentence(refused)) from refused
 
 
-@extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": f"{HELP} Null: no end."})
+@extend_schema_field(
+    {"type": "string", "maxLength": MAX_LENGTH, "description": f"{HELP} Null: no end."}
+)
 class EndField(MomentField):
     read = staticmethod(read_end)
 
@@ -93,20 +105,30 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def optional_text(max_length: int | None = None, help_text: str | None = None) -> serializers.CharField:
+def optional_text(
+    max_length: int | None = None, help_text: str | None = None
+) -> serializers.CharField:
     return serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=max_length, help_text=help_text
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=max_length,
+        help_text=help_text,
     )
 
 
-@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+@extend_schema_field(
+    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+)
 class LinesField(serializers.CharField):
     """A list, or its entries one a line."""
 
     def to_internal_value(self, data: Any) -> Any:
         texts = data if isinstance(data, list) else [data]
         return [
-            line for text in texts for line in super(LinesField, self).to_internal_value(text).splitlines()
+            line
+            for text in texts
+            for line in super(LinesField, self).to_internal_value(text).splitlines()
         ]
 
 
@@ -122,7 +144,9 @@ def form_of(form: type[ActForm]) -> AnySerializer:
 
 
 #: What programs send for a field of a page, and which of its limits hold for them as well.
-SENT: dict[type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]] = {
+SENT: dict[
+    type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
+] = {
     declared.EndField: (EndField, ()),
     declared.MomentField: (MomentField, ()),
     declared.LinesField: (LinesField, ()),
@@ -137,15 +161,23 @@ SENT: dict[type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]],
 }
 
 
-def _field_of(field: forms.Field, described: str | Mapping[str, Any], *, is_partial: bool) -> Any:
-    kind, limits = next(sent for known, sent in SENT.items() if isinstance(field, known))
+def _field_of(
+    field: forms.Field, described: str | Mapping[str, Any], *, is_partial: bool
+) -> Any:
+    kind, limits = next(
+        sent for known, sent in SENT.items() if isinstance(field, known)
+    )
     options = {name: getattr(field, name) for name in limits}
     if "choices" in options:
         options["choices"] = [choice for choice in options["choices"] if choice[0]]
     if not field.required:
         options |= {"allow_null": True} if kind is MomentField else {}
         if issubclass(kind, serializers.CharField | serializers.ChoiceField):
-            options |= {"allow_blank": True} if is_partial else {"allow_blank": True, "default": ""}
+            options |= (
+                {"allow_blank": True}
+                if is_partial
+                else {"allow_blank": True, "default": ""}
+            )
     other = {"help_text": described} if isinstance(described, str) else described
     if other.get("required"):
         del options["default"]
@@ -153,11 +185,17 @@ def _field_of(field: forms.Field, described: str | Mapping[str, Any], *, is_part
 
 
 def text_list(help_text: str | None = None, **options: Any) -> serializers.ListField:
-    return serializers.ListField(child=serializers.CharField(), help_text=help_text, **options)
+    return serializers.ListField(
+        child=serializers.CharField(), help_text=help_text, **options
+    )
 
 
 def _made(
-    name: str, meaning: str | None, base: Any = serializers.Serializer, /, **members: Any
+    name: str,
+    meaning: str | None,
+    base: Any = serializers.Serializer,
+    /,
+    **members: Any,
 ) -> AnySerializer:
     members |= {"__doc__": meaning, "__module__": __name__}
     return cast("AnySerializer", type(name, (base,), members))
@@ -167,8 +205,17 @@ def mirror_of_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
     """``fields`` of a model, with spaces between; those ``declared`` are other than the model's."""
-    name, meta = name or model.__name__, type("Meta", (), {"model": model, "fields": fields.split()})
-    return _made(f"{name}Serializer", meaning, serializers.ModelSerializer, Meta=meta, **_fields(declared))
+    name, meta = (
+        name or model.__name__,
+        type("Meta", (), {"model": model, "fields": fields.split()}),
+    )
+    return _made(
+        f"{name}Serializer",
+        meaning,
+        serializers.ModelSerializer,
+        Meta=meta,
+        **_fields(declared),
+    )
 
 
 _MIRRORS: dict[Any, AnySerializer] = {}
@@ -180,13 +227,21 @@ def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerialize
 
 
 def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: typed(*(kind if isinstance(kind, tuple) else (kind,))) for name, kind in declared.items()}
+    return {
+        name: typed(*(kind if isinstance(kind, tuple) else (kind,)))
+        for name, kind in declared.items()
+    }
 
 
-def mirror(source: type, meaning: str, name: str = "", /, **described: Any) -> AnySerializer:
+def mirror(
+    source: type, meaning: str, name: str = "", /, **described: Any
+) -> AnySerializer:
     """A dataclass's fields by their types, with words, others or None (left out) where ``described``."""
     hints = get_type_hints(source)
-    given = {**dict.fromkeys((part.name for part in dataclasses.fields(source)), ""), **described}
+    given = {
+        **dict.fromkeys((part.name for part in dataclasses.fields(source)), ""),
+        **described,
+    }
     fields = {
         field: (hints[field], other or None) if isinstance(other, str) else other
         for field, other in given.items()
@@ -215,7 +270,9 @@ def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
         return serializers.ListField(child=typed(of), **options)
     if issubclass(hint, serializers.Field):
         return hint(**options)
-    return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(**options)
+    return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(
+        **options
+    )
 
 
 ProblemSerializer = mirror(
@@ -241,9 +298,13 @@ RejectedRun = serializer(
     "A run that cannot be read or cannot be meant; nothing was stored and nothing counted.",
     detail=str,
     problems=list[Problem],
-    more=serializers.IntegerField(min_value=0, help_text="Problems beyond those listed."),
+    more=serializers.IntegerField(
+        min_value=0, help_text="Problems beyond those listed."
+    ),
     parts=RejectedPart(
-        many=True, required=False, help_text="Of a file for several tasks, each of its parts."
+        many=True,
+        required=False,
+        help_text="Of a file for several tasks, each of its parts.",
     ),
 )
 REJECTED = OpenApiResponse(RejectedRun, "The run was refused; it costs nothing.")

@@ -14,7 +14,12 @@ from rest_framework.response import Response
 from citeboard.acts import seasons as season_acts, teams as acts
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.serializers import Address, address, mirror_of_model, serializer
-from citeboard.teams.access import members_in_order, team_for_lead, team_for_member, teams_of
+from citeboard.teams.access import (
+    members_in_order,
+    team_for_lead,
+    team_for_member,
+    teams_of,
+)
 from citeboard.teams.api import person
 from citeboard.teams.membership import decline_mailed, mailed_invitation_for, secret_of
 from citeboard.teams.models import MailedInvitation, Membership, Team
@@ -30,7 +35,9 @@ MemberSerializer = mirror_of_model(
     "Somebody's place in a team.",
     "id name role joined_at",
     "Member",
-    id=serializers.IntegerField(source="user_id", help_text="Names them in addresses of the team."),
+    id=serializers.IntegerField(
+        source="user_id", help_text="Names them in addresses of the team."
+    ),
     name=serializers.CharField(source="user", help_text="What they are called here."),
 )
 
@@ -39,26 +46,48 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
     """A team of one's own."""
 
     members = MemberSerializer(source="memberships", many=True)
-    seasons = serializers.SerializerMethodField(help_text="Those that it takes part in, or has asked for.")
-    links = serializers.ListField(child=serializers.URLField(), help_text="What it says of itself.")
+    seasons = serializers.SerializerMethodField(
+        help_text="Those that it takes part in, or has asked for."
+    )
+    links = serializers.ListField(
+        child=serializers.URLField(), help_text="What it says of itself."
+    )
     page = Address("team", "slug")
 
     class Meta:
         model = Team
-        fields = ["slug", "name", "description", "links", "created_at", "members", "seasons", "page"]
+        fields = [
+            "slug",
+            "name",
+            "description",
+            "links",
+            "created_at",
+            "members",
+            "seasons",
+            "page",
+        ]
 
     @extend_schema_field(serializers.ListField(child=serializers.SlugField()))
     def get_seasons(self, team: Team) -> list[str]:
-        return sorted(entry.season.slug for entry in team.registrations.all() if not entry.is_refused)
+        return sorted(
+            entry.season.slug
+            for entry in team.registrations.all()
+            if not entry.is_refused
+        )
 
 
 InvitationSerializer = serializer(
-    "Invitation", "The one link that invites to a team.", link=serializers.URLField, expires_at=dt.datetime
+    "Invitation",
+    "The one link that invites to a team.",
+    link=serializers.URLField,
+    expires_at=dt.datetime,
 )
 JoinForm = serializer(
     "JoinForm",
     "An invitation to be taken.",
-    invitation=serializers.CharField(max_length=MAX_LINK, help_text="The link, or the last part of it."),
+    invitation=serializers.CharField(
+        max_length=MAX_LINK, help_text="The link, or the last part of it."
+    ),
 )
 
 
@@ -79,7 +108,11 @@ def teams(request: Request) -> QuerySet[Team]:
 
 def _founded(request: Request, team: Team) -> Response:
     answer = TeamSerializer(_own_team(request, team), context={"request": request}).data
-    return Response(answer, status=201, headers={"Location": address(request, "api:team", team.slug)})
+    return Response(
+        answer,
+        status=201,
+        headers={"Location": address(request, "api:team", team.slug)},
+    )
 
 
 makes(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer)
@@ -108,7 +141,9 @@ deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
 def join(request: Request, form: dict[str, Any]) -> Team:
     """Join the team that an invitation is from."""
     invitation = entries.any_invitation(_secret(form["invitation"]))
-    return _own_team(request, entries.join_team(invitation=invitation, user=person(request)).team)
+    return _own_team(
+        request, entries.join_team(invitation=invitation, user=person(request)).team
+    )
 
 
 @post("join/decline/", form=JoinForm, name="join-decline")
@@ -121,7 +156,12 @@ def _secret(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 
-deletes(acts.REMOVE_MEMBER, "teams/<slug:slug>/members/<int:member>/", "remove_member", name="member")
+deletes(
+    acts.REMOVE_MEMBER,
+    "teams/<slug:slug>/members/<int:member>/",
+    "remove_member",
+    name="member",
+)
 does(
     acts.HAND_OVER,
     "teams/<slug:slug>/members/<int:member>/lead/",
@@ -145,16 +185,26 @@ PlacingSerializer = serializer(
     season=serializers.SlugField(source="season.slug"),
     task=serializers.SlugField(source="phase.task.slug"),
     phase=serializers.IntegerField(source="phase.pk"),
-    board=Address("board", "season.slug", "phase.task.slug", "phase.slug", help_text="The board's page."),
+    board=Address(
+        "board",
+        "season.slug",
+        "phase.task.slug",
+        "phase.slug",
+        help_text="The board's page.",
+    ),
     system=serializers.CharField(source="placing.system"),
-    system_slug=serializers.SlugField(source="placing.system_slug", help_text="Names it in addresses."),
+    system_slug=serializers.SlugField(
+        source="placing.system_slug", help_text="Names it in addresses."
+    ),
     submission=serializers.IntegerField(source="placing.submission"),
     kind=serializers.CharField(source="placing.kind"),
     submitted_at=serializers.DateTimeField(source="placing.submitted_at"),
     rank=serializers.IntegerField(source="placing.rank", allow_null=True),
     rank_low=serializers.IntegerField(source="placing.rank_low", allow_null=True),
     rank_high=serializers.IntegerField(source="placing.rank_high", allow_null=True),
-    ranked=serializers.IntegerField(source="placing.ranked", help_text="How many rows of the board are."),
+    ranked=serializers.IntegerField(
+        source="placing.ranked", help_text="How many rows of the board are."
+    ),
     metric=serializers.CharField(source="placing.column.metric", allow_null=True),
     value=serializers.FloatField(source="placing.cell.value", allow_null=True),
     low=serializers.FloatField(source="placing.cell.low", allow_null=True),
@@ -189,11 +239,18 @@ SystemResultsSerializer = serializer(
 def team_results(request: Request, slug: str) -> dict[str, Any]:
     """A team as everybody may read of it, with its results over seasons."""
     public = public_team(request.user, slug)
-    seasons, page = [season.slug for season in public.seasons], address(request, "team-results", slug)
+    seasons, page = (
+        [season.slug for season in public.seasons],
+        address(request, "team-results", slug),
+    )
     return {**vars(public), "seasons": seasons, "page": page}
 
 
-@get("teams/<slug:slug>/systems/<slug:system>/", answers=SystemResultsSerializer, is_open=True)
+@get(
+    "teams/<slug:slug>/systems/<slug:system>/",
+    answers=SystemResultsSerializer,
+    is_open=True,
+)
 def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
     """A system of a team with its results over seasons."""
     public, results, newest = public_system(slug, system)
@@ -209,13 +266,20 @@ InvitedSerializer = mirror_of_model(
 )
 
 
-@get("teams/<slug:slug>/invitations/", of=team_for_lead, pages=InvitedSerializer, name="invitations")
+@get(
+    "teams/<slug:slug>/invitations/",
+    of=team_for_lead,
+    pages=InvitedSerializer,
+    name="invitations",
+)
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
     """Who was invited by e-mail, in pages; for the team's lead."""
     return MailedInvitation.objects.filter(team=team)
 
 
-makes(acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer)
+makes(
+    acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer
+)
 deletes(
     acts.WITHDRAW_INVITATION,
     "teams/<slug:slug>/invitations/<int:invited>/",
@@ -232,7 +296,11 @@ JoinRequestSerializer = mirror_of_model(
     affiliation=serializers.CharField(source="user.affiliation"),
     address=serializers.EmailField(source="user.email"),
 )
-makes(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer)
+makes(
+    season_acts.ASK_TO_JOIN,
+    "seasons/<slug:slug>/join-requests/",
+    answers=JoinRequestSerializer,
+)
 
 
 @get("join-requests/", pages=JoinRequestSerializer, name="own-join-requests")
@@ -244,14 +312,19 @@ def own_requests(request: Request) -> QuerySet[JoinRequest]:
 deletes(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", name="own-join-request")
 
 
-@get("teams/<slug:slug>/join-requests/", of=team_for_member, pages=JoinRequestSerializer)
+@get(
+    "teams/<slug:slug>/join-requests/", of=team_for_member, pages=JoinRequestSerializer
+)
 def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
     """Who asks to join a team of yours, in pages."""
     return entries.waiting_requests(team).select_related("team")
 
 
 does(
-    acts.ANSWER_REQUEST, "teams/<slug:slug>/join-requests/<int:asked>/", "answer_request", name="join-request"
+    acts.ANSWER_REQUEST,
+    "teams/<slug:slug>/join-requests/<int:asked>/",
+    "answer_request",
+    name="join-request",
 )
 MergeProposalSerializer = mirror_of_model(
     MergeProposal,
@@ -260,7 +333,9 @@ MergeProposalSerializer = mirror_of_model(
     season=serializers.SlugField(source="season.slug"),
     team=serializers.SlugField(source="slugs.team", allow_null=True),
     into=serializers.SlugField(source="slugs.into", allow_null=True),
-    names=serializers.DictField(child=serializers.CharField(), help_text="Of `team` and `into`."),
+    names=serializers.DictField(
+        child=serializers.CharField(), help_text="Of `team` and `into`."
+    ),
 )
 MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
@@ -271,7 +346,12 @@ def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     return merge_proposals(team)
 
 
-makes(acts.PROPOSE_MERGE, "teams/<slug:slug>/merges/", "propose_merge", answers=MergeProposalSerializer)
+makes(
+    acts.PROPOSE_MERGE,
+    "teams/<slug:slug>/merges/",
+    "propose_merge",
+    answers=MergeProposalSerializer,
+)
 does(
     acts.ANSWER_MERGE,
     "teams/<slug:slug>/merges/<int:proposal>/",
@@ -282,9 +362,17 @@ does(
 )
 
 
-def _teams_to_merge(request: Request, season: Season, sent: Mapping[str, Any]) -> dict[str, Any]:
+def _teams_to_merge(
+    request: Request, season: Season, sent: Mapping[str, Any]
+) -> dict[str, Any]:
     entered = Team.objects.filter(registrations__season=season)
-    return {**sent, **{name: get_object_or_404(entered, slug=sent[name]) for name in ("team", "into")}}
+    return {
+        **sent,
+        **{
+            name: get_object_or_404(entered, slug=sent[name])
+            for name in ("team", "into")
+        },
+    }
 
 
 does(

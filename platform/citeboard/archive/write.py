@@ -58,10 +58,14 @@ class Written:
     withheld: Sequence[str]
 
 
-def write_archive(season: Season, folder: Path, *, version: str, with_gold: bool) -> Written:
+def write_archive(
+    season: Season, folder: Path, *, version: str, with_gold: bool
+) -> Written:
     """``with_gold`` is the organisers' word that the gold is released. Raises FileExistsError."""
     if folder.exists():
-        raise FileExistsError(f"{folder} exists; an archive is written into a new folder")
+        raise FileExistsError(
+            f"{folder} exists; an archive is written into a new folder"
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     log.keep_up()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -88,12 +92,16 @@ class _Writing:
     def __init__(self, season: Season, base: Path, *, with_gold: bool) -> None:
         self.season, self.base, self.with_gold = season, base, with_gold
         self.tasks = list(season.tasks.prefetch_related("phases"))
-        phases = list(Phase.objects.filter(task__season=season).select_related("task__season"))
+        phases = list(
+            Phase.objects.filter(task__season=season).select_related("task__season")
+        )
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
         self.shown = [board for boards in self.boards.values() for board in boards]
         # What teams sent besides stays theirs.
         numbers = {row.submission for board in self.shown for row in board.board.rows}
-        standing = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
+        standing = Submission.objects.filter(pk__in=numbers).select_related(
+            "team", "phase__task__season"
+        )
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
@@ -120,7 +128,11 @@ class _Writing:
             "version": version,
             "written": timezone.now().isoformat(),
             "wheel": name_of_wheel,
-            "season": {"slug": self.season.slug, "title": self.season.title, "licence": self.season.licence},
+            "season": {
+                "slug": self.season.slug,
+                "title": self.season.title,
+                "licence": self.season.licence,
+            },
             "tasks": [self._task(task) for task in self.tasks],
             "runs": [self._run(run) for run in self.runs],
         }
@@ -129,7 +141,10 @@ class _Writing:
         self._text(verify.LOG, _json({"head": log.head(), "keys": log.keys()}))
         self._about(facts, version)
         files = list(_files(self.base))
-        self._text(verify.CHECKSUMS, "".join(f"{digest}  {name}\n" for name, _, digest in files))
+        self._text(
+            verify.CHECKSUMS,
+            "".join(f"{digest}  {name}\n" for name, _, digest in files),
+        )
         return Written(
             boards=len(self.shown),
             runs=len(list((self.base / "runs").iterdir())),
@@ -147,7 +162,10 @@ class _Writing:
         self._text(verify.SEASON, _json(facts))
         self._text("CITATION.cff", citation(season, version, today))
         self._text(".zenodo.json", _json(zenodo(season, version, today)))
-        self._text("ro-crate-metadata.json", _json(crate(season, list(_files(self.base)), today)))
+        self._text(
+            "ro-crate-metadata.json",
+            _json(crate(season, list(_files(self.base)), today)),
+        )
 
     def _task(self, task: Task) -> dict[str, Any]:
         return {
@@ -167,7 +185,9 @@ class _Writing:
                 }
                 for phase in task.phases.all()
             ],
-            "gold": [self._gold(task, gold) for gold in self.golds if gold.task_id == task.pk],
+            "gold": [
+                self._gold(task, gold) for gold in self.golds if gold.task_id == task.pk
+            ],
         }
 
     def _folder(self, task: Task) -> str | None:
@@ -189,7 +209,9 @@ class _Writing:
             "sha256": gold.digest,
             "instances": gold.instances,
             "reason": gold.reason,
-            "file": self._copied(storage.gold, gold.file, name) if self._has_gold(gold) else None,
+            "file": self._copied(storage.gold, gold.file, name)
+            if self._has_gold(gold)
+            else None,
         }
 
     def _has_gold(self, gold: Gold) -> bool:
@@ -197,10 +219,15 @@ class _Writing:
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
         if gold.sealed_at or (gold.task_id, gold.split) in withheld:
             return False
-        phases = Phase.objects.filter(task=gold.task_id, split=gold.split).select_related("task__season")
+        phases = Phase.objects.filter(
+            task=gold.task_id, split=gold.split
+        ).select_related("task__season")
         if any(may_give_gold(phase, gold.pk) for phase in phases):
             return True
-        free = (secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk) for phase in phases)
+        free = (
+            secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk)
+            for phase in phases
+        )
         return self.with_gold and all(free)
 
     def _run(self, run: Submission) -> dict[str, Any]:
@@ -209,10 +236,17 @@ class _Writing:
         self._text(scores, _json([self._evaluation(*pair) for pair in printed]))
         suffix = PurePosixPath(run.filename).suffix.lower()
         receipts = f"receipts/{run.pk}.json"
-        self._text(receipts, _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)))
+        self._text(
+            receipts,
+            _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)),
+        )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
         # What annotators answered is gold.
-        has_file = run.file and run.kind != Submission.Kind.HUMAN and run.phase not in self.withheld
+        has_file = (
+            run.file
+            and run.kind != Submission.Kind.HUMAN
+            and run.phase not in self.withheld
+        )
         return {
             "id": run.pk,
             "task": run.phase.task.slug,
@@ -237,16 +271,24 @@ class _Writing:
     def _is_named(self, run: Submission) -> bool:
         return run.team is None or shows_teams(run.phase, Audience.PUBLIC)
 
-    def _evaluation(self, kept: Evaluation, printed: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluation(
+        self, kept: Evaluation, printed: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Of a file that an option names, the archive has a copy and not where the site keeps it."""
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels say something of the gold, so they go with it.
-        is_given = any(gold.digest == kept.gold.digest and self._has_gold(gold) for gold in self.golds)
+        is_given = any(
+            gold.digest == kept.gold.digest and self._has_gold(gold)
+            for gold in self.golds
+        )
         return {**printed, "files": self.option_files.of(options) if is_given else {}}
 
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
-        self._text(board.json_path, exports.as_json(board.board, rows, manual_scores.figures_of(rows)))
+        self._text(
+            board.json_path,
+            exports.as_json(board.board, rows, manual_scores.figures_of(rows)),
+        )
         self._text(verify.tests_of(board.json_path), _json(_tests(board.board)))
         has_chart = board.board.ranking is not None
         if has_chart:
@@ -270,7 +312,9 @@ class _Writing:
 
 
 def _tests(board: Board) -> dict[str, Any]:
-    runs = {row.evaluation: row.submission for row in board.rows if row.rank is not None}
+    runs = {
+        row.evaluation: row.submission for row in board.rows if row.rank is not None
+    }
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
     columns = ("first", "second", *compare.FOUND, "test", "trials", "seed")
@@ -314,7 +358,11 @@ class ArchivedBoard:
     def lines(self) -> list[tuple[str, Row, list[str]]]:
         board = self.board
         return [
-            (board.rank_of(row), row, [_cell_text(row.scores.get(column.name)) for column in board.columns])
+            (
+                board.rank_of(row),
+                row,
+                [_cell_text(row.scores.get(column.name)) for column in board.columns],
+            )
             for row in board.rows
         ]
 
@@ -356,7 +404,8 @@ def citation(season: Season, version: str, on: dt.date) -> str:
         "message": exports.json_text("If you use this archive, please cite it."),
         "type": "dataset",
         "title": exports.json_text(f"{season.title}: runs, boards and scores"),
-        "authors": "\n  - name: " + exports.json_text(f"The organisers and participants of {season.title}"),
+        "authors": "\n  - name: "
+        + exports.json_text(f"The organisers and participants of {season.title}"),
         "version": exports.json_text(version),
         "date-released": exports.json_text(on.isoformat()),
     }
@@ -376,7 +425,9 @@ def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
     }
 
 
-def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) -> Mapping[str, Any]:
+def crate(
+    season: Season, files: Sequence[tuple[str, int, str]], on: dt.date
+) -> Mapping[str, Any]:
     organisers = {
         "@id": "#organisers",
         "@type": "Organization",
@@ -437,15 +488,25 @@ class OptionFiles:
         for name, value in options.items():
             if (name, value) not in self._written:
                 lines = self._lines(name, value)
-                self._written[name, value] = None if lines is None else self._write_lines(lines)
+                self._written[name, value] = (
+                    None if lines is None else self._write_lines(lines)
+                )
             if path := self._written[name, value]:
                 paths[name] = path
         return paths
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
         if (model := stored_model({name: value})) is not None:
-            deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))
-            return (line.encode() for line in entailment_labels.label_lines(deciding)) if deciding else None
+            deciding = list(
+                EntailmentModel.objects.deciding(model, self._season).filter(
+                    decided__gt=0
+                )
+            )
+            return (
+                (line.encode() for line in entailment_labels.label_lines(deciding))
+                if deciding
+                else None
+            )
         # Whatever else lies where an option points is no part of a season.
         if name != PARSER.name or not Path(value).is_file():
             return None

@@ -52,7 +52,9 @@ def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
     assert job.phase is not None
     on_board = {run.pk: run for run in runs_on_board(job.phase, by)}
     if gone := [number for number in job.given["runs"] if number not in on_board]:
-        raise SheetRefused(f"a chosen run does not stand on the board any more: {len(gone)} of them")
+        raise SheetRefused(
+            f"a chosen run does not stand on the board any more: {len(gone)} of them"
+        )
     drawn = draw_sheet(
         phase=job.phase,
         runs=[on_board[number] for number in job.given["runs"]],
@@ -63,7 +65,9 @@ def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(lambda: {"sheet": keep_sheet(drawn, by=by).pk})
 
 
-def ask_for_labels(*, season: Season, model: str, upload: Upload, by: User) -> BackgroundJob:
+def ask_for_labels(
+    *, season: Season, model: str, upload: Upload, by: User
+) -> BackgroundJob:
     return ask(Kind.LABELS, season, {"model": model}, by=by, upload=upload)
 
 
@@ -77,7 +81,11 @@ def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
     def keep() -> Mapping[str, Any]:
         labels = store_labels(given, season=job.season, by=by)
         stored.append(labels)
-        return {"added": labels.added, "known": labels.known, "resumed": go_on(labels, given)}
+        return {
+            "added": labels.added,
+            "known": labels.known,
+            "resumed": go_on(labels, given),
+        }
 
     # Runs that began to wait meanwhile have seen no label.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
@@ -93,7 +101,11 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
 
     def keep() -> Mapping[str, Any]:
         with _sent(job) as path:
-            return {"judged": keep_file(submission=submission, path=path, filename=job.filename, by=by).pk}
+            return {
+                "judged": keep_file(
+                    submission=submission, path=path, filename=job.filename, by=by
+                ).pk
+            }
 
     return Outcome(keep)
 
@@ -102,21 +114,30 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
 BEST = 5
 
 
-def ask_for_dry_runs(season: Season, scorings: Sequence[Mapping[str, Any]], by: User) -> list[BackgroundJob]:
+def ask_for_dry_runs(
+    season: Season, scorings: Sequence[Mapping[str, Any]], by: User
+) -> list[BackgroundJob]:
     """What runs would be told: of the best ones and the baselines, and of the rest."""
     parts = ("best", "rest") if scorings else ()
-    return [ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by) for part in parts]
+    return [
+        ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
+        for part in parts
+    ]
 
 
 def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
     tried: list[tuple[Mapping[str, Any], Board, Row]] = []
     for scoring in job.given["scorings"]:
-        board = standings(Phase.objects.select_related("task__season").get(pk=scoring["phase"]), by)
+        board = standings(
+            Phase.objects.select_related("task__season").get(pk=scoring["phase"]), by
+        )
         competing = [row for row in board.systems if row.competes]
         best = [*competing[:BEST], *(row for row in board.systems if row.is_baseline)]
         rows = best if job.given["part"] == "best" else competing[BEST:]
         tried += [(scoring, board, row) for row in rows]
-    runs = Submission.objects.select_related("phase__task").in_bulk([row.submission for *_of, row in tried])
+    runs = Submission.objects.select_related("phase__task").in_bulk(
+        [row.submission for *_of, row in tried]
+    )
     scores: list[dict[str, Any]] = []
     for place, (scoring, board, row) in enumerate(tried):
         told(job, place / len(tried), gettext_noop("scoring runs"))
@@ -134,7 +155,9 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
                 "system": row.system,
                 "team": row.display_name,
                 "rank": board.rank_of(row),
-                "before": shown(row.scores[ranking.name].value, scale) if ranking else "",
+                "before": shown(row.scores[ranking.name].value, scale)
+                if ranking
+                else "",
                 "after": "" if after is None else shown(after, scale),
                 "value": None if after is None else after * sign,
                 "why": why,
@@ -146,7 +169,11 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
             values.setdefault(score["phase"], []).append(score["value"])
     for score in scores:
         value = score.pop("value")
-        better = [other for other in values.get(score["phase"], []) if value is not None and other > value]
+        better = [
+            other
+            for other in values.get(score["phase"], [])
+            if value is not None and other > value
+        ]
         score["place"] = "" if value is None else str(1 + len(better))
     return Outcome(lambda: {"scores": scores})
 
@@ -159,8 +186,12 @@ def _sent(job: BackgroundJob) -> Iterator[Path]:
         yield path
 
 
-def ask_for_archive(*, season: Season, version: str, with_gold: bool, by: User) -> BackgroundJob:
-    return ask(Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by)
+def ask_for_archive(
+    *, season: Season, version: str, with_gold: bool, by: User
+) -> BackgroundJob:
+    return ask(
+        Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by
+    )
 
 
 def archives_of(season: Season) -> QuerySet[BackgroundJob]:
@@ -186,7 +217,11 @@ def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
     rights, state = rights_of(paper), state_of(paper)
     allowed = [job for job in made if job.result["rights"] == rights and job.file]
     exact = next((job for job in allowed if job.result["state"] == state), None)
-    recent = (job for job in allowed if job.finished_at and timezone.now() - job.finished_at < STILL_GIVEN)
+    recent = (
+        job
+        for job in allowed
+        if job.finished_at and timezone.now() - job.finished_at < STILL_GIVEN
+    )
     return exact or next(recent, None)
 
 
@@ -199,7 +234,9 @@ def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
 
 
 def _papers(paper: OverviewPaper) -> QuerySet[BackgroundJob]:
-    made = BackgroundJob.objects.filter(kind=Kind.PAPER, season=paper.season, asked_by=_viewer(paper))
+    made = BackgroundJob.objects.filter(
+        kind=Kind.PAPER, season=paper.season, asked_by=_viewer(paper)
+    )
     return made.select_related("job")
 
 
@@ -222,13 +259,31 @@ def rights_of(paper: OverviewPaper) -> str:
     rights = []
     for phase in _phases(paper):
         audience = visibility.audience_of(phase, paper.viewer)
-        classes = 1 if visibility.may_see_instances(phase, audience) else secrecy_of(phase).min_class_size
-        shown = visibility.shows_teams(phase, audience), visibility.shows_run_counts(phase, audience)
+        classes = (
+            1
+            if visibility.may_see_instances(phase, audience)
+            else secrecy_of(phase).min_class_size
+        )
+        shown = (
+            visibility.shows_teams(phase, audience),
+            visibility.shows_run_counts(phase, audience),
+        )
         stood = str(visibility.frozen_at(phase, audience) or "")
-        rights.append((phase.pk, audience, visibility.visibility_of(phase, audience), *shown, stood, classes))
+        rights.append(
+            (
+                phase.pk,
+                audience,
+                visibility.visibility_of(phase, audience),
+                *shown,
+                stood,
+                classes,
+            )
+        )
     # The runs that were scored and may stand on no board any more.
     gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
-    runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by("pk")
+    runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
+        "pk"
+    )
     return _digest(
         rights,
         paper.season.shows_overall,
@@ -241,14 +296,21 @@ def state_of(paper: OverviewPaper) -> str:
     season = paper.season
     tasks = {phase.task_id: phase.task for phase in _phases(paper)}
     facts = [
-        [(column.attname, getattr(row, column.attname)) for column in row._meta.concrete_fields]  # noqa: SLF001
+        [
+            (column.attname, getattr(row, column.attname))
+            for column in row._meta.concrete_fields  # noqa: SLF001
+        ]
         for row in (season, *tasks.values(), *_phases(paper))
     ]
     return _digest(rights_of(paper), facts, release(), figure_files.file_forms())
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:
-    return list(Phase.objects.filter(task__season=paper.season).select_related("task__season").order_by("pk"))
+    return list(
+        Phase.objects.filter(task__season=paper.season)
+        .select_related("task__season")
+        .order_by("pk")
+    )
 
 
 def _viewer(paper: OverviewPaper) -> User | None:
@@ -309,15 +371,22 @@ def job_for(user: object, number: int) -> BackgroundJob:
             may_see = may_organise(user, season)
         elif job.asked_by_id is None:
             # An archive that everybody gets is nobody's own.
-            may_see = season.is_public or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+            may_see = (
+                season.is_public
+                or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+            )
         else:
-            may_see = getattr(user, "pk", None) == job.asked_by_id and may_help(user, season)
+            may_see = getattr(user, "pk", None) == job.asked_by_id and may_help(
+                user, season
+            )
         if may_see:
             return job
     raise Http404(_("There is no background job for you at this address."))
 
 
-def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:
+def jobs_of(
+    season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None
+) -> list[BackgroundJob]:
     is_open = Q(finished_at=None) | Q(job__state=State.FAILED)
     found = BackgroundJob.objects.filter(is_open, season=season, kind__in=kinds)
     found = found.filter(submission=submission) if submission else found
@@ -326,10 +395,20 @@ def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None =
 
 def run_to_judge(user: object, number: int) -> Submission:
     """A run with claims or judgements, in a season that the user organises. Raises Http404."""
-    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=number).first()
+    run = (
+        Submission.objects.select_related("phase__task__season", "team")
+        .filter(pk=number)
+        .first()
+    )
     is_theirs = run is not None and may_organise(user, run.phase.task.season)
-    if run is None or not is_theirs or not (hasattr(run, "judged") or judged_evaluation(run)):
-        raise Http404(_("There is no run with claims for you to organise at this address."))
+    if (
+        run is None
+        or not is_theirs
+        or not (hasattr(run, "judged") or judged_evaluation(run))
+    ):
+        raise Http404(
+            _("There is no run with claims for you to organise at this address.")
+        )
     return run
 
 
@@ -355,20 +434,30 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
             facts["others"] = counted(made["known"], "other")
             words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
         if made["resumed"]:
-            resumed = _("%(scorings)s gone on with.") % {"scorings": counted(made["resumed"], "scoring")}
+            resumed = _("%(scorings)s gone on with.") % {
+                "scorings": counted(made["resumed"], "scoring")
+            }
             words = f"{words} {resumed}"
         return words, reverse("organise-models", args=[season])
     if job.kind == Kind.JUDGEMENTS:
-        return _("The judgements are kept."), reverse("submission-judgements", args=[job.submission_id])
+        return _("The judgements are kept."), reverse(
+            "submission-judgements", args=[job.submission_id]
+        )
     if job.kind == Kind.DRY_RUN:
         words = _("%(runs)s scored; nothing of it is kept.")
         return words % {"runs": counted(len(made["scores"]), "run")}, ""
     if job.kind == Kind.ARCHIVE:
         words = _("The archive is made, with %(boards)s, %(runs)s and %(gold)s.")
         counts = {"gold": counted(made["gold"], "version of gold", "versions of gold")}
-        words %= {**counts, "boards": counted(made["boards"], "board"), "runs": counted(made["runs"], "run")}
+        words %= {
+            **counts,
+            "boards": counted(made["boards"], "board"),
+            "runs": counted(made["runs"], "run"),
+        }
         if made["withheld"]:
-            left_out = _("Without runs and gold of what is not over or still secret: %(phases)s.")
+            left_out = _(
+                "Without runs and gold of what is not over or still secret: %(phases)s."
+            )
             words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
         return words, reverse("organise-archive-zip", args=[season, job.pk])
     view = "" if job.asked_by_id else "?as=everybody"

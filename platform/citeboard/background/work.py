@@ -24,13 +24,17 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
     # In a room above, which is called by its name.
-    Kind.ARCHIVE: lambda job, by: import_string("citeboard.archive.write.prepared_archive")(job),
+    Kind.ARCHIVE: lambda job, by: import_string(
+        "citeboard.archive.write.prepared_archive"
+    )(job),
 }
 
 #: Stored in English; the page of the job translates them.
 FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
 LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
-DEMOTED = gettext_noop("Whoever asked for it does not organise the season any more; nothing was stored.")
+DEMOTED = gettext_noop(
+    "Whoever asked for it does not organise the season any more; nothing was stored."
+)
 
 #: Wakes of earlier releases name it.
 do_job = take_jobs
@@ -51,9 +55,13 @@ def do(claimed: Job) -> None:
             raise engine.JobLost
         outcome.after()
     except SheetRefused as refused:
-        interruptions.retry_on_database_error(background.fail, job, words.sentence(refused))
+        interruptions.retry_on_database_error(
+            background.fail, job, words.sentence(refused)
+        )
     except local_copies.FileRefused as refused:
-        interruptions.retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
+        interruptions.retry_on_database_error(
+            background.fail, job, FILE_REFUSED, refused.problems
+        )
     except (child.ScorerWaits, PoolFull) as reason:
         raise JobWaits(words.sentence(reason)) from reason
 

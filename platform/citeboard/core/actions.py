@@ -81,10 +81,14 @@ ACTIONS = {
     "question-answered": _("answered a question to who asked it"),
     "reported": _("reported abuse"),
     "report-closed": _("closed a report"),
-    "measures-brought": _("brought measures of a task's own (%(digest)s), which wait for approval"),
+    "measures-brought": _(
+        "brought measures of a task's own (%(digest)s), which wait for approval"
+    ),
     "measures-brought/approved": _("brought measures of a task's own (%(digest)s)"),
     "measures-approved": _("approved measures of a task's own (%(digest)s)"),
-    "measures-withdrawn": _("withdrew the approval of measures of a task's own (%(digest)s)"),
+    "measures-withdrawn": _(
+        "withdrew the approval of measures of a task's own (%(digest)s)"
+    ),
     "measures-failed": _("could not compute measures of %(task)s: %(why)s"),
     "mails-queued-again": _("queued %(mails)s again that had been given up"),
     "webhook-made": _("made a webhook"),
@@ -100,11 +104,17 @@ ACTIONS = {
         "changed who sees the board of %(phase)s: %(audience)s, from %(instant)s UTC %(then)s"
     ),
     "board-frozen/not": _("changed when the board of %(phase)s is frozen: it is not"),
-    "board-frozen": _("changed when the board of %(phase)s is frozen: from %(first)s until it is revealed"),
-    "board-frozen/until": _("changed when the board of %(phase)s is frozen: from %(first)s until %(last)s"),
+    "board-frozen": _(
+        "changed when the board of %(phase)s is frozen: from %(first)s until it is revealed"
+    ),
+    "board-frozen/until": _(
+        "changed when the board of %(phase)s is frozen: from %(first)s until %(last)s"
+    ),
     "erratum": _("published an erratum of %(phase)s"),
     "outside-scores": _("entered %(scores)s by hand as “%(name)s” of %(phase)s"),
-    "outside-scores/removed": _("took away what was entered by hand as “%(name)s” of %(phase)s"),
+    "outside-scores/removed": _(
+        "took away what was entered by hand as “%(name)s” of %(phase)s"
+    ),
     "confirmation-ended": _("ended the confirmation of results of %(phase)s"),
     "confirmation-reopened": _("reopened the confirmation of results of %(phase)s"),
     "baselines-asked": _("had baselines of %(phase)s computed: %(names)s"),
@@ -124,24 +134,38 @@ ACTIONS = {
     "result-contested": _(
         "contested the result of run %(number)s (%(system)s) of %(team)s in %(phase)s, gold v%(version)s"
     ),
-    "run-described": _("described run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-described": _(
+        "described run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
     "run-emptied": _("emptied run %(number)s (%(system)s) of %(team)s in %(phase)s"),
-    "run-cancelled": _("cancelled run %(number)s (%(system)s) of %(team)s in %(phase)s"),
-    "run-withdrawn": _("withdrawn run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-cancelled": _(
+        "cancelled run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
+    "run-withdrawn": _(
+        "withdrawn run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
     "run-accepted": _("accepted run %(number)s (%(system)s) of %(team)s in %(phase)s"),
     "run-chosen": _("chosen run %(number)s (%(system)s) of %(team)s in %(phase)s"),
-    "run-disqualified": _("disqualified run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-disqualified": _(
+        "disqualified run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
     "run-hidden": _("hidden run %(number)s (%(system)s) of %(team)s in %(phase)s"),
-    "run-reinstated": _("reinstated run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-reinstated": _(
+        "reinstated run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
     "run-given another priority": _(
         "given another priority run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
     "tries-given": _("gave %(tries)s to %(team)s in %(phase)s"),
     "tries-taken-back": _("took back %(tries)s from %(team)s in %(phase)s"),
     "failure-acknowledged": _("acknowledged: the failure of %(run)s"),
-    "failure-acknowledged/rules": _("acknowledged: the scoring under %(rules)s of %(run)s"),
+    "failure-acknowledged/rules": _(
+        "acknowledged: the scoring under %(rules)s of %(run)s"
+    ),
     "failure-not-acknowledged": _("not acknowledged: the failure of %(run)s"),
-    "failure-not-acknowledged/rules": _("not acknowledged: the scoring under %(rules)s of %(run)s"),
+    "failure-not-acknowledged/rules": _(
+        "not acknowledged: the scoring under %(rules)s of %(run)s"
+    ),
     # Labels and people's judgements
     "labels-imported": _("brought %(labels)s labels of %(model)s"),
     "labels-shared": _("shared %(labels)s labels of %(model)s with all seasons"),
@@ -152,14 +176,18 @@ ACTIONS = {
     "annotator-added": _("added the annotator %(annotator)s to sheet %(sheet)s"),
     "ratings-brought": _("brought %(ratings)s of %(annotator)s for sheet %(sheet)s"),
     "annotator-removed": _("removed the annotator %(annotator)s with %(ratings)s"),
-    "sheet-adjudication/none": _("lets annotators' ratings stand as they are on sheet %(sheet)s"),
+    "sheet-adjudication/none": _(
+        "lets annotators' ratings stand as they are on sheet %(sheet)s"
+    ),
     "sheet-adjudication": _(
         "lets an adjudicator decide where ratings differ by %(distance)s or more on sheet %(sheet)s"
     ),
     "sheet-references": _("showed annotators the gold texts of sheet %(sheet)s"),
     "data-sheet": _("wrote the data sheet of sheet %(sheet)s: %(names)s"),
     "sheet/published": _("published a human evaluation"),
-    "sheet/published early": _("published a human evaluation without waiting for %(names)s"),
+    "sheet/published early": _(
+        "published a human evaluation without waiting for %(names)s"
+    ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
 #: Facts that are words of the site themselves, kept in English and translated elsewhere.
@@ -181,10 +209,16 @@ VARIANT = "variant"
 def worded(action: str, facts: Mapping[str, Any]) -> str:
     sentence = ACTIONS[f"{action}/{facts[VARIANT]}" if VARIANT in facts else action]
     parts = {
-        name: _COUNTED[name](fact) if name in _COUNTED else gettext(fact) if name in _TRANSLATED else fact
+        name: _COUNTED[name](fact)
+        if name in _COUNTED
+        else gettext(fact)
+        if name in _TRANSLATED
+        else fact
         for name, fact in facts.items()
     }
-    words = gettext(sentence) % parts + (f": {facts['reason']}" if facts.get("reason") else "")
+    words = gettext(sentence) % parts + (
+        f": {facts['reason']}" if facts.get("reason") else ""
+    )
     return cut(words, MAX_WORDS)
 
 

@@ -33,16 +33,26 @@ class NotedAdmin(CreatedElsewhere):
         assert isinstance(row, Model)
         return row
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
         with transaction.atomic():
             old = type(obj)._default_manager.select_for_update().get(pk=obj.pk)  # noqa: SLF001
             super().save_model(request, obj, form, change)
-            changes = [audit.Change(key, getattr(old, key), getattr(obj, key)) for key in form.changed_data]
+            changes = [
+                audit.Change(key, getattr(old, key), getattr(obj, key))
+                for key in form.changed_data
+            ]
             if changes:
                 facts = {"name": obj, "fields": ", ".join(form.changed_data)}
                 by, place = request.user, self.place_of(obj)
                 audit.record(
-                    "changed-in-admin", actor=by, subject=obj, place=place, facts=facts, changes=changes
+                    "changed-in-admin",
+                    actor=by,
+                    subject=obj,
+                    place=place,
+                    facts=facts,
+                    changes=changes,
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -64,7 +74,12 @@ class FactsAdmin(CreatedElsewhere):
     show_full_result_count = False
 
     def get_paginator(
-        self, request: HttpRequest, queryset: Any, per_page: int, *args: Any, **options: Any
+        self,
+        request: HttpRequest,
+        queryset: Any,
+        per_page: int,
+        *args: Any,
+        **options: Any,
     ) -> Any:
         """Of many rows no more are counted than the page that is read and nine more hold."""
         most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)

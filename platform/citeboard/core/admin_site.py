@@ -12,10 +12,14 @@ OURS = ("citeboard.", "tasks.", "scoring.")
 class OwnAdminSite(AdminSite):
     """It has no sign-in of its own, which would count no attempts and ask for no second factor."""
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         answer: HttpResponse = secure_admin_login(super().login)(request, extra_context)
         return answer
 
-    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+    def register(
+        self, model_or_iterable: Any, admin_class: Any = None, **options: Any
+    ) -> None:
         if admin_class is not None and admin_class.__module__.startswith(OURS):
             super().register(model_or_iterable, admin_class, **options)

@@ -37,7 +37,10 @@ class OneForm(DefaultContentNegotiation):
     """Answers in a view's only form whatever a program accepts, so that files can be asked for too."""
 
     def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+        self,
+        request: Request,
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         return renderer, str(renderer.media_type)
@@ -47,19 +50,26 @@ class ObjectParser(JSONParser):
     """A JSON object whose members are the fields of the form."""
 
     def parse(
-        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         try:
             sent = super().parse(stream, media_type, parser_context)
         except RecursionError as deep:
             raise exceptions.ParseError("The JSON is nested too deeply.") from deep
         if not isinstance(sent, dict):
-            raise exceptions.ParseError("Send a JSON object whose members are the fields.")
+            raise exceptions.ParseError(
+                "Send a JSON object whose members are the fields."
+            )
         return sent
 
 
 class Methods(BaseMetadata):
-    def determine_metadata(self, request: Request, view: "APIView") -> dict[str, list[str]]:
+    def determine_metadata(
+        self, request: Request, view: "APIView"
+    ) -> dict[str, list[str]]:
         return {"methods": sorted(view.allowed_methods)}
 
 
@@ -97,10 +107,14 @@ class TooManyRequests(Error):
     """A quota that is used up, or requests in too quick succession."""
 
     left = serializers.IntegerField(
-        required=False, min_value=0, help_text="Runs that the team has left; only where a quota is used up."
+        required=False,
+        min_value=0,
+        help_text="Runs that the team has left; only where a quota is used up.",
     )
     renews_at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="When the team may submit again; null for never."
+        required=False,
+        allow_null=True,
+        help_text="When the team may submit again; null for never.",
     )
     retry_after = serializers.IntegerField(
         required=False, help_text="Seconds; only where requests come too fast."
@@ -112,17 +126,25 @@ class Closed(serializers.Serializer[Any]):
 
     detail = serializers.CharField()
     opens = serializers.DateTimeField(required=False)
-    closes = serializers.DateTimeField(required=False, allow_null=True, help_text="Null where it has no end.")
+    closes = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="Null where it has no end."
+    )
     late_by_seconds = serializers.FloatField(
-        required=False, allow_null=True, help_text="How long after the end the upload began."
+        required=False,
+        allow_null=True,
+        help_text="How long after the end the upload began.",
     )
 
 
-INVALID = OpenApiResponse(InvalidFields, "The request cannot be read, or a field cannot be meant.")
+INVALID = OpenApiResponse(
+    InvalidFields, "The request cannot be read, or a field cannot be meant."
+)
 SIGN_IN = OpenApiResponse(Error, "No token was sent, or one that is not known.")
 FORBIDDEN = OpenApiResponse(Error, "This is not allowed to you.")
 ABSENT = OpenApiResponse(Error, "There is no such thing, or you may not see it.")
-CONFLICT = OpenApiResponse(Closed, "As things stand this cannot be done; the sentence says why.")
+CONFLICT = OpenApiResponse(
+    Closed, "As things stand this cannot be done; the sentence says why."
+)
 TOO_LARGE = OpenApiResponse(Error, "The file is larger than the site takes.")
 TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are left.")
 
@@ -143,9 +165,13 @@ class Pages(PageNumberPagination):
             "first": replace_query_param(here, self.page_query_param, 1),
             "prev": self.get_previous_link(),
             "next": self.get_next_link(),
-            "last": replace_query_param(here, self.page_query_param, self.page.paginator.num_pages),
+            "last": replace_query_param(
+                here, self.page_query_param, self.page.paginator.num_pages
+            ),
         }
-        response["Link"] = ", ".join(f'<{link}>; rel="{place}"' for place, link in pages.items() if link)
+        response["Link"] = ", ".join(
+            f'<{link}>; rel="{place}"' for place, link in pages.items() if link
+        )
         return response
 
 
@@ -155,7 +181,9 @@ PAGE_PARAMETERS = [
 ]
 
 
-def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
+def paged(
+    serializer: type[serializers.BaseSerializer[Any]],
+) -> serializers.Serializer[Any]:
     return inline_serializer(
         f"{serializer.__name__.removesuffix('Serializer')}Page",
         {
@@ -168,11 +196,15 @@ def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Seri
 
 
 def paged_answer(
-    request: Request, rows: QuerySet[Any] | Listed, serializer: type[serializers.BaseSerializer[Any]]
+    request: Request,
+    rows: QuerySet[Any] | Listed,
+    serializer: type[serializers.BaseSerializer[Any]],
 ) -> Response:
     pages = Pages()
     page = pages.paginate_queryset(rows, request)  # type: ignore[arg-type]  # (it counts and takes parts)
-    return pages.get_paginated_response(serializer(page, many=True, context={"request": request}).data)
+    return pages.get_paginated_response(
+        serializer(page, many=True, context={"request": request}).data
+    )
 
 
 def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -181,8 +213,12 @@ def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str,
         for operation in operations.values():
             responses = operation["responses"]
             for response in responses.values():
-                response["description"] = response["description"] or f"{operation['summary']}."
-            responses.setdefault("default", {**shape, "description": "Any other error."})
+                response["description"] = (
+                    response["description"] or f"{operation['summary']}."
+                )
+            responses.setdefault(
+                "default", {**shape, "description": "Any other error."}
+            )
     return result
 
 
@@ -251,7 +287,11 @@ def counted(key: str, *, step: int = 1) -> int:
     try:
         known = cache.incr(key, since)
     except ValueError:
-        known = since if cache.add(key, since, timeout=2 * WINDOW) else cache.incr(key, since)
+        known = (
+            since
+            if cache.add(key, since, timeout=2 * WINDOW)
+            else cache.incr(key, since)
+        )
     with _COUNTING:
         _COUNTS[key] = known, _COUNTS.get(key, (0, 0))[1]
     return known
@@ -269,10 +309,15 @@ def readable_anywhere(
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
         response = view(request, *args, **kwargs)
-        names_somebody = "Authorization" in request.headers or settings.SESSION_COOKIE_NAME in request.COOKIES
+        names_somebody = (
+            "Authorization" in request.headers
+            or settings.SESSION_COOKIE_NAME in request.COOKIES
+        )
         if request.method in ("GET", "HEAD") and not names_somebody:
             response["Access-Control-Allow-Origin"] = "*"
-            response["Access-Control-Expose-Headers"] = "Content-Disposition, ETag, Link, Retry-After"
+            response["Access-Control-Expose-Headers"] = (
+                "Content-Disposition, ETag, Link, Retry-After"
+            )
         return response
 
     return answered

@@ -25,7 +25,11 @@ class Change:
     after: Any
 
     def as_json(self) -> dict[str, Any]:
-        return {"key": self.key, "before": as_json(self.before), "after": as_json(self.after)}
+        return {
+            "key": self.key,
+            "before": as_json(self.before),
+            "after": as_json(self.after),
+        }
 
 
 @contextmanager
@@ -49,15 +53,27 @@ def record(
 ) -> AuditEntry:
     """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`."""
     action, _slash, variant = key.partition("/")
-    stored = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
+    stored = {
+        name: fact if isinstance(fact, int) else str(fact)
+        for name, fact in (facts or {}).items()
+    }
     stored |= {actions.VARIANT: variant} if variant else {}
-    where = {"subject_type": _kind(subject), "subject_id": subject.pk, "place_type": _kind(place)}
+    where = {
+        "subject_type": _kind(subject),
+        "subject_id": subject.pk,
+        "place_type": _kind(place),
+    }
     where |= {"subject": cut(str(subject), MAX_SUBJECT), "place_id": place.pk}
     return _written(actor, called or name_of(actor), action, stored, changes, **where)
 
 
 def _written(
-    actor: Any, called: str, action: str, facts: dict[str, Any], changes: Iterable[Change], **where: Any
+    actor: Any,
+    called: str,
+    action: str,
+    facts: dict[str, Any],
+    changes: Iterable[Change],
+    **where: Any,
 ) -> AuditEntry:
     return AuditEntry.objects.create(
         actor=actor,
@@ -70,7 +86,9 @@ def _written(
     )
 
 
-def set_fields(row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any) -> list[Change]:
+def set_fields(
+    row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any
+) -> list[Change]:
     """Give a row that is locked these values, and save it; what changed by that, for the history."""
     changes = [
         Change(f"{prefix}{name}", before, value)
@@ -91,7 +109,9 @@ def history(place: Model) -> QuerySet[AuditEntry]:
 
 def about(*subjects: Model) -> QuerySet[AuditEntry]:
     numbers = [subject.pk for subject in subjects]
-    return AuditEntry.objects.filter(subject_type=_kind(subjects[0]), subject_id__in=numbers)
+    return AuditEntry.objects.filter(
+        subject_type=_kind(subjects[0]), subject_id__in=numbers
+    )
 
 
 def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
@@ -134,19 +154,35 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
         nested = NestedObjects(using=DEFAULT_DB_ALIAS)
         nested.collect([present])
         if nested.protected:
-            raise ProtectedError(f"{present} holds what is not deleted", nested.protected)
+            raise ProtectedError(
+                f"{present} holds what is not deleted", nested.protected
+            )
         nested.sort()
         # What others refer to comes first, as it has to when the rows are written again.
-        rows = [part for model in reversed(list(nested.data)) for part in nested.data[model]]
+        rows = [
+            part for model in reversed(list(nested.data)) for part in nested.data[model]
+        ]
         stored = [
-            {**part, "fields": {name: as_json(value) for name, value in part["fields"].items()}}
+            {
+                **part,
+                "fields": {
+                    name: as_json(value) for name, value in part["fields"].items()
+                },
+            }
             for part in serializers.serialize("python", rows)
         ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
         has_sentence = f"{DELETED}/{kind}" in actions.ACTIONS
-        facts: dict[str, object] = {"name": present} if has_sentence else {"name": present, "kind": kind}
-        key, changes = f"{DELETED}/{kind}" if has_sentence else DELETED, [Change(ROWS, stored, None)]
-        record(key, actor=by, subject=present, place=place, facts=facts, changes=changes)
+        facts: dict[str, object] = (
+            {"name": present} if has_sentence else {"name": present, "kind": kind}
+        )
+        key, changes = (
+            f"{DELETED}/{kind}" if has_sentence else DELETED,
+            [Change(ROWS, stored, None)],
+        )
+        record(
+            key, actor=by, subject=present, place=place, facts=facts, changes=changes
+        )
         present.delete()
 
 
@@ -165,12 +201,18 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
         with transaction.atomic():
             for row in serializers.deserialize("python", rows, ignorenonexistent=True):
                 if type(row.object)._default_manager.filter(pk=row.object.pk).exists():  # noqa: SLF001
-                    raise NotRestored(_("%(name)s is there already") % {"name": entry.subject})
+                    raise NotRestored(
+                        _("%(name)s is there already") % {"name": entry.subject}
+                    )
                 row.save(force_insert=True)
             names = ("subject_type", "subject_id", "subject", "place_type", "place_id")
             where = {name: getattr(entry, name) for name in names}
             change = Change(ROWS, None, len(rows))
-            _written(by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where)
+            _written(
+                by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where
+            )
     except DatabaseError as refused:
-        words = _("%(name)s cannot be brought back: something else has its place or its name")
+        words = _(
+            "%(name)s cannot be brought back: something else has its place or its name"
+        )
         raise NotRestored(words % {"name": entry.subject}) from refused

@@ -31,8 +31,12 @@ class SharedCache(BaseCache):
         instead = params["OPTIONS"]["instead"]
         # An idle connection may have been closed by the server, so that one is tried twice.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
-        self._redis = RedisCache(location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}})
-        self._instead: BaseCache = import_string(instead["BACKEND"])(instead.get("LOCATION", ""), {})
+        self._redis = RedisCache(
+            location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
+        )
+        self._instead: BaseCache = import_string(instead["BACKEND"])(
+            instead.get("LOCATION", ""), {}
+        )
         self._away_until = 0.0
         self._what = REDIS if location == settings.REDIS_URL else CACHE
 
@@ -42,7 +46,9 @@ class SharedCache(BaseCache):
                 answer = getattr(self._redis, method)(*given, **named)
             except RedisError as reason:
                 self._away_until = time.monotonic() + PAUSE
-                note_outage(self._what, f"Redis does not answer; going on without it: {reason}")
+                note_outage(
+                    self._what, f"Redis does not answer; going on without it: {reason}"
+                )
             else:
                 note_recovery(self._what)
                 return answer
@@ -74,7 +80,13 @@ class ObjectCache(LocMemCache):
             self._cache.move_to_end(key, last=False)
             return self._cache[key]
 
-    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+    def set(
+        self,
+        key: str,
+        value: Any,
+        timeout: Any = DEFAULT_TIMEOUT,
+        version: int | None = None,
+    ) -> None:
         with self._lock:
             self._set(key, value, timeout)
 
@@ -112,23 +124,53 @@ class LimitsCache(BaseCache):
         super().__init__(params)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        rows = Limit.objects.filter(pk=self._key(key, version), expires_at__gt=time.time())
+        rows = Limit.objects.filter(
+            pk=self._key(key, version), expires_at__gt=time.time()
+        )
         value = rows.values_list("value", flat=True).first()
         return default if value is None else json.loads(value)
 
-    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        row = Limit(self._key(key, version), json.dumps(value), self._expires_at(timeout))
+    def set(
+        self,
+        key: str,
+        value: Any,
+        timeout: Any = DEFAULT_TIMEOUT,
+        version: int | None = None,
+    ) -> None:
+        row = Limit(
+            self._key(key, version), json.dumps(value), self._expires_at(timeout)
+        )
         Limit.objects.bulk_create(
-            [row], update_conflicts=True, unique_fields=["key"], update_fields=["value", "expires_at"]
+            [row],
+            update_conflicts=True,
+            unique_fields=["key"],
+            update_fields=["value", "expires_at"],
         )
 
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        values = [self._key(key, version), json.dumps(value), self._expires_at(timeout), time.time()]
+    def add(
+        self,
+        key: str,
+        value: Any,
+        timeout: Any = DEFAULT_TIMEOUT,
+        version: int | None = None,
+    ) -> bool:
+        values = [
+            self._key(key, version),
+            json.dumps(value),
+            self._expires_at(timeout),
+            time.time(),
+        ]
         is_new = self._row(ADD, values) is not None
         if is_new:
             # Rows that another process is removing are left to it.
-            lock = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
-            self._row(REMOVE_EXPIRED.replace("{lock}", lock), [time.time(), MAX_EXPIRED])
+            lock = (
+                "FOR UPDATE SKIP LOCKED"
+                if connection.features.has_select_for_update_skip_locked
+                else ""
+            )
+            self._row(
+                REMOVE_EXPIRED.replace("{lock}", lock), [time.time(), MAX_EXPIRED]
+            )
         return is_new
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
@@ -152,5 +194,7 @@ class LimitsCache(BaseCache):
 
     def _row(self, statement: str, values: list[Any]) -> Any:
         with connection.cursor() as cursor:
-            cursor.execute(statement.format(table=connection.ops.quote_name(TABLE)), values)
+            cursor.execute(
+                statement.format(table=connection.ops.quote_name(TABLE)), values
+            )
             return cursor.fetchone()

@@ -11,14 +11,18 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
 # Read by the tests and by nothing else.
-_NAMES_FOR_TESTS = "AXE SHARED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL TEST_ROOT"
+_NAMES_FOR_TESTS = (
+    "AXE SHARED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL TEST_ROOT"
+)
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
 
 @register("environment")
 def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Cookies that travel in the clear are for one's own machine."""
-    if settings.INSECURE_HTTP and not is_loopback(urlsplit(settings.BASE_URL).hostname or ""):
+    if settings.INSECURE_HTTP and not is_loopback(
+        urlsplit(settings.BASE_URL).hostname or ""
+    ):
         return [
             Error(
                 f"CITEBOARD_INSECURE_HTTP is set although the site is reached as {settings.BASE_URL}",
@@ -39,13 +43,21 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
     for name in sorted(names):
         if name.startswith("CITEBOARD_") and name not in declared:
             close = get_close_matches(name, declared, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "docs/settings.md lists the settings there are."
-            warnings.append(Caution(f"{name} is not a setting", hint=hint, id="citeboard.W001"))
+            hint = (
+                f"Did you mean {close[0]}?"
+                if close
+                else "docs/settings.md lists the settings there are."
+            )
+            warnings.append(
+                Caution(f"{name} is not a setting", hint=hint, id="citeboard.W001")
+            )
     return warnings
 
 
 @register("environment")
-def a_sweep_comes_before_a_lease_ends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def a_sweep_comes_before_a_lease_ends(
+    app_configs: Any, **kwargs: Any
+) -> list[CheckMessage]:
     if settings.SWEEP_SECONDS > settings.LEASE_SECONDS:
         return [
             Caution(

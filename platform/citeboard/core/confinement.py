@@ -12,7 +12,14 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.confined import UPLOAD, probe, rights, turns
 from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import Done, LimitExceeded, Pool, ProgramFailed, Setup, Work
+from citeboard.core.confined.pool import (
+    Done,
+    LimitExceeded,
+    Pool,
+    ProgramFailed,
+    Setup,
+    Work,
+)
 
 #: Folders of our code, and what of it is imported before the first file comes.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
@@ -66,20 +73,33 @@ def closes_all() -> bool:
 
 
 def pool() -> Pool:
-    return _pool(settings.CHECKS, settings.DATA_DIR / "checks", settings.CHECK_HOUR_SECONDS, means())
+    return _pool(
+        settings.CHECKS,
+        settings.DATA_DIR / "checks",
+        settings.CHECK_HOUR_SECONDS,
+        means(),
+    )
 
 
 @cache
 def _pool(size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]) -> Pool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
     setup = Setup(path=path, readable=CODE, preload=PRELOAD, means=means)
-    pool = Pool(size=size, work_folder=folder, setup=setup, hourly_seconds=hourly_seconds)
+    pool = Pool(
+        size=size, work_folder=folder, setup=setup, hourly_seconds=hourly_seconds
+    )
     atexit.register(pool.close)
     return pool
 
 
 def limits_for_runs() -> Limits:
-    return _limits(settings.CHECK_SECONDS, settings.CHECK_MEMORY_MB, file_mb=16, total_mb=64, total_files=100)
+    return _limits(
+        settings.CHECK_SECONDS,
+        settings.CHECK_MEMORY_MB,
+        file_mb=16,
+        total_mb=64,
+        total_files=100,
+    )
 
 
 def limits_for_organisers() -> Limits:
@@ -115,7 +135,9 @@ def read_upload(
         "limits": limits or limits_for_runs(),
         "is_ours": "runs_measures" not in arguments,
     }
-    work = Work(program=program, arguments=arguments, files=inputs, shared=shared, **facts)
+    work = Work(
+        program=program, arguments=arguments, files=inputs, shared=shared, **facts
+    )
     if program != PROBE and (reason := why_nothing_is_read()):
         raise turns.PoolFull(reason, retry_after=UNDECIDED)
     sender = owner if isinstance(owner, turns.Sender) else None
@@ -126,7 +148,8 @@ def read_upload(
             yield done
     except LimitExceeded as reason:
         raise UploadUnreadable(
-            _("the file could not be read within the limits of the site: %(reason)s") % {"reason": reason}
+            _("the file could not be read within the limits of the site: %(reason)s")
+            % {"reason": reason}
         ) from reason
     except ProgramFailed as reason:
         raise UploadUnreadable(str(_FAULT)) from reason

@@ -55,7 +55,9 @@ class Prepared(Generic[Row]):
             compiler = rows.query.get_compiler(rows.db)
             statement, parameters = compiler.as_sql()
             assert tuple(parameters) == values
-            converters = compiler.get_converters([column for column, *_ in compiler.select])
+            converters = compiler.get_converters(
+                [column for column, *_ in compiler.select]
+            )
             self._known = rows, compiler, statement, converters
         known, written, statement, converters = self._known
         rows, compiler = known.all(), copy(written)
@@ -73,7 +75,10 @@ FEW = 8
 
 def few(name: str, values: Collection[int]) -> tuple[str, dict[str, int]]:
     """The places for at most `FEW` values in a statement, and what stands in them; the values repeat."""
-    given = {f"{name}{number}": value for number, value in zip(range(FEW), itertools.cycle(values))}
+    given = {
+        f"{name}{number}": value
+        for number, value in zip(range(FEW), itertools.cycle(values))
+    }
     return ", ".join(f"%({place})s" for place in given), given
 
 
@@ -93,7 +98,9 @@ WAITING = "Another process migrates the database; waiting for it to end."
 
 
 @contextmanager
-def migration_lock(connection: BaseDatabaseWrapper, say: Callable[[str], object]) -> Iterator[None]:
+def migration_lock(
+    connection: BaseDatabaseWrapper, say: Callable[[str], object]
+) -> Iterator[None]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [KEY])
@@ -145,7 +152,9 @@ def schema_state() -> SchemaState:
     )
 
 
-def unknown_migrations(names: list[str], executor: MigrationExecutor | None = None) -> list[str]:
+def unknown_migrations(
+    names: list[str], executor: MigrationExecutor | None = None
+) -> list[str]:
     there = (executor or MigrationExecutor(None)).loader.disk_migrations
     return [name for name in names if tuple(name.split(".", 1)) not in there]
 

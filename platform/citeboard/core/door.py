@@ -90,7 +90,9 @@ class Door:
     other and kept others waiting for less.
     """
 
-    def __init__(self, kept_waiting: KeptWaiting, size: int, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(
+        self, kept_waiting: KeptWaiting, size: int, elsewhere: Elsewhere | None = None
+    ) -> None:
         self._kept_waiting, self._size, self._elsewhere = kept_waiting, size, elsewhere
         self._lock = threading.Lock()
         self._waiting: list[Visit] = []
@@ -150,7 +152,9 @@ class Door:
 
     def _leave(self, visit: Visit) -> None:
         if any(other.account != visit.account for other in self._waiting):
-            self._kept_waiting.add(visit.keys, max(min(time.monotonic() - visit.began, LONG), STEP))
+            self._kept_waiting.add(
+                visit.keys, max(min(time.monotonic() - visit.began, LONG), STEP)
+            )
         self._at_work.remove(visit)
         self._here -= Counter([visit.account])
         self._let_in()
@@ -173,7 +177,11 @@ class Door:
     def _let_in(self) -> None:
         lately = time.monotonic() - LONG
         for visit in sorted(self._waiting, key=self._order):
-            before = [other for other in self._at_work if self._cost(other) <= self._cost(visit)]
+            before = [
+                other
+                for other in self._at_work
+                if self._cost(other) <= self._cost(visit)
+            ]
             if sum(other.began > lately for other in before) >= self._size:
                 # Whoever comes later has as many before.
                 return
@@ -187,7 +195,9 @@ class Door:
 
     def _cost(self, visit: Visit) -> tuple[int, int]:
         expected = PER_MEGABYTE * visit.megabytes
-        account, network = (int((self._kept_waiting[key] + expected) / STEP) for key in visit.keys)
+        account, network = (
+            int((self._kept_waiting[key] + expected) / STEP) for key in visit.keys
+        )
         return account, network
 
     def _order(self, visit: Visit) -> tuple[int, int, int, int]:

@@ -42,7 +42,15 @@ class Environment:
         self._declare(name, "yes or no", "yes" if default else "no", about)
         return self._read(name, default, _boolean, f"one of {', '.join(TRUE + FALSE)}")
 
-    def choice(self, name: str, default: str, choices: Sequence[str], about: str, *, shown: str = "") -> str:
+    def choice(
+        self,
+        name: str,
+        default: str,
+        choices: Sequence[str],
+        about: str,
+        *,
+        shown: str = "",
+    ) -> str:
         self._declare(name, " or ".join(choices), shown or default, about)
 
         def pick(text: str) -> str:
@@ -51,7 +59,14 @@ class Environment:
         return self._read(name, default, pick, f"one of {', '.join(choices)}")
 
     def integer(
-        self, name: str, default: int, about: str, *, low: int = 0, high: int | None = None, unit: str = ""
+        self,
+        name: str,
+        default: int,
+        about: str,
+        *,
+        low: int = 0,
+        high: int | None = None,
+        unit: str = "",
     ) -> int:
         kind = f"whole number of {unit}" if unit else "whole number"
         self._declare(name, kind, str(default), about)
@@ -69,7 +84,11 @@ class Environment:
         self._declare(name, "yes, no or a number", "no", about)
 
         def count(text: str) -> int:
-            return int(text) if text.isdecimal() and int(text) < 10 else int(_boolean(text))
+            return (
+                int(text)
+                if text.isdecimal() and int(text) < 10
+                else int(_boolean(text))
+            )
 
         return self._read(name, 0, count, "yes, no or a number of proxies below 10")
 
@@ -102,26 +121,41 @@ class Environment:
             return decoded
 
         return self._read(
-            name, "", content, "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB"
+            name,
+            "",
+            content,
+            "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB",
         )
 
-    def names(self, name: str, default: Sequence[str], about: str, *, shown: str = "none") -> list[str]:
+    def names(
+        self, name: str, default: Sequence[str], about: str, *, shown: str = "none"
+    ) -> list[str]:
         self._declare(name, "names, separated by commas", shown, about)
         raw = self._raw(name)
-        return list(default) if raw is None else [word.strip() for word in raw.split(",") if word.strip()]
+        return (
+            list(default)
+            if raw is None
+            else [word.strip() for word in raw.split(",") if word.strip()]
+        )
 
     def web_address(self, name: str, default: str, about: str, *, shown: str) -> str:
         self._declare(name, "address", shown, about)
 
         def address(text: str) -> str:
             parts = urlsplit(text)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            if (
+                parts.scheme not in ("http", "https")
+                or not parts.hostname
+                or parts.path.strip("/")
+            ):
                 raise ValueError
             if parts.port == 0 or parts.query or parts.fragment or parts.username:
                 raise ValueError
             return text.rstrip("/")
 
-        return self._read(name, default, address, "an address such as https://board.example.org")
+        return self._read(
+            name, default, address, "an address such as https://board.example.org"
+        )
 
     def hexadecimal(self, name: str, digits: int, about: str, *, shown: str) -> str:
         self._declare(name, f"{digits} hexadecimal digits", shown, about)
@@ -131,7 +165,9 @@ class Environment:
                 raise ValueError
             return text
 
-        return self._read(name, "", exactly, f"{digits} hexadecimal digits", secret=True)
+        return self._read(
+            name, "", exactly, f"{digits} hexadecimal digits", secret=True
+        )
 
     def redis_address(self, name: str, about: str) -> str:
         self._declare(name, "address", "none", about)
@@ -141,13 +177,17 @@ class Environment:
                 raise ValueError
             return text
 
-        return self._read(name, "", address, "an address such as redis://127.0.0.1:6379/0", secret=True)
+        return self._read(
+            name,
+            "",
+            address,
+            "an address such as redis://127.0.0.1:6379/0",
+            secret=True,
+        )
 
     def bucket(self, name: str, about: str, *, shown: str) -> "Bucket | None":
         self._declare(name, "address", shown, about)
-        expected = (
-            "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"
-        )
+        expected = "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"
         return self._read(name, None, bucket_at, expected, secret=True)
 
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:
@@ -158,13 +198,21 @@ class Environment:
     def _declare(self, name: str, kind: str, default: str, about: str) -> None:
         if name in self.declared:
             raise ValueError(f"{name} is declared twice")
-        self.declared[name] = Setting(name=name, kind=kind, default=default, about=about)
+        self.declared[name] = Setting(
+            name=name, kind=kind, default=default, about=about
+        )
 
     def _raw(self, name: str) -> str | None:
         return self.values.get(name, "").strip() or None
 
     def _read(
-        self, name: str, default: T, convert: Callable[[str], T], expected: str, *, secret: bool = False
+        self,
+        name: str,
+        default: T,
+        convert: Callable[[str], T],
+        expected: str,
+        *,
+        secret: bool = False,
     ) -> T:
         raw = self._raw(name)
         if raw is None:
@@ -186,7 +234,10 @@ def _boolean(text: str) -> bool:
 
 def _database(text: str) -> DBConfig:
     config = parse(text)
-    if config.get("ENGINE") not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
+    if config.get("ENGINE") not in (
+        "django.db.backends.sqlite3",
+        "django.db.backends.postgresql",
+    ):
         raise ValueError
     if not config.get("NAME"):
         raise ValueError
@@ -209,7 +260,12 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
     """
     if config["ENGINE"] != "django.db.backends.sqlite3":
         options = {**SERVER, **config.get("OPTIONS", {})}
-        return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
+        return {
+            **config,
+            **KEPT,
+            "ENGINE": "citeboard.core.postgres",
+            "OPTIONS": options,
+        }
     options = {
         **config.get("OPTIONS", {}),
         "transaction_mode": "IMMEDIATE",
@@ -224,7 +280,9 @@ def database_settings(address: str) -> dict[str, Any]:
     try:
         return ready_for_many_writers(_database(address))
     except (ValueError, KeyError):
-        raise ValueError("expected an address such as postgres://user:password@host:5432/name") from None
+        raise ValueError(
+            "expected an address such as postgres://user:password@host:5432/name"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,9 +326,16 @@ def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
         options = {"location": folder, "base_url": None}
         options |= {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
         return {"BACKEND": "citeboard.core.storage.Disk", "OPTIONS": options}
-    options = {"bucket_name": bucket.name, "location": bucket.prefix, "endpoint_url": bucket.endpoint}
+    options = {
+        "bucket_name": bucket.name,
+        "location": bucket.prefix,
+        "endpoint_url": bucket.endpoint,
+    }
     options |= {"region_name": bucket.region, "addressing_style": bucket.addressing}
-    return {"BACKEND": "citeboard.core.storage.bucket.BucketStorage", "OPTIONS": options}
+    return {
+        "BACKEND": "citeboard.core.storage.bucket.BucketStorage",
+        "OPTIONS": options,
+    }
 
 
 PARTS = ("files", "incoming", "static")
@@ -299,7 +364,11 @@ def default_work_folder(data: Path) -> Path:
 def private_folder(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = path.lstat()
-    is_ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077
+    is_ours = (
+        stat.S_ISDIR(state.st_mode)
+        and state.st_uid == os.geteuid()
+        and not state.st_mode & 0o077
+    )
     if path.parent.stat().st_mode & stat.S_IWOTH and not is_ours:
         raise ImproperlyConfigured(
             f"{path} is not a folder of this user alone, and anybody can make one there; remove it, or name "

@@ -7,8 +7,19 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.core.exceptions import (
+    BadRequest,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    ValidationError,
+)
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    JsonResponse,
+    UnreadablePostError,
+)
 from django.http.multipartparser import MultiPartParserError
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
@@ -16,7 +27,10 @@ from django.views.defaults import bad_request as bad_request_page
 from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import exception_handler as rest_exception_handler, set_rollback
+from rest_framework.views import (
+    exception_handler as rest_exception_handler,
+    set_rollback,
+)
 
 from citeboard.core import outages, refusals
 from citeboard.core.confined.turns import PoolFull
@@ -39,13 +53,18 @@ class Refusal(exceptions.APIException):
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, refusals.Refused):
         set_rollback()
-        return _problem(Response(error.answer(), status=error.status), context["request"])
+        return _problem(
+            Response(error.answer(), status=error.status), context["request"]
+        )
     if isinstance(error, PoolFull):
         busy = Refusal(sentence(error), error.status, retry_after=error.retry_after)
         busy.wait, error = error.retry_after, busy
     elif isinstance(error, RequestDataTooBig):
         error = Refusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
-    elif isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
+    elif isinstance(
+        error,
+        SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError,
+    ):
         error = exceptions.ParseError(f"The request cannot be read: {error}")
     elif isinstance(error, ValidationError) and hasattr(error, "error_dict"):
         error = exceptions.ValidationError(error.message_dict)
@@ -76,14 +95,25 @@ def _accepts_problems(request: HttpRequest) -> bool:
 
 
 def _as_problem(members: Mapping[str, Any], code: int) -> dict[str, Any]:
-    return {"type": "about:blank", "title": HTTPStatus(code).phrase, "status": code, **members}
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(code).phrase,
+        "status": code,
+        **members,
+    }
 
 
 def _shaped(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
-        errors = {name: _sentences(row) for name, row in data.items()} if isinstance(data, Mapping) else data
+        errors = (
+            {name: _sentences(row) for name, row in data.items()}
+            if isinstance(data, Mapping)
+            else data
+        )
         return {"detail": _ended(_sentence(data)), "errors": errors}
-    if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(data, Mapping):
+    if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(
+        data, Mapping
+    ):
         return {"detail": "There is nothing here, or nothing that you may see."}
     if isinstance(error, exceptions.Throttled):
         return {
@@ -95,7 +125,11 @@ def _shaped(error: Exception, data: Any) -> dict[str, Any]:
 
 def _sentences(errors: Any) -> list[str]:
     if isinstance(errors, Mapping):
-        return [f"{place}: {words}" for place, below in errors.items() for words in _sentences(below)]
+        return [
+            f"{place}: {words}"
+            for place, below in errors.items()
+            for words in _sentences(below)
+        ]
     if isinstance(errors, list):
         return [words for below in errors for words in _sentences(below)]
     return [str(errors)]
@@ -117,9 +151,14 @@ def is_for_programs(request: HttpRequest) -> bool:
 
 
 def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
-    members: dict[str, Any] = {"detail": detail, "request_id": getattr(request, "id", "-")}
+    members: dict[str, Any] = {
+        "detail": detail,
+        "request_id": getattr(request, "id", "-"),
+    }
     if _accepts_problems(request):
-        return JsonResponse(_as_problem(members, code), status=code, content_type=PROBLEM)
+        return JsonResponse(
+            _as_problem(members, code), status=code, content_type=PROBLEM
+        )
     return JsonResponse(members, status=code)
 
 
@@ -133,13 +172,18 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if is_for_programs(request):
         response = json_error(request, detail, status)
     else:
-        context = {"request_id": getattr(request, "id", "-"), "outage": outage and detail}
+        context = {
+            "request_id": getattr(request, "id", "-"),
+            "outage": outage and detail,
+        }
         response = HttpResponse(render_to_string("500.html", context), status=status)
     if outage is not None:
         response["Retry-After"] = str(outage.seconds)
         response["Cache-Control"] = "no-store"
         reason = one_line(sys.exception())
-        log.error("%s %s was answered %s: %s", request.method, request.path, status, reason)
+        log.error(
+            "%s %s was answered %s: %s", request.method, request.path, status, reason
+        )
         # In the place of Django's own line, which has a traceback for each request.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
@@ -147,5 +191,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if is_for_programs(request):
-        return json_error(request, "The request cannot be answered as it was sent.", 400)
+        return json_error(
+            request, "The request cannot be answered as it was sent.", 400
+        )
     return bad_request_page(request, exception)

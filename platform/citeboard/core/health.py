@@ -18,7 +18,17 @@ from citeboard.core.database import LARGEST_SKEW, schema_state, skew
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
 #: All that may be missing, by what `Missing.what` calls it.
-PARTS_ASKED = {"database", "clock", "schema", "pages", "storage", "disk", "confinement", "redis", "cache"}
+PARTS_ASKED = {
+    "database",
+    "clock",
+    "schema",
+    "pages",
+    "storage",
+    "disk",
+    "confinement",
+    "redis",
+    "cache",
+}
 #: Seconds that Redis may take.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
@@ -64,7 +74,9 @@ def _of_release(request: HttpRequest | None) -> Iterator[Missing]:
 
 def _missing(clock: float | None) -> Iterator[Missing]:
     if clock is None:
-        yield Missing(what="database", reason="the database does not answer", stops=PARTS)
+        yield Missing(
+            what="database", reason="the database does not answer", stops=PARTS
+        )
     elif clock > LARGEST_SKEW:
         reason = f"this machine and the database differ by {clock:.1f} s"
         yield Missing(what="clock", reason=reason, stops=PARTS)
@@ -79,7 +91,9 @@ def _missing(clock: float | None) -> Iterator[Missing]:
         free = shutil.disk_usage(settings.DATA_DIR).free
         if free < LEAST_FREE:
             reason = f"{free / GIGABYTE:.2f} GB are free in the data folder"
-            yield Missing(what="disk", reason=reason, lacks="room for uploads and scores")
+            yield Missing(
+                what="disk", reason=reason, lacks="room for uploads and scores"
+            )
     except OSError as fault:
         reason = f"the data folder is not there ({fault.strerror})"
         yield Missing(what="disk", reason=reason, stops=PARTS)
@@ -87,11 +101,19 @@ def _missing(clock: float | None) -> Iterator[Missing]:
         lacks = "reading of uploads: they are taken, and wait"
         yield Missing(what="confinement", reason=reason, stops=(WORKER,), lacks=lacks)
     if trouble := _trouble_of(settings.REDIS_URL):
-        lacks = "the shared cache and prompt wakes; workers look for runs in the database"
-        yield Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
-    if settings.REDIS_CACHE_URL != settings.REDIS_URL and (trouble := _trouble_of(settings.REDIS_CACHE_URL)):
+        lacks = (
+            "the shared cache and prompt wakes; workers look for runs in the database"
+        )
+        yield Missing(
+            what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks
+        )
+    if settings.REDIS_CACHE_URL != settings.REDIS_URL and (
+        trouble := _trouble_of(settings.REDIS_CACHE_URL)
+    ):
         reason = f"the Redis of cached results does not answer ({trouble})"
-        yield Missing(what="cache", reason=reason, lacks="cached results that processes share")
+        yield Missing(
+            what="cache", reason=reason, lacks="cached results that processes share"
+        )
 
 
 def clock_skew() -> float | None:
@@ -128,7 +150,8 @@ def ready(request: HttpRequest) -> JsonResponse:
     clock = clock_skew()
     lacking = missing(clock, request)
     facts: dict[str, object] = {
-        part: "waiting" if any(part in lack.stops for lack in lacking) else "ready" for part in PARTS
+        part: "waiting" if any(part in lack.stops for lack in lacking) else "ready"
+        for part in PARTS
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
@@ -139,7 +162,9 @@ def ready(request: HttpRequest) -> JsonResponse:
         outages.note_recovery(what)
     reasons = [("reason", lack.reason) for lack in lacking if part_asked in lack.stops]
     code = 200 if status == "ready" else 503
-    response = JsonResponse({"status": status, **dict(reasons[:1]), **facts}, status=code)
+    response = JsonResponse(
+        {"status": status, **dict(reasons[:1]), **facts}, status=code
+    )
     # Django writes no line of its own about the answer.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

@@ -11,7 +11,9 @@ from django.utils.translation import gettext as _, pgettext_lazy as in_context
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
-_WRITTEN = re.compile(r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL)
+_WRITTEN = re.compile(
+    r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
+)
 MONTHS = (
     in_context("month", "Jan"),
     in_context("month", "Feb"),
@@ -72,7 +74,9 @@ def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
     if at.tzinfo is None:
         return on_clocks(at, zone)
     if named:
-        raise NoInstant(_("“%(text)s” names both an offset and a zone") % {"text": text})
+        raise NoInstant(
+            _("“%(text)s” names both an offset and a zone") % {"text": text}
+        )
     return in_utc(at)
 
 
@@ -87,7 +91,9 @@ def _says_no_end(text: object) -> bool:
 
 def is_no_end(key: str, value: object) -> bool:
     """Whether a setting says that there is no end, as history, season file or API have it."""
-    return key.rpartition(".")[2] == "closes" and (value is None or str(value) >= _NEVER)
+    return key.rpartition(".")[2] == "closes" and (
+        value is None or str(value) >= _NEVER
+    )
 
 
 def as_told(key: str, value: Any) -> Any:
@@ -99,7 +105,9 @@ def in_utc(at: dt.datetime) -> dt.datetime:
     try:
         return at.astimezone(dt.UTC)
     except OverflowError as beyond:
-        raise NoInstant(_("%(instant)s is beyond the calendar") % {"instant": at}) from beyond
+        raise NoInstant(
+            _("%(instant)s is beyond the calendar") % {"instant": at}
+        ) from beyond
 
 
 def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
@@ -108,7 +116,9 @@ def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
         words = _("the clocks of %(zone)s skip %(instant)s")
         raise NoInstant(words % {"zone": zone_name(zone.key), "instant": at})
     if first != second:
-        words = _("%(instant)s comes twice in %(zone)s; write its offset, such as +02:00")
+        words = _(
+            "%(instant)s comes twice in %(zone)s; write its offset, such as +02:00"
+        )
         raise NoInstant(words % {"instant": at, "zone": zone_name(zone.key)})
     return first
 
@@ -123,12 +133,20 @@ def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
 
 
 def utc_minute(at: dt.datetime) -> str:
-    return _("no end") if at >= WITHOUT_END else f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+    return (
+        _("no end")
+        if at >= WITHOUT_END
+        else f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+    )
 
 
 def _clock(text: str) -> dt.datetime:
     try:
-        return dt.datetime.fromisoformat(text) if len(text) > len("2026-05-01") else _other(text)
+        return (
+            dt.datetime.fromisoformat(text)
+            if len(text) > len("2026-05-01")
+            else _other(text)
+        )
     except ValueError:
         return _other(text)
 
@@ -144,4 +162,8 @@ def _other(text: str) -> dt.datetime:
 
 def _no_instant(text: str) -> str:
     words = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
-    return words % {"text": text, "one": "2026-05-01 23:59", "other": "2026-05-01 23:59 AoE"}
+    return words % {
+        "text": text,
+        "one": "2026-05-01 23:59",
+        "other": "2026-05-01 23:59 AoE",
+    }

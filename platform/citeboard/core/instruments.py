@@ -18,7 +18,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    disable_created_metrics,
+)
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
@@ -57,12 +62,18 @@ class RequestMetricsMiddleware(middleware.Middleware):
             if match is not None:
                 route = match.view_name or match.route
             else:
-                route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+                route = (
+                    "static"
+                    if request.path_info.startswith(settings.STATIC_URL)
+                    else "none"
+                )
             if current is not None:
                 current.update_name(f"{method} {route}")
                 current.set_attribute("http.route", route)
                 current.set_attribute("http.response.status_code", response.status_code)
-        REQUESTS.labels(route, method, response.status_code).observe(time.perf_counter() - began)
+        REQUESTS.labels(route, method, response.status_code).observe(
+            time.perf_counter() - began
+        )
         return response
 
 
@@ -81,7 +92,9 @@ def answered_so_far(folder: str) -> int:
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     with suppress(OSError, struct.error):
         counts = (sample for family in registry.collect() for sample in family.samples)
-        return int(sum(sample.value for sample in counts if sample.name == f"{COUNTED}_count"))
+        return int(
+            sum(sample.value for sample in counts if sample.name == f"{COUNTED}_count")
+        )
     return 0
 
 
@@ -111,9 +124,13 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
     if continued:
         trace_id, span_id = ids_of(continued)
         sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
-        parent = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=sampled)
+        parent = trace.SpanContext(
+            trace_id, span_id, is_remote=True, trace_flags=sampled
+        )
         context = trace.set_span_in_context(trace.NonRecordingSpan(parent))
-    with tracer.start_as_current_span(name, context=context, attributes=attributes) as current:
+    with tracer.start_as_current_span(
+        name, context=context, attributes=attributes
+    ) as current:
         yield current
 
 
@@ -121,7 +138,9 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 def tracer_of(process: int) -> Any:
     """One for each process, since threads do not outlive a fork; None where the packages are missing."""
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+            OTLPSpanExporter,
+        )
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -130,7 +149,9 @@ def tracer_of(process: int) -> Any:
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: docs/operating.md"
         )
         return None
-    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")})
+    resource = Resource.create(
+        {"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")}
+    )
     provider = TracerProvider(resource=resource, id_generator=_ids_by_request())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider.get_tracer("citeboard")
@@ -146,6 +167,10 @@ def _ids_by_request() -> Any:
 
         def generate_span_id(self) -> int:
             is_first = not trace.get_current_span().get_span_context().is_valid
-            return ids_of(logs.request_id.get())[1] if is_first else super().generate_span_id()
+            return (
+                ids_of(logs.request_id.get())[1]
+                if is_first
+                else super().generate_span_id()
+            )
 
     return IdsByRequest()

@@ -10,14 +10,22 @@ from citeboard.core.words import one_line
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
-_ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id"}
+_ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "request_id",
+}
 
 
 class RequestIdFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         name = request_id.get()
         if name == "-":
-            name = getattr(getattr(record, "request", None), "id", "") or getattr(record, "trace", "") or "-"
+            name = (
+                getattr(getattr(record, "request", None), "id", "")
+                or getattr(record, "trace", "")
+                or "-"
+            )
         record.request_id = name
         return True
 
@@ -32,41 +40,63 @@ class RefusalFilter(logging.Filter):
         if refused is not None:
             words = one_line(refused)
             text = record.getMessage()
-            record.msg, record.args = "%s", (text if not words or words in text else f"{text} ({words})",)
+            record.msg, record.args = (
+                "%s",
+                (text if not words or words in text else f"{text} ({words})",),
+            )
             record.exc_info = record.exc_text = None
         return True
 
 
 class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(record).replace("\n", f"\n    [{getattr(record, 'request_id', '-')}] ")
+        return (
+            super()
+            .format(record)
+            .replace("\n", f"\n    [{getattr(record, 'request_id', '-')}] ")
+        )
 
 
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(
+                timespec="milliseconds"
+            ),
             "level": record.levelname,
             "logger": record.name,
             "process": record.process,
             "message": record.getMessage(),
             "request_id": getattr(record, "request_id", "-"),
         }
-        line |= {name: value for name, value in vars(record).items() if name not in _ORDINARY}
+        line |= {
+            name: value for name, value in vars(record).items() if name not in _ORDINARY
+        }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
 def logging_config(*, form: str, level: str) -> dict[str, Any]:
-    text = {"()": TextLines, "format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"}
-    stderr = {"class": "logging.StreamHandler", "formatter": form, "filters": ["request_id", "refusals"]}
+    text = {
+        "()": TextLines,
+        "format": "{asctime} {levelname} {name} [{request_id}] {message}",
+        "style": "{",
+    }
+    stderr = {
+        "class": "logging.StreamHandler",
+        "formatter": form,
+        "filters": ["request_id", "refusals"],
+    }
     # The queue tells every step of its own; what matters of a job is told by who works on it.
     level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request_id": {"()": RequestIdFilter}, "refusals": {"()": RefusalFilter}},
+        "filters": {
+            "request_id": {"()": RequestIdFilter},
+            "refusals": {"()": RefusalFilter},
+        },
         "formatters": {"text": text, "json": {"()": JsonLines}},
         "handlers": {"stderr": stderr},
         "root": {"handlers": ["stderr"], "level": level},
@@ -74,6 +104,10 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
             "django": {"handlers": [], "level": level, "propagate": True},
             # At DEBUG it tells each variable that a page does without, with a traceback.
             "django.template": {"level": "INFO"},
-            "django-q": {"handlers": ["stderr"], "level": level_of_queue, "propagate": False},
+            "django-q": {
+                "handlers": ["stderr"],
+                "level": level_of_queue,
+                "propagate": False,
+            },
         },
     }

@@ -19,14 +19,22 @@ MAX_SKELETON = 200
 def _prototypes() -> dict[int, str]:
     lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n")
     pairs = (line.split("\t") for line in lines if line and not line.startswith("# "))
-    return {ord(character): prototype for prototype, characters in pairs for character in characters}
+    return {
+        ord(character): prototype
+        for prototype, characters in pairs
+        for character in characters
+    }
 
 
 def skeleton(name: str) -> str:
     """Equal for names that look alike, in any case of letters; the first 200 characters."""
-    seen = "".join(each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf")
+    seen = "".join(
+        each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf"
+    )
     alike = unicodedata.normalize("NFD", seen).translate(_prototypes())
-    return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[:MAX_SKELETON]
+    return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[
+        :MAX_SKELETON
+    ]
 
 
 class Skeleton(models.CharField):  # type: ignore[type-arg]
@@ -49,5 +57,9 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
 def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
     """Whether a row has a name that looks like this one in other letters; people may share one."""
-    found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(field, flat=True)
-    return bool(name) and any(other.casefold() != name.casefold() for other in found.distinct())
+    found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(
+        field, flat=True
+    )
+    return bool(name) and any(
+        other.casefold() != name.casefold() for other in found.distinct()
+    )

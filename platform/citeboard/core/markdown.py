@@ -59,17 +59,33 @@ def rendered(text: str, top: int = 2) -> SafeString:
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
     html = _WRITER.render(text)
-    shift = top - min((int(level) for level in re.findall(r"<h([1-6])>", html)), default=top)
-    html = re.sub(r"<(/?)h([1-6])>", lambda match: f"<{match[1]}h{min(6, int(match[2]) + shift)}>", html)
+    shift = top - min(
+        (int(level) for level in re.findall(r"<h([1-6])>", html)), default=top
+    )
+    html = re.sub(
+        r"<(/?)h([1-6])>",
+        lambda match: f"<{match[1]}h{min(6, int(match[2]) + shift)}>",
+        html,
+    )
     links, schemes = {"a": {"href", "title"}}, {"http", "https", "mailto"}
-    clean = nh3.clean(html, tags=TAGS, attributes=links, url_schemes=schemes, link_rel="noopener noreferrer")
+    clean = nh3.clean(
+        html,
+        tags=TAGS,
+        attributes=links,
+        url_schemes=schemes,
+        link_rel="noopener noreferrer",
+    )
     return SafeString(with_scrolling(clean))
 
 
 def with_scrolling(html: str) -> str:
     """A wide table or a long line scrolls by itself, also by keyboard, instead of widening the page."""
-    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="group"><table>')
-    html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
+    html = html.replace(
+        "<table>", '<div class="scroll" tabindex="0" role="group"><table>'
+    )
+    html = html.replace("</table>", "</table></div>").replace(
+        "<pre>", '<pre tabindex="0">'
+    )
     # A head without words is none to a screen reader.
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return html.replace("<th>", '<th scope="col">')
@@ -81,7 +97,13 @@ GROUPS = {
     _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
     _("Taking part"): ("participants", "client", "api", "api-stability"),
     _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
-    _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations", "measures"),
+    _("Tasks and metrics"): (
+        "clsumm",
+        "citation-text",
+        "discourse",
+        "positional-citations",
+        "measures",
+    ),
     _("What was measured"): ("papers", "benchmarks"),
     _("Running a site"): ("operating", "security", "capacity", "settings", "upgrading"),
     _("Developing"): ("developers", "new-task-type", "reference"),
@@ -130,8 +152,13 @@ def guides() -> dict[str, Guide]:
 def groups() -> list[tuple[str, list[Guide]]]:
     by_slug = guides()
     placed = {slug for group in GROUPS.values() for slug in group}
-    grouped = {title: [by_slug[slug] for slug in group if slug in by_slug] for title, group in GROUPS.items()}
-    grouped[list(GROUPS)[-1]] += [guide for slug, guide in by_slug.items() if slug not in placed]
+    grouped = {
+        title: [by_slug[slug] for slug in group if slug in by_slug]
+        for title, group in GROUPS.items()
+    }
+    grouped[list(GROUPS)[-1]] += [
+        guide for slug, guide in by_slug.items() if slug not in placed
+    ]
     return [(gettext(title), group) for title, group in grouped.items() if group]
 
 
@@ -144,10 +171,15 @@ def search(text: str) -> list[Found]:
         for section in guide.sections:
             title, body = section.title.casefold(), section.text.casefold()
             if all(word in f"{title} {body}" for word in words):
-                weight = sum(10 * (word in title) + min(5, body.count(word)) for word in words)
+                weight = sum(
+                    10 * (word in title) + min(5, body.count(word)) for word in words
+                )
                 hits.append((-weight, len(hits), guide, section))
     hits.sort(key=lambda hit: hit[:2])
-    return [Found(guide, section, _excerpt(section.text, words)) for _, _, guide, section in hits[:MAX_FOUND]]
+    return [
+        Found(guide, section, _excerpt(section.text, words))
+        for _, _, guide, section in hits[:MAX_FOUND]
+    ]
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
@@ -193,7 +225,11 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
 
 def _plain(token: Token) -> str:
     return "".join(
-        child.content if child.type in ("text", "code_inline") else " " if child.type == "softbreak" else ""
+        child.content
+        if child.type in ("text", "code_inline")
+        else " "
+        if child.type == "softbreak"
+        else ""
         for child in token.children or ()
     )
 
@@ -210,6 +246,10 @@ def _lead_on(token: Token, slugs: set[str]) -> None:
     path, _, anchor = str(token.attrGet("href")).partition("#")
     slug = path.removesuffix(".md")
     if slug in slugs and path.endswith(".md"):
-        token.attrSet("href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else ""))
+        token.attrSet(
+            "href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else "")
+        )
     elif path.startswith("../"):
-        token.attrs = {"title": escape(f"In the program's folder: {path.removeprefix('../')}")}
+        token.attrs = {
+            "title": escape(f"In the program's folder: {path.removeprefix('../')}")
+        }

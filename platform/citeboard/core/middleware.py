@@ -27,7 +27,9 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 # A proxy may have numbered the request already; anything else could forge lines in the log.
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
-PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
+PERMISSIONS = (
+    "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
+)
 
 
 class Middleware:
@@ -56,7 +58,10 @@ class PrivateByDefaultMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if "Authorization" in request.headers or settings.SESSION_COOKIE_NAME in request.COOKIES:
+        if (
+            "Authorization" in request.headers
+            or settings.SESSION_COOKIE_NAME in request.COOKIES
+        ):
             response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
@@ -65,7 +70,8 @@ class SecurityHeadersMiddleware(Middleware):
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
         self.policy = "; ".join(
-            f"{name} {' '.join(sources)}" for name, sources in settings.CONTENT_SECURITY_POLICY.items()
+            f"{name} {' '.join(sources)}"
+            for name, sources in settings.CONTENT_SECURITY_POLICY.items()
         )
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -84,7 +90,9 @@ class FullPoolMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
         if not isinstance(error, PoolFull):
             return None
         response = render(request, "503.html", {"reason": error}, status=error.status)
@@ -94,7 +102,13 @@ class FullPoolMiddleware(Middleware):
 
 #: What is shorter gains nothing.
 MIN_BYTES = 500
-TYPES = ("text/", "application/json", "application/x-tex", "application/vnd.oai.openapi", "image/svg+xml")
+TYPES = (
+    "text/",
+    "application/json",
+    "application/x-tex",
+    "application/vnd.oai.openapi",
+    "image/svg+xml",
+)
 SECONDS = 3600
 #: Of a board's 200 kB it leaves 15 % more than level 6, in three tenths of the time.
 LEVEL = 2
@@ -105,10 +119,19 @@ class CompressionMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        holds_secret = settings.SESSION_COOKIE_NAME in request.COOKIES or "CSRF_COOKIE" in request.META
-        if holds_secret or response.streaming or response.has_header("Content-Encoding"):
+        holds_secret = (
+            settings.SESSION_COOKIE_NAME in request.COOKIES
+            or "CSRF_COOKIE" in request.META
+        )
+        if (
+            holds_secret
+            or response.streaming
+            or response.has_header("Content-Encoding")
+        ):
             return response
-        if len(response.content) < MIN_BYTES or not response.get("Content-Type", "").startswith(TYPES):
+        if len(response.content) < MIN_BYTES or not response.get(
+            "Content-Type", ""
+        ).startswith(TYPES):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
         if "gzip" not in request.headers.get("Accept-Encoding", ""):
@@ -131,9 +154,15 @@ class OnlyPostedMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         says_something = response.streaming or bool(response.content)
-        if response.status_code != 405 or request.method not in ("GET", "HEAD") or says_something:
+        if (
+            response.status_code != 405
+            or request.method not in ("GET", "HEAD")
+            or says_something
+        ):
             return response
-        page = render(request, "405.html", {"back": page_above(request.path)}, status=405)
+        page = render(
+            request, "405.html", {"back": page_above(request.path)}, status=405
+        )
         page["Allow"] = response["Allow"]
         return page
 
@@ -141,7 +170,9 @@ class OnlyPostedMiddleware(Middleware):
 def page_above(path: str) -> str:
     """The nearest page over this address that can be read, that of its season, or the home page."""
     parts = path.strip("/").split("/")
-    for candidate in ["/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)]:
+    for candidate in [
+        "/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)
+    ]:
         try:
             view = resolve(candidate).func
         except Resolver404:
@@ -223,7 +254,12 @@ class LanguageMiddleware(Middleware):
 def remember(response: HttpResponseBase, name: str, value: str) -> None:
     """For a year, in a cookie that scripts do not read."""
     response.set_cookie(
-        name, value, max_age=A_YEAR, httponly=True, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax"
+        name,
+        value,
+        max_age=A_YEAR,
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
     )
 
 
@@ -233,7 +269,9 @@ def choose(request: HttpRequest, code: str) -> HttpResponse:
     if code not in dict(settings.LANGUAGES):
         raise Http404
     back = request.headers.get("Referer", "")
-    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
+    is_ours = url_has_allowed_host_and_scheme(
+        back, {request.get_host()}, require_https=request.is_secure()
+    )
     response = redirect(back if is_ours else "home")
     remember(response, settings.LANGUAGE_COOKIE_NAME, code)
     return response

@@ -13,14 +13,22 @@ from citeboard.core.instants import as_told
 MAX_NAME, MAX_SUBJECT = 120, 200
 
 
-def late_text(max_length: int, words: Any = None, **options: Any) -> models.CharField[str, str]:
+def late_text(
+    max_length: int, words: Any = None, **options: Any
+) -> models.CharField[str, str]:
     """A text that is empty in rows of before it was added, and unless something is said."""
-    return models.CharField(words, max_length=max_length, blank=True, default="", db_default="", **options)
+    return models.CharField(
+        words, max_length=max_length, blank=True, default="", db_default="", **options
+    )
 
 
-def late_json(kind: type[Any], help_text: Any, words: Any = None, **options: Any) -> Any:
+def late_json(
+    kind: type[Any], help_text: Any, words: Any = None, **options: Any
+) -> Any:
     empty = models.Value(kind(), models.JSONField())
-    return models.JSONField(words, default=kind, db_default=empty, help_text=help_text, **options)
+    return models.JSONField(
+        words, default=kind, db_default=empty, help_text=help_text, **options
+    )
 
 
 class AuditEntry(models.Model):
@@ -28,12 +36,22 @@ class AuditEntry(models.Model):
 
     at = models.DateTimeField(default=timezone.now)
     actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
     )
-    actor_name = models.CharField(max_length=MAX_NAME, help_text="What the person was called then.")
-    action = models.CharField(max_length=60, help_text="What was done, for programs: `team-approved`.")
+    actor_name = models.CharField(
+        max_length=MAX_NAME, help_text="What the person was called then."
+    )
+    action = models.CharField(
+        max_length=60, help_text="What was done, for programs: `team-approved`."
+    )
     facts: models.JSONField[dict[str, Any] | None] = models.JSONField(
-        null=True, blank=True, help_text="What its sentence names; null where only the text was kept."
+        null=True,
+        blank=True,
+        help_text="What its sentence names; null where only the text was kept.",
     )
     text = models.CharField(
         max_length=actions.MAX_WORDS,
@@ -52,7 +70,11 @@ class AuditEntry(models.Model):
     class Meta:
         verbose_name_plural = "audit entries"
         ordering = ["-at", "-id"]
-        indexes = [models.Index(fields=["place_type", "place_id", "-at"], name="audit_of_a_place")]
+        indexes = [
+            models.Index(
+                fields=["place_type", "place_id", "-at"], name="audit_of_a_place"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.actor_name} {self.words}"
@@ -64,7 +86,11 @@ class AuditEntry(models.Model):
     @property
     def words(self) -> str:
         try:
-            return self.text if self.facts is None else actions.worded(self.action, self.facts)
+            return (
+                self.text
+                if self.facts is None
+                else actions.worded(self.action, self.facts)
+            )
         except KeyError:
             # A release after this one wrote it.
             return self.text
@@ -72,7 +98,10 @@ class AuditEntry(models.Model):
     @property
     def told_changes(self) -> list[dict[str, Any]]:
         parts = ("before", "after")
-        return [one | {part: as_told(one["key"], one[part]) for part in parts} for one in self.changes]
+        return [
+            one | {part: as_told(one["key"], one[part]) for part in parts}
+            for one in self.changes
+        ]
 
 
 class Limit(models.Model):

@@ -36,7 +36,11 @@ class Outage:
     seconds: int
 
     def sentence(self, request: HttpRequest) -> str:
-        nothing = "" if request.method in ("GET", "HEAD", "OPTIONS") else " Nothing was stored or counted."
+        nothing = (
+            ""
+            if request.method in ("GET", "HEAD", "OPTIONS")
+            else " Nothing was stored or counted."
+        )
         when = "a few minutes" if self.seconds > SOON else "a moment"
         return f"{self.reason}.{nothing} Please try again in {when}."
 
@@ -91,7 +95,9 @@ def note_outage(what: str, reason: object) -> None:
         if what in _begun:
             return
         _begun[what] = time.monotonic()
-    log.error("Away: %s. This is said once, until it is back.", one_line(reason).rstrip("."))
+    log.error(
+        "Away: %s. This is said once, until it is back.", one_line(reason).rstrip(".")
+    )
 
 
 def note_recovery(what: str) -> None:

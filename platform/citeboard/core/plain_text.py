@@ -24,7 +24,9 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 def plain_text(text: str, keep: str = "") -> str:
     text = unicodedata.normalize("NFC", _TURNING.sub("", text.replace("\r\n", "\n")))
     return "".join(
-        " " if unicodedata.category(character) in ("Cc", "Cs") and character not in keep else character
+        " "
+        if unicodedata.category(character) in ("Cc", "Cs") and character not in keep
+        else character
         for character in text
     )
 
@@ -59,7 +61,9 @@ def checked_links(links: Iterable[str]) -> list[str]:
     lines = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(lines) > MAX_LINKS:
         words = _("there are %(found)s links; at most %(most)s fit")
-        raise ValidationError({"links": words % {"found": len(lines), "most": MAX_LINKS}})
+        raise ValidationError(
+            {"links": words % {"found": len(lines), "most": MAX_LINKS}}
+        )
     try:
         for link in lines:
             checked_link(link)

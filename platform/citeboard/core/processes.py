@@ -17,7 +17,9 @@ from pathlib import Path
 import psutil
 
 MAX_PAUSE = 10.0  # seconds between two starts of what will not stay up
-FAREWELL = 2.0  # seconds in which those whose leader is gone may give back what they hold
+FAREWELL = (
+    2.0  # seconds in which those whose leader is gone may give back what they hold
+)
 STEADY = 5.0  # seconds after which a start counts as a success
 
 log = logging.getLogger(__name__)
@@ -26,9 +28,17 @@ log = logging.getLogger(__name__)
 class ProcessGroup:
     """A command in a session of its own, so that whatever it starts can be ended with it."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
         self.name = name
-        starter = [sys.executable, "-P", "-m", "citeboard.core.parent_death", str(os.getpid())]
+        starter = [
+            sys.executable,
+            "-P",
+            "-m",
+            "citeboard.core.parent_death",
+            str(os.getpid()),
+        ]
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
@@ -48,7 +58,9 @@ class ProcessGroup:
         return 0 if self._was_steady else self._failures
 
     def start(self) -> None:
-        self._process = subprocess.Popen(self._command, env=self._environment, start_new_session=True)
+        self._process = subprocess.Popen(
+            self._command, env=self._environment, start_new_session=True
+        )
         self.group_name = group_name(self._process.pid)
         self._started = time.monotonic()
         log.info("The %s is started as process group %s", self.name, self._process.pid)
@@ -62,7 +74,9 @@ class ProcessGroup:
             return True
         if self._process.poll() is None:
             return False
-        log.info("The %s has ended with exit code %s", self.name, self._process.returncode)
+        log.info(
+            "The %s has ended with exit code %s", self.name, self._process.returncode
+        )
         until = time.monotonic() + FAREWELL
         while self._signal_all(signal.SIGTERM) and time.monotonic() < until:
             time.sleep(0.05)
@@ -94,7 +108,9 @@ class ProcessGroup:
         seconds = time.monotonic() - self._started
         self._was_steady = self._was_steady or seconds > STEADY
         self._failures = 0 if seconds > STEADY else self._failures + 1
-        pause = min(2.0 ** (self._failures - 2), MAX_PAUSE) if self._failures > 1 else 0.0
+        pause = (
+            min(2.0 ** (self._failures - 2), MAX_PAUSE) if self._failures > 1 else 0.0
+        )
         self._not_before = time.monotonic() + pause
 
     def _signal_all(self, number: signal.Signals) -> bool:
@@ -138,7 +154,12 @@ def _told_apart(pid: int) -> str:
     """A process id is given again; with the moment of its start, in ticks since the boot, it is not."""
     try:
         # The second field is the command, in brackets, and may hold anything.
-        started = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+        started = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(errors="replace")
+            .rpartition(")")[2]
+            .split()[19]
+        )
     except OSError:
         try:
             started = f"{psutil.Process(pid).create_time():.0f}"
@@ -159,5 +180,7 @@ def complaint(address: str, port: int) -> str | None:
                     f"Port {port} of {address} is taken, perhaps by a Citeboard that already runs. "
                     f"Stop it, or choose another port with PORT={port + 1}."
                 )
-            return f"The site cannot listen on {address}, port {port}: {reason.strerror}."
+            return (
+                f"The site cannot listen on {address}, port {port}: {reason.strerror}."
+            )
     return None

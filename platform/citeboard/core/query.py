@@ -42,10 +42,14 @@ class Query:
         values_read: dict[str, Any] = {}
         for one in fields(cls) if sent else ():
             values = [
-                value for text in sent.getlist(one.metadata["name"]) if (value := one.metadata["read"](text))
+                value
+                for text in sent.getlist(one.metadata["name"])
+                if (value := one.metadata["read"](text))
             ]
             if values:
-                values_read[one.name] = tuple(values) if isinstance(one.default, tuple) else values[-1]
+                values_read[one.name] = (
+                    tuple(values) if isinstance(one.default, tuple) else values[-1]
+                )
             if values and isinstance(one.default, bool):
                 values_read[one.name] = not one.default
         return cls(**values_read)
@@ -77,13 +81,22 @@ class Query:
         **changes: object,
     ) -> list[Choice]:
         return [
-            Choice(value, label(value), self.with_(**{field_name: value}, **changes), value == current)
+            Choice(
+                value,
+                label(value),
+                self.with_(**{field_name: value}, **changes),
+                value == current,
+            )
             for value in values
         ]
 
 
 def text_from(
-    name: str, *, default: str | None = "", max_length: int = MAX_TEXT, choices: Collection[str] = ()
+    name: str,
+    *,
+    default: str | None = "",
+    max_length: int = MAX_TEXT,
+    choices: Collection[str] = (),
 ) -> Any:
     def read(text: str) -> str:
         return text[:max_length] if not choices or text in choices else ""
@@ -92,7 +105,9 @@ def text_from(
 
 
 def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter(name, (), lambda text: text[:MAX_TEXT] if not choices or text in choices else "")
+    return _parameter(
+        name, (), lambda text: text[:MAX_TEXT] if not choices or text in choices else ""
+    )
 
 
 def search_from(name: str) -> Any:
@@ -111,9 +126,15 @@ def switch_from(name: str, word: str, *, default: bool) -> Any:
     return _parameter(name, default, lambda text: text == word, word)
 
 
-def _parameter(name: str, default: object, read: Callable[[str], object], word: str = "") -> Any:
+def _parameter(
+    name: str, default: object, read: Callable[[str], object], word: str = ""
+) -> Any:
     return field(default=default, metadata={"name": name, "read": read, "word": word})
 
 
 def whole_number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
+    return (
+        int(text)
+        if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        else 0
+    )

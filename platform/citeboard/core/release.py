@@ -17,5 +17,7 @@ def release() -> str:
     for folder in FOLDERS:
         for path in sorted((base / folder).rglob("*")):
             if path.suffix in SUFFIXES and path.is_file():
-                digest.update(str(path.relative_to(base)).encode() + b"\0" + path.read_bytes())
+                digest.update(
+                    str(path.relative_to(base)).encode() + b"\0" + path.read_bytes()
+                )
     return digest.hexdigest()[:10]

@@ -24,11 +24,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`."""
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
-    return (ngettext(one, several, number) if number else gettext(none)) % {"number": thousands(number)}
+    return (ngettext(one, several, number) if number else gettext(none)) % {
+        "number": thousands(number)
+    }
 
 
 def in_decimals(number: str) -> str:
-    marks = {".": get_format("DECIMAL_SEPARATOR"), ",": get_format("THOUSAND_SEPARATOR")}
+    marks = {
+        ".": get_format("DECIMAL_SEPARATOR"),
+        ",": get_format("THOUSAND_SEPARATOR"),
+    }
     return number.translate(str.maketrans(marks))
 
 
@@ -69,7 +74,10 @@ def exact_duration(lasted: dt.timedelta) -> str:
 def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
-    return gettext("%(names)s and %(last)s") % {"names": ", ".join(names[:-1]), "last": names[-1]}
+    return gettext("%(names)s and %(last)s") % {
+        "names": ", ".join(names[:-1]),
+        "last": names[-1],
+    }
 
 
 def sentence(clause: object) -> str:
@@ -87,8 +95,12 @@ def setting(value: object, key: str = "") -> str:
     if isinstance(value, list):
         return ", ".join(map(setting, value)) or pgettext("setting", "none")
     if isinstance(value, dict):
-        return ", ".join(f"{key}={setting(one)}" for key, one in value.items()) or pgettext("setting", "none")
-    return cut(" ".join(str(value).split()), MAX_SETTING) or pgettext("setting", "empty")
+        return ", ".join(
+            f"{key}={setting(one)}" for key, one in value.items()
+        ) or pgettext("setting", "none")
+    return cut(" ".join(str(value).split()), MAX_SETTING) or pgettext(
+        "setting", "empty"
+    )
 
 
 def cut(text: str, longest: int) -> str:

@@ -17,7 +17,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from citeboard.demo.systems import FIELD_SYSTEMS, LEAD, SYSTEMS, System, chance, of_split
+from citeboard.demo.systems import (
+    FIELD_SYSTEMS,
+    LEAD,
+    SYSTEMS,
+    System,
+    chance,
+    of_split,
+)
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.human import outcome, ratings, sheets
 from scoring.models import HIGHEST, LOWEST, Sheet, SheetText
@@ -47,7 +54,11 @@ PUBLISHED = (
     "aliice-2025",
 )
 #: The runs that could be sent to the demo season of releases without a task of positional citations.
-EARLIER = {"1a": "lead.jsonl", "1b": "lead.jsonl", "citation-texts": "texts/first-sentences.jsonl"}
+EARLIER = {
+    "1a": "lead.jsonl",
+    "1b": "lead.jsonl",
+    "citation-texts": "texts/first-sentences.jsonl",
+}
 NEWEST_TASK = "positional"
 
 
@@ -84,17 +95,27 @@ def finish_demo() -> None:
     """In short steps, between which the site writes; after an interruption those that are left."""
     files = _files()
     if (mark := files / UNFINISHED).exists():
-        season, labels = Season.objects.get(slug=SEASON), files / NEWEST_TASK / "labels.jsonl"
-        entailment_labels.import_labels(path=labels, filename=labels.name, by=None, season=season)
+        season, labels = (
+            Season.objects.get(slug=SEASON),
+            files / NEWEST_TASK / "labels.jsonl",
+        )
+        entailment_labels.import_labels(
+            path=labels, filename=labels.name, by=None, season=season
+        )
         send_runs(season, files / "runs")
         publish_ratings(season, account(ORGANISER))
-        send_runs(Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files), files / "runs")
+        send_runs(
+            Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files),
+            files / "runs",
+        )
         mark.unlink()
     bring_published()
 
 
 #: Python has this filter since 3.11.4; Debian 12's is older.
-WITH_CARE: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+WITH_CARE: dict[str, Any] = (
+    {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+)
 
 
 def _files() -> Path:
@@ -127,8 +148,14 @@ def bring_field_tasks() -> None:
     if season is None:
         season = load.load_season(folder, data=EXAMPLES).season
         # The newest stands first on the first page, and that is the season with all types.
-        Season.objects.filter(pk=season.pk).update(created_at=season.created_at - dt.timedelta(days=1))
-    for phase in Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk"):
+        Season.objects.filter(pk=season.pk).update(
+            created_at=season.created_at - dt.timedelta(days=1)
+        )
+    for phase in (
+        Phase.objects.filter(task__season=season)
+        .select_related("task__season")
+        .order_by("pk")
+    ):
         for system in FIELD_SYSTEMS:
             if not phase.submissions.filter(system=system.name).exists():
                 _send(phase, system, folder / phase.task.slug)
@@ -137,10 +164,14 @@ def bring_field_tasks() -> None:
 
 def bring_published() -> None:
     """The seasons are loaded once; their figures are brought to those of this release, where they differ."""
-    present = set(Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True))
+    present = set(
+        Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
+    )
     for slug in PUBLISHED:
         if slug in present:
-            plan.read_published_results(sorted((EXAMPLES / slug).glob("*.json"))).store()
+            plan.read_published_results(
+                sorted((EXAMPLES / slug).glob("*.json"))
+            ).store()
         else:
             load.load_season(EXAMPLES / slug)
 
@@ -148,14 +179,19 @@ def bring_published() -> None:
 def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
     now = timezone.now()
     phases = Phase.objects.filter(task__season=season, opens__lte=now, closes__gt=now)
-    ordered = phases.select_related("task__season").order_by("task__position", "position")
+    ordered = phases.select_related("task__season").order_by(
+        "task__position", "position"
+    )
     if not season.tasks.filter(slug=NEWEST_TASK).exists():
         return {
             phase: EXAMPLES / "runs" / EARLIER[phase.task.slug]
             for phase in ordered
             if phase.task.slug in EARLIER
         }
-    runs = {phase: runs_for(phase, files / "runs") / f"{LEAD.slug}.jsonl" for phase in ordered}
+    runs = {
+        phase: runs_for(phase, files / "runs") / f"{LEAD.slug}.jsonl"
+        for phase in ordered
+    }
     return {phase: run.resolve() for phase, run in runs.items() if run.exists()}
 
 
@@ -169,7 +205,9 @@ def address_of(role: str) -> str:
 
 def secret_of(role: str, kind: str) -> str:
     """The same on one site at all times, and another on every other."""
-    return salted_hmac(f"citeboard.demo.{kind}", address_of(role), algorithm="sha256").hexdigest()[:32]
+    return salted_hmac(
+        f"citeboard.demo.{kind}", address_of(role), algorithm="sha256"
+    ).hexdigest()[:32]
 
 
 def account(role: str) -> User:
@@ -192,7 +230,9 @@ def token_of(user: User) -> str:
     """The participant's token; one from another secret key ends here."""
     secret = secret_of(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
-    named.exclude(digest=token_digest(secret)).filter(revoked_at=None).update(revoked_at=timezone.now())
+    named.exclude(digest=token_digest(secret)).filter(revoked_at=None).update(
+        revoked_at=timezone.now()
+    )
     if not named.filter(digest=token_digest(secret)).update(revoked_at=None):
         Token.objects.issue(user=user, name=TOKEN_NAME, secret=secret)
     return secret
@@ -221,7 +261,11 @@ BASELINES = {
 
 
 #: Data sets of the task on citation texts that its teams say their systems were trained on.
-TRAINED_ON = {"Draft and check": "paragraphs", "Retrieve and edit": "sentences", "Last sentences": "none"}
+TRAINED_ON = {
+    "Draft and check": "paragraphs",
+    "Retrieve and edit": "sentences",
+    "Last sentences": "none",
+}
 
 
 def runs_for(phase: Phase, runs: Path) -> Path:
@@ -231,24 +275,40 @@ def runs_for(phase: Phase, runs: Path) -> Path:
 def _send(phase: Phase, system: System, folder: Path, **facts: Any) -> None:
     name, team = f"{system.slug}.jsonl", entered(system.team, phase.task.season)
     facts |= {"system": system.name, "description": system.description}
-    submit_run(phase=phase, team=team, user=None, upload=Upload(folder / name, name), **facts)
+    submit_run(
+        phase=phase, team=team, user=None, upload=Upload(folder / name, name), **facts
+    )
 
 
 def send_runs(season: Season, files: Path) -> None:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     for phase in phases.order_by("task__position", "position"):
-        sent = phase.submissions.filter(submitted_by=None).exclude(team=None, built_in="")
+        sent = phase.submissions.filter(submitted_by=None).exclude(
+            team=None, built_in=""
+        )
         if sent.exists():
             continue
         with transaction.atomic():
             with _open(phase):
                 for system in SYSTEMS[phase.task.slug]:
                     if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
-                        card = system.card | {"trained_on": TRAINED_ON.get(system.name, "")}
+                        card = system.card | {
+                            "trained_on": TRAINED_ON.get(system.name, "")
+                        }
                         figures = system.costs if season.slug == SEASON else None
-                        _send(phase, system, runs_for(phase, files), card=card, team_figures=figures)
+                        _send(
+                            phase,
+                            system,
+                            runs_for(phase, files),
+                            card=card,
+                            team_figures=figures,
+                        )
             if names := BASELINES.get(phase.task.slug):
-                baseline_runs.ask(phase=phase, names=names if phase.slug == PRACTICE else names[:1], by=None)
+                baseline_runs.ask(
+                    phase=phase,
+                    names=names if phase.slug == PRACTICE else names[:1],
+                    by=None,
+                )
             _date(phase, sent, 0)
 
 
@@ -257,7 +317,9 @@ def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
     last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
     # Before a worker sees them: a score keeps the date of its run.
     for days, run in enumerate(runs.order_by("-pk"), start=first):
-        Submission.objects.filter(pk=run.pk).update(submitted_at=last - dt.timedelta(days=days))
+        Submission.objects.filter(pk=run.pk).update(
+            submitted_at=last - dt.timedelta(days=days)
+        )
 
 
 def entered(name: str, season: Season) -> Team:
@@ -292,24 +354,36 @@ ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 def publish_ratings(season: Season, organiser: User) -> None:
     if Sheet.objects.filter(phase__task__season=season).exists():
         return
-    phase = Phase.objects.select_related("task__season").get(task__season=season, task__slug=TASK, slug=PHASE)
+    phase = Phase.objects.select_related("task__season").get(
+        task__season=season, task__slug=TASK, slug=PHASE
+    )
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY).order_by("pk"))
-    sheet = sheets.make_sheet(phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser)
+    sheet = sheets.make_sheet(
+        phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser
+    )
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
     texts = list(ratings.texts_of(sheet).select_related("submission", "instance"))
     for name, bias in ANNOTATORS.items():
         given = [
-            ratings.Given(text.code, _values(text, name, qualities[text.submission.system], bias))
+            ratings.Given(
+                text.code, _values(text, name, qualities[text.submission.system], bias)
+            )
             for text in texts
         ]
-        ratings.save_ratings(annotator=sheets.add_name(sheet=sheet, name=name), ratings=given)
+        ratings.save_ratings(
+            annotator=sheets.add_name(sheet=sheet, name=name), ratings=given
+        )
     outcome.publish(sheet=sheet, by=organiser)
 
 
-def _values(text: SheetText, annotator: str, quality: float, bias: float) -> dict[str, int]:
+def _values(
+    text: SheetText, annotator: str, quality: float, bias: float
+) -> dict[str, int]:
     drawn = chance(annotator, text.submission.system, text.instance.name)
     values = {
         "readability": 3.4 + quality + bias + drawn.gauss(0, 0.6),
         "consistency": 1.6 + 3 * quality + bias + drawn.gauss(0, 0.7),
     }
-    return {name: min(HIGHEST, max(LOWEST, round(value))) for name, value in values.items()}
+    return {
+        name: min(HIGHEST, max(LOWEST, round(value))) for name, value in values.items()
+    }

@@ -27,7 +27,11 @@ class System:
     @property
     def costs(self) -> dict[str, float]:
         seconds = round(3 * 1000**self.quality)
-        return {"wall_seconds": seconds, "cpu_seconds": 2 * seconds, "memory_mib": round(200 + 9 * seconds)}
+        return {
+            "wall_seconds": seconds,
+            "cpu_seconds": 2 * seconds,
+            "memory_mib": round(200 + 9 * seconds),
+        }
 
     @property
     def card(self) -> dict[str, str]:
@@ -41,16 +45,28 @@ class System:
 #: By slug of the task the systems that teams send to it; tasks 1A and 1B share theirs.
 SYSTEMS = {
     task: tuple(System(**facts) for facts in systems)
-    for of_them, systems in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))[
-        "systems"
-    ].items()
+    for of_them, systems in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
 #: Of every task of the second season, whose runs are files.
 FIELD_SYSTEMS = (
-    System("Avocet", "Tuned encoder", "An encoder that was tuned on other data of the kind.", 0.82),
-    System("Curlew", "Prompted model", "A general model that is asked, with three examples.", 0.76),
-    System("Fulmar", "Rules of thumb", "Cue words, and else what is most frequent.", 0.55),
+    System(
+        "Avocet",
+        "Tuned encoder",
+        "An encoder that was tuned on other data of the kind.",
+        0.82,
+    ),
+    System(
+        "Curlew",
+        "Prompted model",
+        "A general model that is asked, with three examples.",
+        0.76,
+    ),
+    System(
+        "Fulmar", "Rules of thumb", "Cue words, and else what is most frequent.", 0.55
+    ),
     System("Egret", "By lot", "Answers drawn by lot.", 0.2),
 )
 #: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.

@@ -26,12 +26,22 @@ _USER = "teams.user"
 def delete_account(user: User) -> str:
     called = f"deleted account {user.pk}"
     with transaction.atomic():
-        for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
+        for membership in (
+            Membership.objects.filter(user=user)
+            .select_related("team")
+            .order_by("team_id")
+        ):
             _leave(membership.team, user)
-        for organiser in models.Organiser.objects.filter(user=user).select_related("season"):
+        for organiser in models.Organiser.objects.filter(user=user).select_related(
+            "season"
+        ):
             changes = [audit.Change("role", organiser.role, None)]
             audit.record(
-                f"{organiser.role}-left", actor=user, subject=user, place=organiser.season, changes=changes
+                f"{organiser.role}-left",
+                actor=user,
+                subject=user,
+                place=organiser.season,
+                changes=changes,
             )
         for request in models.JoinRequest.objects.filter(user=user):
             forget(request.event)
@@ -40,19 +50,29 @@ def delete_account(user: User) -> str:
         _forget_address(user.email, called)
         Annotator.objects.filter(user=user).update(user=None, name=called)
         models.TermsAcceptance.objects.filter(user=user).update(name=called, given={})
-        LogEntry.objects.filter(content_type__app_label="teams", object_id=str(user.pk)).delete()
+        LogEntry.objects.filter(
+            content_type__app_label="teams", object_id=str(user.pk)
+        ).delete()
         user.delete()
     return called
 
 
 def _leave(team: Team, user: User) -> None:
     team = locked(team)
-    heir = Membership.objects.filter(team=team).exclude(user=user).order_by("joined_at", "pk").first()
+    heir = (
+        Membership.objects.filter(team=team)
+        .exclude(user=user)
+        .order_by("joined_at", "pk")
+        .first()
+    )
     place = Membership.objects.get(team=team, user=user)
     if heir is not None and place.role == Membership.Role.LEAD:
         hand_over(team=team, to=heir.user, by=user)
     revoke_invitation(team=team, by=user)
-    took_part = models.Registration.objects.filter(team=team).exists() or team.submissions.exists()
+    took_part = (
+        models.Registration.objects.filter(team=team).exists()
+        or team.submissions.exists()
+    )
     if heir is None and not took_part:
         team.delete()
         return
@@ -63,7 +83,9 @@ def _leave(team: Team, user: User) -> None:
 def _forget_in_history(user: User, called: str) -> None:
     entries = AuditEntry.objects.filter(actor=user)
     names = {str(user), *entries.values_list("actor_name", flat=True).distinct()}
-    runs = entries.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
+    runs = entries.filter(subject_type="tasks.submission").values_list(
+        "subject_id", flat=True
+    )
     for run in models.Submission.objects.filter(pk__in=list(runs)).exclude(reason=""):
         reason = run.reason
         for name in names:
@@ -74,7 +96,9 @@ def _forget_in_history(user: User, called: str) -> None:
             )
         models.Submission.objects.filter(pk=run.pk).update(reason=reason)
     about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
-    named = AuditEntry.objects.filter(action__in=("organiser-added", "organiser-removed"))
+    named = AuditEntry.objects.filter(
+        action__in=("organiser-added", "organiser-removed")
+    )
     for entry in (about | named.filter(facts__person__in=list(names))).distinct():
         for name in names:
             audit.replace(entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called)
@@ -85,17 +109,31 @@ def _forget_in_history(user: User, called: str) -> None:
 
 def _forget_address(address: str, called: str) -> None:
     written = re.compile(re.escape(address), re.IGNORECASE)
-    for file in models.SeasonFile.objects.filter(season__in=models.Season.objects.all()):
-        others = {key: value for key, value in file.values.items() if not written.search(key)}
+    for file in models.SeasonFile.objects.filter(
+        season__in=models.Season.objects.all()
+    ):
+        others = {
+            key: value for key, value in file.values.items() if not written.search(key)
+        }
         if others != file.values:
             models.SeasonFile.objects.filter(pk=file.pk).update(values=others)
     for season in models.Season.objects.filter(entry_list__icontains=address):
-        lines = [line for line in season.entry_list.splitlines() if line.lower() != address.lower()]
+        lines = [
+            line
+            for line in season.entry_list.splitlines()
+            if line.lower() != address.lower()
+        ]
         models.Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
-    told = Q(text__icontains=address) | Q(facts__icontains=address) | Q(changes__icontains=address)
+    told = (
+        Q(text__icontains=address)
+        | Q(facts__icontains=address)
+        | Q(changes__icontains=address)
+    )
     for entry in AuditEntry.objects.filter(told):
         audit.replace(entry, written, called)
-        entry.changes = json.loads(written.sub(lambda _: called, json.dumps(entry.changes)))
+        entry.changes = json.loads(
+            written.sub(lambda _: called, json.dumps(entry.changes))
+        )
         entry.save(update_fields=["text", "facts", "changes"])
 
 
@@ -103,7 +141,9 @@ def own_data(user: User) -> dict[str, Any]:
     organised = models.Organiser.objects.filter(user=user).select_related("season")
     reports = models.Report.objects.filter(reported_by=user)
     questions = models.Question.objects.filter(asked_by=user).select_related("season")
-    terms = models.TermsAcceptance.objects.filter(user=user).select_related("terms__season")
+    terms = models.TermsAcceptance.objects.filter(user=user).select_related(
+        "terms__season"
+    )
     mailed = MailedInvitation.objects.select_related("team")
     memberships = Membership.objects.filter(user=user).select_related("team")
     own_teams = {membership.team_id for membership in memberships}
@@ -139,7 +179,11 @@ def own_data(user: User) -> dict[str, Any]:
     )
     return {
         "account": account,
-        "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
+        "addresses": list(
+            EmailAddress.objects.filter(user=user).values(
+                "email", "verified", "primary"
+            )
+        ),
         "teams": _rows(
             memberships,
             team="team.name",
@@ -149,10 +193,20 @@ def own_data(user: User) -> dict[str, Any]:
             joined="joined_at",
         ),
         "organises": _rows(organised, season="season.slug", role="role"),
-        "questions": _rows(questions, season="season.slug", asked="asked_at", text="text", answer="answer"),
+        "questions": _rows(
+            questions,
+            season="season.slug",
+            asked="asked_at",
+            text="text",
+            answer="answer",
+        ),
         "reports": _rows(reports, about="address", reported="reported_at", text="text"),
         "terms": _rows(
-            terms, season="terms.season.slug", version="terms.number", accepted="accepted_at", given="given"
+            terms,
+            season="terms.season.slug",
+            version="terms.number",
+            accepted="accepted_at",
+            given="given",
         ),
         "invited_to": _rows(
             mailed.filter(address__in=confirmed_addresses(user)),
@@ -161,7 +215,10 @@ def own_data(user: User) -> dict[str, Any]:
             state="state",
         ),
         "invited": _rows(
-            mailed.filter(created_by=user), team="team.name", address="address", written="created_at"
+            mailed.filter(created_by=user),
+            team="team.name",
+            address="address",
+            written="created_at",
         ),
         "asked_to_join": _rows(
             models.JoinRequest.objects.filter(user=user).select_related("team"),
@@ -169,7 +226,9 @@ def own_data(user: User) -> dict[str, Any]:
             asked="asked_at",
             message="message",
         ),
-        "tokens": _rows(user.tokens.all(), name="name", scope="scope", created="created_at"),
+        "tokens": _rows(
+            user.tokens.all(), name="name", scope="scope", created="created_at"
+        ),
         "runs": runs,
         "ratings": _rows(
             Rating.objects.filter(annotator__user=user).select_related("text"),
@@ -193,14 +252,24 @@ def own_data(user: User) -> dict[str, Any]:
             file="filename",
         ),
         "messages": _rows(
-            models.Notification.objects.filter(user=user), at="created_at", kind="kind", read="read_at"
+            models.Notification.objects.filter(user=user),
+            at="created_at",
+            kind="kind",
+            read="read_at",
         ),
-        "history": _rows(AuditEntry.objects.filter(actor=user).order_by("at", "pk"), at="at", did="words"),
+        "history": _rows(
+            AuditEntry.objects.filter(actor=user).order_by("at", "pk"),
+            at="at",
+            did="words",
+        ),
     }
 
 
 def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
-    return [{name: _plain(attrgetter(path)(row)) for name, path in columns.items()} for row in rows]
+    return [
+        {name: _plain(attrgetter(path)(row)) for name, path in columns.items()}
+        for row in rows
+    ]
 
 
 def _plain(value: object) -> object:

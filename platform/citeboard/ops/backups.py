@@ -49,12 +49,16 @@ BACKUP = "backup"
 MAX_SNAPSHOTS = 5
 
 
-def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool = False) -> "Manifest":
+def write_backup(
+    target: Path, *, with_secret: bool = True, is_incremental: bool = False
+) -> "Manifest":
     """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused. An
     incremental one is whole too: what the newest backup beside it has alike is one file with two names.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BackupRefused(f"{target} is there already; a backup is written where nothing is")
+        raise BackupRefused(
+            f"{target} is there already; a backup is written where nothing is"
+        )
     state = schema_state()
     if state.missing or state.unknown:
         raise BackupRefused(
@@ -65,7 +69,9 @@ def write_backup(target: Path, *, with_secret: bool = True, is_incremental: bool
     earlier = next(iter(_backups_in(target.parent)), None) if is_incremental else None
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        manifest = _written(draft, state.applied, with_secret=with_secret, earlier=earlier)
+        manifest = _written(
+            draft, state.applied, with_secret=with_secret, earlier=earlier
+        )
         os.sync()
         draft.rename(target)
     except BaseException:
@@ -92,7 +98,9 @@ def remove_older(target: Path, keep: int) -> list[Path]:
     return old
 
 
-def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None) -> "Manifest":
+def _written(
+    draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None
+) -> "Manifest":
     made_at = dt.datetime.now(dt.UTC)
     linked = read_manifest(earlier).files if earlier else {}
     for _ in range(MAX_SNAPSHOTS):
@@ -104,17 +112,28 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: 
             boards = board_digests()
         if earlier is not None:
             for file in named:
-                _link(file, linked.get(f"{FILES}/{file.name}"), earlier / FILES, draft / FILES)
+                _link(
+                    file,
+                    linked.get(f"{FILES}/{file.name}"),
+                    earlier / FILES,
+                    draft / FILES,
+                )
         absent = {file for file in named if not _copied(file, draft / FILES)}
         lost = absent & set(named_files()) if absent else absent
         if absent == lost:
             break
         shutil.rmtree(draft / TABLES, ignore_errors=True)
     else:
-        raise BackupRefused(f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later")
+        raise BackupRefused(
+            f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
+        )
     # What only an earlier snapshot named goes, and copies of files that are damaged.
     wanted = {draft / FILES / file.name for file in named - lost}
-    for path in [path for path in (draft / FILES).rglob("*") if path.is_file() and path not in wanted]:
+    for path in [
+        path
+        for path in (draft / FILES).rglob("*")
+        if path.is_file() and path not in wanted
+    ]:
         path.unlink()
     # Mounted archives stand whole in the data folder or not at all, and nobody changes them.
     for archive in mounted_archives():
@@ -137,11 +156,17 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool, earlier: 
     return manifest
 
 
-def _link(file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path) -> None:
+def _link(
+    file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path
+) -> None:
     """Unless the copy of before is damaged, or the site has lost its own, which copying it says."""
     path = folder / file.name
     with suppress(OSError):
-        if there and digest_of(earlier / file.name) == there and default_storage.size(file.name) == there[0]:
+        if (
+            there
+            and digest_of(earlier / file.name) == there
+            and default_storage.size(file.name) == there[0]
+        ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.hardlink_to(earlier / file.name)
 
@@ -200,17 +225,28 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["form"] != FORM:
-            raise BackupRefused(f"{path}: a backup of form {facts['form']}; this release reads form {FORM}")
-        facts["files"] = {name: (int(size), str(digest)) for name, (size, digest) in facts["files"].items()}
+            raise BackupRefused(
+                f"{path}: a backup of form {facts['form']}; this release reads form {FORM}"
+            )
+        facts["files"] = {
+            name: (int(size), str(digest))
+            for name, (size, digest) in facts["files"].items()
+        }
         return Manifest(**facts)
     except FileNotFoundError:
         raise BackupRefused(f"{folder} is no backup: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
-        raise BackupRefused(f"{path} cannot be read as a manifest: {reason}") from reason
+        raise BackupRefused(
+            f"{path} cannot be read as a manifest: {reason}"
+        ) from reason
 
 
 def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_symlink())
+    paths = (
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() or path.is_symlink()
+    )
     named = ((path.relative_to(folder).as_posix(), path) for path in paths)
     return {name: digest_of(path) for name, path in named if name != MANIFEST}
 
@@ -227,7 +263,9 @@ def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> lis
             lines.append(f"{name} is not listed")
         elif (size, digest) != manifest.files[name]:
             expected, wanted = manifest.files[name]
-            lines.append(f"{name}: {size} bytes, SHA-256 {digest[:12]}…; expected {expected}, {wanted[:12]}…")
+            lines.append(
+                f"{name}: {size} bytes, SHA-256 {digest[:12]}…; expected {expected}, {wanted[:12]}…"
+            )
     return lines
 
 
@@ -283,10 +321,18 @@ def write_database(folder: Path) -> dict[str, Any]:
         tables = {}
         with connection.cursor() as cursor:
             for table in _own_tables():
-                columns = [row.name for row in connection.introspection.get_table_description(cursor, table)]
+                columns = [
+                    row.name
+                    for row in connection.introspection.get_table_description(
+                        cursor, table
+                    )
+                ]
                 tables[table] = columns
                 statement = f"COPY {_named(table, columns)} TO STDOUT"
-                with (folder / TABLES / f"{table}.copy").open("wb") as file, cursor.copy(statement) as rows:
+                with (
+                    (folder / TABLES / f"{table}.copy").open("wb") as file,
+                    cursor.copy(statement) as rows,
+                ):
                     for part in rows:
                         file.write(part)
         return {"vendor": "postgresql", "tables": tables}
@@ -304,11 +350,20 @@ def _make_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
         for table in _own_tables():
             cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
-    wanted = {(app, name) for app, _dot, name in (migration.partition(".") for migration in migrations)}
+    wanted = {
+        (app, name)
+        for app, _dot, name in (migration.partition(".") for migration in migrations)
+    }
     executor = MigrationExecutor(connection)
     # No signal is sent, as what would follow from it is in the backup's tables.
     nodes = executor.loader.graph.node_map
-    executor.migrate([key for key in wanted if not any(child.key in wanted for child in nodes[key].children)])
+    executor.migrate(
+        [
+            key
+            for key in wanted
+            if not any(child.key in wanted for child in nodes[key].children)
+        ]
+    )
 
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
@@ -319,7 +374,10 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_named(table, columns)} FROM STDIN"
-            with (folder / f"{table}.copy").open("rb") as file, cursor.copy(statement) as rows:
+            with (
+                (folder / f"{table}.copy").open("rb") as file,
+                cursor.copy(statement) as rows,
+            ):
                 shutil.copyfileobj(file, rows, CHUNK)
             for sequence in connection.introspection.get_sequences(cursor, table):
                 column = _quoted(sequence["column"])
@@ -331,8 +389,15 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
 
 
 def _own_tables() -> list[str]:
-    models = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return sorted({*models, *({"django_migrations"} & set(connection.introspection.table_names()))})
+    models = connection.introspection.django_table_names(
+        only_existing=True, include_views=False
+    )
+    return sorted(
+        {
+            *models,
+            *({"django_migrations"} & set(connection.introspection.table_names())),
+        }
+    )
 
 
 def _named(table: str, columns: list[str]) -> str:
@@ -361,7 +426,9 @@ def is_given() -> bool:
 
 
 def print_of(key: str) -> str:
-    return salted_hmac("citeboard.backup", "the secret key", secret=key, algorithm="sha256").hexdigest()
+    return salted_hmac(
+        "citeboard.backup", "the secret key", secret=key, algorithm="sha256"
+    ).hexdigest()
 
 
 #: Browsers and caches may hold pages of versions that the site had reached after the backup was made. Those
@@ -369,11 +436,15 @@ def print_of(key: str) -> str:
 VERSIONS_APART = 1_000_000
 
 
-def restore_backup(folder: Path, *, overwrite: bool = False) -> tuple[Manifest, list[str], bool]:
+def restore_backup(
+    folder: Path, *, overwrite: bool = False
+) -> tuple[Manifest, list[str], bool]:
     """What was put back, what of it is not what it was, and whether the secret key is another one."""
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):
-        raise BackupRefused(f"this system is not empty: it has {here}; nothing was changed")
+        raise BackupRefused(
+            f"this system is not empty: it has {here}; nothing was changed"
+        )
     for path in sorted(path for path in (folder / FILES).rglob("*") if path.is_file()):
         name = path.relative_to(folder / FILES).as_posix()
         if _stored_digest(name) == digest_of(path)[1]:
@@ -382,7 +453,9 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> tuple[Manifest, 
         with path.open("rb") as content:
             stored_name = default_storage.save(name, File(content))
         if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
-            raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
+            raise BackupRefused(
+                f"the storage keeps {name} otherwise than given; the database is as before"
+            )
     if manifest.database["vendor"] == "postgresql":
         with transaction.atomic():
             _make_tables(list(manifest.migrations))
@@ -410,7 +483,9 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> tuple[Manifest, 
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     Phase.objects.update(version=F("version") + VERSIONS_APART)
-    BoardOrder.objects.update(version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART)
+    BoardOrder.objects.update(
+        version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART
+    )
     return manifest, list(_differing(manifest)), has_other_key
 
 
@@ -418,7 +493,9 @@ def verified(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
     if wrong := differences(manifest, digests_in(folder)):
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise BackupRefused(f"the backup is damaged: {wrong[0]}{more}; nothing was changed")
+        raise BackupRefused(
+            f"the backup is damaged: {wrong[0]}{more}; nothing was changed"
+        )
     if manifest.database["vendor"] != connection.vendor:
         raise BackupRefused(
             f"the backup is of {manifest.database['vendor']}, and DATABASE_URL names a {connection.vendor} "
@@ -437,7 +514,9 @@ def what_is_here() -> str:
     for model in (User, Team, Season):
         if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
             return str(model._meta.verbose_name_plural)  # noqa: SLF001  (the same)
-    entry = next((entry for folder in storage.FOLDERS for entry in folder.entries("")), None)
+    entry = next(
+        (entry for folder in storage.FOLDERS for entry in folder.entries("")), None
+    )
     return f"files in its storage, such as {entry.name}" if entry else ""
 
 
@@ -445,10 +524,15 @@ def _differing(manifest: Manifest) -> Iterator[str]:
     lost = set(manifest.lost)
     for file in named_files():
         stored = _stored_digest(file.name)
-        if file.name not in lost and (stored is None or not stored.startswith(file.sha256)):
+        if file.name not in lost and (
+            stored is None or not stored.startswith(file.sha256)
+        ):
             yield f"the file {file.name}"
     boards = board_digests()
-    for name in [*manifest.boards, *(name for name in boards if name not in manifest.boards)]:
+    for name in [
+        *manifest.boards,
+        *(name for name in boards if name not in manifest.boards),
+    ]:
         if boards.get(name) != manifest.boards.get(name):
             yield f"the board {name}"
 

@@ -22,13 +22,17 @@ def opened(address: str) -> Any:
     try:
         return storages.create_storage(backend(bucket_at(address), Path()))
     except ValueError as reason:
-        raise BackupRefused(f"{address} is no address of a bucket: s3://NAME/PREFIX?endpoint=URL") from reason
+        raise BackupRefused(
+            f"{address} is no address of a bucket: s3://NAME/PREFIX?endpoint=URL"
+        ) from reason
 
 
 def moments(bucket: Any) -> list[str]:
     """The newest first."""
     names = (entry.name for entry in bucket.entries(MOMENTS))
-    return sorted((Path(name).stem for name in names if name.endswith(".json")), reverse=True)
+    return sorted(
+        (Path(name).stem for name in names if name.endswith(".json")), reverse=True
+    )
 
 
 def send(folder: Path, bucket: Any) -> tuple[str, int]:
@@ -51,18 +55,24 @@ def send(folder: Path, bucket: Any) -> tuple[str, int]:
 def _save(bucket: Any, name: str, path: Path) -> None:
     with path.open("rb") as content:
         if bucket.save(name, File(content)) != name:
-            raise BackupRefused(f"{name} is in the bucket already; does another program write to it?")
+            raise BackupRefused(
+                f"{name} is in the bucket already; does another program write to it?"
+            )
 
 
 def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     """Into a folder that is then a backup, to be verified like any."""
     if target.exists():
-        raise BackupRefused("it is there already; a backup is fetched to where nothing is")
+        raise BackupRefused(
+            "it is there already; a backup is fetched to where nothing is"
+        )
     known = moments(bucket)
     chosen = moment or next(iter(known), "")
     if chosen not in known:
         words = f"there are {', '.join(known[:5])}" if known else "there is none"
-        raise BackupRefused(f"the bucket has no backup of {moment or 'any moment'}; {words}")
+        raise BackupRefused(
+            f"the bucket has no backup of {moment or 'any moment'}; {words}"
+        )
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
@@ -70,7 +80,9 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     for name, (_, digest) in read_manifest(draft).files.items():
         path = draft / name
         if not path.resolve().is_relative_to(draft.resolve()):
-            raise BackupRefused(f"its manifest names {name}, which is outside of a backup")
+            raise BackupRefused(
+                f"its manifest names {name}, which is outside of a backup"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         _load(bucket, f"{CONTENTS}/{digest}", path)
     draft.rename(target)
@@ -87,9 +99,14 @@ def remove_older(bucket: Any, keep: int) -> list[str]:
     wanted = set()
     for moment in known[:keep]:
         with bucket.open(f"{MOMENTS}/{moment}.json") as stored:
-            wanted |= {f"{CONTENTS}/{digest}" for _, digest in json.load(stored)["files"].values()}
+            wanted |= {
+                f"{CONTENTS}/{digest}"
+                for _, digest in json.load(stored)["files"].values()
+            }
     for moment in known[keep:]:
         bucket.delete(f"{MOMENTS}/{moment}.json")
-    for name in [entry.name for entry in bucket.entries(CONTENTS) if entry.name not in wanted]:
+    for name in [
+        entry.name for entry in bucket.entries(CONTENTS) if entry.name not in wanted
+    ]:
         bucket.delete(name)
     return known[keep:]

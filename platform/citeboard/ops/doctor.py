@@ -26,7 +26,13 @@ from django_q.status import Stat
 
 from citeboard.core import storage
 from citeboard.core.confinement import PROBE, means, read_upload, why_nothing_is_read
-from citeboard.core.database import LARGEST_SKEW, database_now, from_now, schema_state, skew
+from citeboard.core.database import (
+    LARGEST_SKEW,
+    database_now,
+    from_now,
+    schema_state,
+    skew,
+)
 from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
@@ -92,9 +98,13 @@ def _settings() -> Said:
 
 def _database() -> Said:
     if missing := schema_state().missing:
-        words = _("%(number)s migration(s) behind this release") % {"number": len(missing)}
+        words = _("%(number)s migration(s) behind this release") % {
+            "number": len(missing)
+        }
         return State.BAD, words, _("Run `manage.py migrate`.")
-    words = _("%(database)s answers and is of this release") % {"database": connection.display_name}
+    words = _("%(database)s answers and is of this release") % {
+        "database": connection.display_name
+    }
     return State.GOOD, words, ""
 
 
@@ -111,12 +121,14 @@ def _storage() -> Said:
     if trouble := _trouble_of_storage():
         advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
         return State.BAD, f"{place}: {trouble}", advice
-    names = {name for gold in Gold.objects.all() for name in (gold.file, gold.index, gold.public)}
+    names = {
+        name
+        for gold in Gold.objects.all()
+        for name in (gold.file, gold.index, gold.public)
+    }
     missing = sorted(name for name in names if not storage.gold.exists(name))
     if missing and len(missing) == len(names):
-        words = (
-            f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"
-        )
+        words = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"
         advice = (
             "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
             "with `manage.py storage copy`, or restore them from a backup."
@@ -124,7 +136,11 @@ def _storage() -> Said:
         return State.BAD, words, advice
     if missing:
         advice = "Load the gold again with `manage.py load_gold`; the same content keeps its version."
-        return State.BAD, f"{len(missing)} files of gold are missing, such as {missing[0]}", advice
+        return (
+            State.BAD,
+            f"{len(missing)} files of gold are missing, such as {missing[0]}",
+            advice,
+        )
     words = f"files can be written to {place} and read; all {len(names)} files of gold are there"
     return State.GOOD, words, ""
 
@@ -132,7 +148,9 @@ def _storage() -> Said:
 def _trouble_of_storage() -> str:
     content = secrets.token_bytes(1024)
     try:
-        written = storage.statistics.save(f"doctor/{secrets.token_hex(8)}", ContentFile(content))
+        written = storage.statistics.save(
+            f"doctor/{secrets.token_hex(8)}", ContentFile(content)
+        )
         try:
             with storage.statistics.open(written) as file:
                 came_back = file.read()
@@ -146,7 +164,10 @@ def _trouble_of_storage() -> str:
 def _disk() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
     words = _("%(size)s GB are free for %(folder)s")
-    words %= {"size": in_decimals(f"{free / GIGABYTE:.1f}"), "folder": settings.DATA_DIR}
+    words %= {
+        "size": in_decimals(f"{free / GIGABYTE:.1f}"),
+        "folder": settings.DATA_DIR,
+    }
     if free < 2 * GIGABYTE:
         advice = _("Make room; runs wait while nothing can be written.")
         return State.BAD if free < LEAST_FREE else State.ODD, words, advice
@@ -157,7 +178,11 @@ def _mail() -> Said:
     """Signs in at the mail server and sends nothing."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
-        return State.ODD, "no mail server is set; mails are written to the console", advice
+        return (
+            State.ODD,
+            "no mail server is set; mails are written to the console",
+            advice,
+        )
     place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     try:
         with get_connection(timeout=MAIL_PATIENCE):
@@ -171,22 +196,40 @@ def _static() -> Said:
     advice = "Run `manage.py collectstatic --no-input`."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     try:
-        named = sorted(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
+        named = sorted(
+            json.loads(manifest.read_text(encoding="utf-8"))["paths"].values()
+        )
     except (OSError, ValueError, KeyError, AttributeError) as trouble:
         return State.BAD, f"{manifest} cannot be read: {trouble}", advice
     if missing := [name for name in named if not (manifest.parent / name).is_file()]:
-        return State.BAD, f"{len(missing)} static files are missing, such as {missing[0]}", advice
-    return State.GOOD, f"all {len(named)} static files are in {settings.STATIC_ROOT}", ""
+        return (
+            State.BAD,
+            f"{len(missing)} static files are missing, such as {missing[0]}",
+            advice,
+        )
+    return (
+        State.GOOD,
+        f"all {len(named)} static files are in {settings.STATIC_ROOT}",
+        "",
+    )
 
 
 def _confinement() -> Said:
     """Found out by a process that tries; a file is closed if one of the machine's own is."""
-    with read_upload(PROBE, Path(__file__), {"file": "/etc/passwd"}, owner=None) as done:
+    with read_upload(
+        PROBE, Path(__file__), {"file": "/etc/passwd"}, owner=None
+    ) as done:
         closed = [name for name, is_closed in done.result.items() if is_closed]
         still_open = [name for name, is_closed in done.result.items() if not is_closed]
     if not still_open:
-        return State.GOOD, f"closed to processes that read uploads: {', '.join(closed)}", ""
-    words = f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
+        return (
+            State.GOOD,
+            f"closed to processes that read uploads: {', '.join(closed)}",
+            "",
+        )
+    words = (
+        f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
+    )
     if reason := why_nothing_is_read():
         advice = (
             "Run the site where the kernel has Landlock, or lets users make namespaces, and seccomp filters; "
@@ -213,22 +256,42 @@ def _queue() -> Said:
 
 
 def _queues() -> Said:
-    waiting = Counter(Job.objects.filter(state=Job.State.QUEUED).order_by().values_list("queue", flat=True))
-    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
+    waiting = Counter(
+        Job.objects.filter(state=Job.State.QUEUED)
+        .order_by()
+        .values_list("queue", flat=True)
+    )
+    tasks = Task.objects.filter(
+        is_reported_only=False, phases__closes__gt=timezone.now()
+    ).distinct()
     used = {*waiting, *(queue_of(task) for task in tasks)}
-    if unserved := {queue: why for queue in sorted(used) if (why := why_unserved(queue))}:
+    if unserved := {
+        queue: why for queue in sorted(used) if (why := why_unserved(queue))
+    }:
         words = _("%(why)s (%(jobs)s in it)")
         jobs = {queue: counted(waiting[queue], "job") for queue in unserved}
-        words = "; ".join(words % {"why": why, "jobs": jobs[queue]} for queue, why in unserved.items())
-        advice = _("Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it.")
-        return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, words, advice
+        words = "; ".join(
+            words % {"why": why, "jobs": jobs[queue]} for queue, why in unserved.items()
+        )
+        advice = _(
+            "Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it."
+        )
+        return (
+            State.BAD if any(waiting[queue] for queue in unserved) else State.ODD,
+            words,
+            advice,
+        )
     words = _("all queues in use are served: %(names)s")
     return State.GOOD, words % {"names": ", ".join(sorted(used)) or _("none is")}, ""
 
 
 def _workers() -> Said:
     # For each dead group that it drops, django-q passes over the next.
-    groups = list({group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()}.values())
+    groups = list(
+        {
+            group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
+        }.values()
+    )
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _trouble_of_signs()):
@@ -236,13 +299,22 @@ def _workers() -> Said:
         words = _("no sign of life can be kept where workers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
     if not groups and not owners:
-        advice = _("Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own.")
+        advice = _(
+            "Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own."
+        )
         return State.BAD, _("no group of workers gives a sign of life"), advice
     hosts = sorted({group.host for group in groups} | owners)
     restarts = sum(group.reincarnations for group in groups)
-    facts = {"groups": counted(len(groups), "group"), "jobs": counted(busy.count(), "job")}
+    facts = {
+        "groups": counted(len(groups), "group"),
+        "jobs": counted(busy.count(), "job"),
+    }
     facts |= {"hosts": ", ".join(hosts), "workers": counted(restarts, "worker")}
-    return State.GOOD, _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % facts, ""
+    return (
+        State.GOOD,
+        _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % facts,
+        "",
+    )
 
 
 def _trouble_of_signs() -> str:
@@ -261,18 +333,26 @@ def _sweeper() -> Said:
         advice = _("Mend that first; whether somebody sweeps is not known before.")
         words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
-    advice = _("`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`.")
+    advice = _(
+        "`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`."
+    )
     if last is None:
         return State.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
-    late = database_now() - last > dt.timedelta(seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS)
+    late = database_now() - last > dt.timedelta(
+        seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS
+    )
     words = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
     return (State.BAD if late else State.GOOD), words, advice if late else ""
 
 
 def _counts() -> Said:
     if wrong := tallies.mend():
-        words = _("%(number)s of the numbers of runs and jobs were wrong; they are right now")
-        advice = _("`manage.py migrate` makes the triggers anew that count them, where they are missing.")
+        words = _(
+            "%(number)s of the numbers of runs and jobs were wrong; they are right now"
+        )
+        advice = _(
+            "`manage.py migrate` makes the triggers anew that count them, where they are missing."
+        )
         return State.ODD, words % {"number": wrong}, advice
     return State.GOOD, _("there are as many runs and jobs as pages say"), ""
 
@@ -280,11 +360,19 @@ def _counts() -> Said:
 def _jobs() -> Said:
     """Every run leaves every state within a bound, so whatever stays longer is stuck."""
     now = database_now()
-    bound = dt.timedelta(seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS)
-    lost = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__lt=now - bound).count()
-    moving = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING)
+    bound = dt.timedelta(
+        seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS
+    )
+    lost = Job.objects.filter(
+        state=Job.State.RUNNING, lease_expires_at__lt=now - bound
+    ).count()
+    moving = Job.objects.filter(
+        submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
+    )
     # Phase by phase, along the index of both.
-    runs = Submission.objects.filter(phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING)
+    runs = Submission.objects.filter(
+        phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
+    )
     left = runs.filter(~Exists(moving)).count()
     if lost or left:
         advice = _(
@@ -295,24 +383,45 @@ def _jobs() -> Said:
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
         long = first.started_at and now - first.created_at > MAX_WAITING
-        words = _("%(jobs)s jobs wait: %(reason)s") % {"jobs": waiting.count(), "reason": first.reason}
-        return (State.ODD if long else State.GOOD), words, _("They go on by themselves.") if long else ""
+        words = _("%(jobs)s jobs wait: %(reason)s") % {
+            "jobs": waiting.count(),
+            "reason": first.reason,
+        }
+        return (
+            (State.ODD if long else State.GOOD),
+            words,
+            _("They go on by themselves.") if long else "",
+        )
     return State.GOOD, _("no job is stuck"), ""
 
 
 def _models() -> Said:
     absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
-    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
-    lacking = dict.fromkeys(need for task in tasks for need in needs_of(task) if need.missing)
+    tasks = Task.objects.filter(
+        is_reported_only=False, phases__closes__gt=timezone.now()
+    ).distinct()
+    lacking = dict.fromkeys(
+        need for task in tasks for need in needs_of(task) if need.missing
+    )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
-    waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()
+    waiting = Job.objects.filter(
+        state=Job.State.WAITING, reason__contains="not installed"
+    ).count()
     if waiting:
         words = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
         return State.BAD, words, "Run `make models` on the workers."
     if missing:
-        return State.ODD, "; ".join(missing), "Runs will wait for them; run `make models` on the workers."
+        return (
+            State.ODD,
+            "; ".join(missing),
+            "Runs will wait for them; run `make models` on the workers.",
+        )
     if absent:
-        return State.GOOD, f"{', '.join(absent)} are not installed, and no task needs them", ""
+        return (
+            State.GOOD,
+            f"{', '.join(absent)} are not installed, and no task needs them",
+            "",
+        )
     return State.GOOD, "what the tasks are scored with is here", ""
 
 
@@ -320,15 +429,27 @@ def _labels() -> Said:
     if waiting := list(waiting_jobs()):
         models = ", ".join(sorted({row.model.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
-        words %= {"pairs": pairs_left(waiting_jobs()), "scorings": len(waiting), "models": models}
-        return State.ODD, words, _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`.")
+        words %= {
+            "pairs": pairs_left(waiting_jobs()),
+            "scorings": len(waiting),
+            "models": models,
+        }
+        return (
+            State.ODD,
+            words,
+            _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`."),
+        )
     labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
-    words = _("%(labels)s labels are kept and nothing waits for others") % {"labels": labels}
+    words = _("%(labels)s labels are kept and nothing waits for others") % {
+        "labels": labels
+    }
     return State.GOOD, words, ""
 
 
 def _ago(then: dt.datetime) -> str:
-    return _("%(seconds)s s ago") % {"seconds": f"{(database_now() - then).total_seconds():.0f}"}
+    return _("%(seconds)s s ago") % {
+        "seconds": f"{(database_now() - then).total_seconds():.0f}"
+    }
 
 
 def _receipts() -> Said:
@@ -339,10 +460,22 @@ def _receipts() -> Said:
             "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
             "gone, `manage.py receipt_key --replace` makes another one."
         )
-        return State.BAD, _("%(receipts)s cannot be signed, since %(reason)s") % facts, advice
+        return (
+            State.BAD,
+            _("%(receipts)s cannot be signed, since %(reason)s") % facts,
+            advice,
+        )
     if (key := current_key()) is None:
-        return State.GOOD, _("the key that signs receipts is made at the first start"), ""
-    return State.GOOD, _("receipts are signed by the key %(key)s") % {"key": key.public[:16]}, ""
+        return (
+            State.GOOD,
+            _("the key that signs receipts is made at the first start"),
+            "",
+        )
+    return (
+        State.GOOD,
+        _("receipts are signed by the key %(key)s") % {"key": key.public[:16]},
+        "",
+    )
 
 
 def _organiser() -> Said:

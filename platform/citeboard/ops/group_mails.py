@@ -26,21 +26,34 @@ class Group(models.TextChoices):
     ALL = "all", gettext_lazy("all teams")
     WITHOUT_RUN = "without-run", gettext_lazy("teams without a run")
     LATE = "late", gettext_lazy("teams with a late run that is not accepted")
-    NOT_CONFIRMED = "not-confirmed", gettext_lazy("teams with a result that is not confirmed")
+    NOT_CONFIRMED = (
+        "not-confirmed",
+        gettext_lazy("teams with a result that is not confirmed"),
+    )
 
 
 def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence[Team]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     phases = phases.filter(pk=phase.pk) if phase else phases
-    standing = Submission.objects.filter(phase__in=phases, team=OuterRef("team"), exclusion="")
-    standing = standing.filter(status__in=[*Submission.MOVING, Submission.Status.SCORED])
-    entries = Registration.objects.filter(season=season).approved().select_related("team")
+    standing = Submission.objects.filter(
+        phase__in=phases, team=OuterRef("team"), exclusion=""
+    )
+    standing = standing.filter(
+        status__in=[*Submission.MOVING, Submission.Status.SCORED]
+    )
+    entries = (
+        Registration.objects.filter(season=season).approved().select_related("team")
+    )
     if group == Group.WITHOUT_RUN:
         entries = entries.exclude(Exists(standing))
     elif group == Group.LATE:
         entries = entries.filter(Exists(standing.filter(is_late=True)))
     elif group == Group.NOT_CONFIRMED:
-        asking = phases.filter(confirms_results=True, confirmation_ended_at=None, closes__lte=timezone.now())
+        asking = phases.filter(
+            confirms_results=True,
+            confirmation_ended_at=None,
+            closes__lte=timezone.now(),
+        )
         results = (result for phase in asking for result in results_of(phase))
         slugs = {result.run.team_slug for result in results if not result.is_confirmed}
         entries = entries.filter(team__slug__in=slugs)
@@ -48,7 +61,13 @@ def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence
 
 
 def mail_teams(
-    *, season: Season, group: str, subject: str, text: str, by: User, phase: int | None = None
+    *,
+    season: Season,
+    group: str,
+    subject: str,
+    text: str,
+    by: User,
+    phase: int | None = None,
 ) -> Season:
     """Told on the site too, as whoever reads it chose. Raises Refused where nobody is."""
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
@@ -57,7 +76,9 @@ def mail_teams(
     teams = teams_in(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
-        words = _("nobody is told: there are no %(group)s now, or you are the only member")
+        words = _(
+            "nobody is told: there are no %(group)s now, or you are the only member"
+        )
         raise Refused(words % {"group": Group(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}
     facts = {
@@ -67,17 +88,25 @@ def mail_teams(
         **said,
     }
     with transaction.atomic():
-        entry = audit.record(ACTION, actor=by, subject=season, place=season, facts=facts)
+        entry = audit.record(
+            ACTION, actor=by, subject=season, place=season, facts=facts
+        )
         tell_mailed(season, entry.pk, people, **said)
     return season
 
 
 def sent_mails(season: Season) -> list[dict[str, Any]]:
     """The newest first, with what became of each: all people are told on the site, by e-mail who wants it."""
-    back = set(audit.history(season).filter(action=TAKEN_BACK).values_list("subject_id", flat=True))
+    back = set(
+        audit.history(season)
+        .filter(action=TAKEN_BACK)
+        .values_list("subject_id", flat=True)
+    )
     lines = []
     for entry in audit.history(season).filter(action=ACTION)[:MAX_LISTED]:
-        counts = Notification.objects.filter(event__in=(entry.facts or {}).get(POSTS, [])).aggregate(
+        counts = Notification.objects.filter(
+            event__in=(entry.facts or {}).get(POSTS, [])
+        ).aggregate(
             people=Count("pk"),
             waiting=Count("pk", filter=Q(job__state__in=Job.MOVING)),
             sent=Count("pk", filter=Q(job__state=Job.State.DONE)),

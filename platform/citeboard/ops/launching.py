@@ -19,7 +19,12 @@ from citeboard.teams.models import User
 from scoring.models import Evaluation
 from tasks.gold.early import kept_back
 from tasks.models import Gold, Phase, Season, Submission
-from tasks.registration.entries import accept_terms, approve_team, current_terms, register_team
+from tasks.registration.entries import (
+    accept_terms,
+    approve_team,
+    current_terms,
+    register_team,
+)
 from tasks.submissions.submit import check_entry, require_terms
 
 MAIL_TESTED = "mail-tested"
@@ -42,14 +47,20 @@ class Step:
 def steps(season: Season) -> list[Step]:
     phases = list(scored_phases(season))
     gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
-    scored = Submission.objects.filter(phase__in=phases, status=Submission.Status.SCORED)
-    baselines = set(scored.filter(kind=Submission.Kind.BASELINE).values_list("phase", flat=True))
+    scored = Submission.objects.filter(
+        phase__in=phases, status=Submission.Status.SCORED
+    )
+    baselines = set(
+        scored.filter(kind=Submission.Kind.BASELINE).values_list("phase", flat=True)
+    )
     evaluated = Evaluation.objects.filter(gold__in=filter(None, gold.values()))
     tried = set(evaluated.values_list("gold", flat=True))
     has_gold = {pk for pk, known in gold.items() if known}
     has_run = {pk for pk, known in gold.items() if known and known.pk in tried}
     terms, stopped = current_terms(season), participants_walk(season)
-    version = _("Version %(number)s") % {"number": terms.number} if terms else _("None yet.")
+    version = (
+        _("Version %(number)s") % {"number": terms.number} if terms else _("None yet.")
+    )
     early = "; ".join(row.words for row in kept_back(phases))
     is_mail_tested = audit.history(season).filter(action=MAIL_TESTED).exists()
 
@@ -64,7 +75,9 @@ def steps(season: Season) -> list[Step]:
             "lacking": "; ".join(lacking[:MAX_NAMED]),
         }
         more = ", …" if len(lacking) > MAX_NAMED else ""
-        return False, _("In %(done)s of %(phases)s; lacking in %(lacking)s") % named + more
+        return False, _(
+            "In %(done)s of %(phases)s; lacking in %(lacking)s"
+        ) % named + more
 
     def at(page: str) -> str:
         return reverse(page, args=[season.slug])
@@ -72,20 +85,42 @@ def steps(season: Season) -> list[Step]:
     walks = _("A participant can enter, accept the terms and send runs")
     return [
         Step("gold", _("Gold is in"), *in_all(has_gold), at("organise-gold")),
-        Step("scored", _("A run has been scored"), *in_all(has_run), at("organise-baselines")),
-        Step("baselines", _("A baseline stands on the board"), *in_all(baselines), at("organise-baselines")),
+        Step(
+            "scored",
+            _("A run has been scored"),
+            *in_all(has_run),
+            at("organise-baselines"),
+        ),
+        Step(
+            "baselines",
+            _("A baseline stands on the board"),
+            *in_all(baselines),
+            at("organise-baselines"),
+        ),
         Step("terms", _("Terms"), terms is not None, version, at("organise-terms")),
         Step(
-            "secrets", _("No phase shows what another keeps back"), not early, early, at("organise-secrecy")
+            "secrets",
+            _("No phase shows what another keeps back"),
+            not early,
+            early,
+            at("organise-secrecy"),
         ),
-        Step("mail", _("The mail server has taken a mail"), is_mail_tested, "", "#mail-test"),
+        Step(
+            "mail",
+            _("The mail server has taken a mail"),
+            is_mail_tested,
+            "",
+            "#mail-test",
+        ),
         Step("walk", walks, not stopped, "; ".join(stopped), at("season")),
     ]
 
 
 def scored_phases(season: Season) -> QuerySet[Phase]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
-    return phases.select_related("task__season").order_by("task__position", "position", "opens")
+    return phases.select_related("task__season").order_by(
+        "task__position", "position", "opens"
+    )
 
 
 def participants_walk(season: Season) -> list[str]:
@@ -104,7 +139,10 @@ def participants_walk(season: Season) -> list[str]:
             if terms := current_terms(season):
                 given = dict.fromkeys(season.asks, "-")
                 accept_terms(season=season, number=terms.number, user=person, **given)
-            approve_team(registration=register_team(season=season, team=team, by=person), by=person)
+            approve_team(
+                registration=register_team(season=season, team=team, by=person),
+                by=person,
+            )
             require_terms(season, person)
             for phase in phases:
                 check_entry(phase, team, phase.opens)
@@ -116,12 +154,19 @@ def participants_walk(season: Season) -> list[str]:
 
 def send_test_mail(*, season: Season, by: User) -> Season:
     named = {"season": season}
-    subject, text = _("A mail of %(season)s"), _("Mails of %(season)s arrive at this address.")
+    subject, text = (
+        _("A mail of %(season)s"),
+        _("Mails of %(season)s arrive at this address."),
+    )
     try:
         with get_connection(timeout=MAIL_PATIENCE) as connection:
-            mail = EmailMessage(subject % named, text % named, settings.DEFAULT_FROM_EMAIL, [by.email])
+            mail = EmailMessage(
+                subject % named, text % named, settings.DEFAULT_FROM_EMAIL, [by.email]
+            )
             connection.send_messages([mail])
     except (OSError, SMTPException) as trouble:
-        raise Refused(_("the mail server does not take it: %(why)s") % {"why": trouble}) from trouble
+        raise Refused(
+            _("the mail server does not take it: %(why)s") % {"why": trouble}
+        ) from trouble
     audit.record(MAIL_TESTED, actor=by, subject=season, place=season, facts={})
     return season

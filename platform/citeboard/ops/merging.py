@@ -15,7 +15,15 @@ from scoring.models import Evaluation
 from tasks.delivery.notifications.events import forget, tell_merge_asked, tell_merged
 from tasks.gold.early import Early, go_on, not_free_yet
 from tasks.gold.secrecy import Kind, looked_up, shows_scores
-from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
+from tasks.models import (
+    Bundle,
+    ExtraTries,
+    MergeProposal,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+)
 from tasks.models.registrations import name_to_others
 from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, check_joining, check_size
@@ -38,8 +46,16 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if present is not None:
             words = _("%(team)s has asked %(other)s already; withdraw that first")
             raise EntryRefused(words % {"team": team, "other": present.names["into"]})
-        proposal = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
-        audit.record("merge-proposed", actor=by, subject=team, place=season, facts=_named(proposal))
+        proposal = MergeProposal.objects.create(
+            season=season, team=team, into=into, proposed_by=by
+        )
+        audit.record(
+            "merge-proposed",
+            actor=by,
+            subject=team,
+            place=season,
+            facts=_named(proposal),
+        )
         tell_merge_asked(proposal)
     return proposal
 
@@ -49,8 +65,19 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
         locked = _held(proposal)
         facts, place = _named(locked), locked.season
         # Whose lead it was would tell which team has the number.
-        called = "" if place.names_teams() else facts["into" if proposal.is_asked else "team"]
-        audit.record("merge-dropped", actor=by, subject=locked.team, place=place, facts=facts, called=called)
+        called = (
+            ""
+            if place.names_teams()
+            else facts["into" if proposal.is_asked else "team"]
+        )
+        audit.record(
+            "merge-dropped",
+            actor=by,
+            subject=locked.team,
+            place=place,
+            facts=facts,
+            called=called,
+        )
         forget(locked.event)
         locked.delete()
 
@@ -60,13 +87,23 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
         locked = _held(proposal)
         _check_date(locked.season)
         teams = (locked.team, locked.into)
-        members = set(Membership.objects.filter(team__in=teams).values_list("user", flat=True))
+        members = set(
+            Membership.objects.filter(team__in=teams).values_list("user", flat=True)
+        )
         check_size(locked.season, len(members))
         if told := _told(locked.season, locked.team, locked.into):
-            words = _("members would learn before its time: %(what)s; an organiser can merge the teams")
-            raise EntryRefused(words % {"what": "; ".join(early.words for early in told)})
-        for phase in Phase.objects.filter(task__season=locked.season, runs_in_total__isnull=False):
-            extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
+            words = _(
+                "members would learn before its time: %(what)s; an organiser can merge the teams"
+            )
+            raise EntryRefused(
+                words % {"what": "; ".join(early.words for early in told)}
+            )
+        for phase in Phase.objects.filter(
+            task__season=locked.season, runs_in_total__isnull=False
+        ):
+            extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(
+                n=Sum("tries")
+            )["n"]
             sent = sum(counted_runs(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
@@ -74,18 +111,27 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
                     "%(most)s; an organiser can merge them"
                 )
-                named = {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
+                named = {
+                    "runs": counted(sent, "run"),
+                    "task": phase.task,
+                    "phase": phase,
+                    "most": most,
+                }
                 raise EntryRefused(words % named)
         try:
             return _merge(locked.season, locked.team, locked.into, by, reason="")
         except EntryRefused as refused:
             if locked.season.names_teams():
                 raise
-            words = _("the teams cannot be one as they are; the organisers, who know both, can say why")
+            words = _(
+                "the teams cannot be one as they are; the organisers, who know both, can say why"
+            )
             raise EntryRefused(words) from refused
 
 
-def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
+def merge_teams(
+    *, season: Season, team: Team, into: Team, by: User, reason: str
+) -> int:
     if team.pk == into.pk:
         raise EntryRefused(_("a team does not merge with itself"))
     with transaction.atomic():
@@ -106,9 +152,18 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
 def _told(season: Season, team: Team, into: Team) -> list[Early]:
     """What members would learn of the other team's runs, while others may not know their scores."""
     runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
-    phases = Phase.objects.filter(Exists(runs), task__season=season).select_related("task__season")
-    running = [phase for phase in looked_up(phases) if phase.takes_runs_until > timezone.now()]
-    return [early for phase in running if shows_scores(phase) for early in not_free_yet(phase, [Kind.OTHERS])]
+    phases = Phase.objects.filter(Exists(runs), task__season=season).select_related(
+        "task__season"
+    )
+    running = [
+        phase for phase in looked_up(phases) if phase.takes_runs_until > timezone.now()
+    ]
+    return [
+        early
+        for phase in running
+        if shows_scores(phase)
+        for early in not_free_yet(phase, [Kind.OTHERS])
+    ]
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
@@ -117,7 +172,11 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     # Everybody of the one team is in the other too; what other seasons of that team say holds.
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
-    for membership in Membership.objects.filter(team=team).select_related("user").order_by("joined_at", "pk"):
+    for membership in (
+        Membership.objects.filter(team=team)
+        .select_related("user")
+        .order_by("joined_at", "pk")
+    ):
         if membership.user_id not in present:
             check_joining(into, membership.user, besides=season)
             add_member(team=into, user=membership.user)
@@ -125,16 +184,35 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     moved = _move_runs(season, team, into)
     ExtraTries.objects.filter(phase__task__season=season, team=team).update(team=into)
     bundles = Bundle.objects.filter(season=season)
-    taken = bundles.filter(team=into).exclude(idempotency_key="").values_list("idempotency_key", flat=True)
-    bundles.filter(team=team, idempotency_key__in=list(taken)).update(idempotency_key="")
+    taken = (
+        bundles.filter(team=into)
+        .exclude(idempotency_key="")
+        .values_list("idempotency_key", flat=True)
+    )
+    bundles.filter(team=team, idempotency_key__in=list(taken)).update(
+        idempotency_key=""
+    )
     bundles.filter(team=team).update(team=into)
-    for proposal in MergeProposal.objects.filter(Q(team=team) | Q(into=team), season=season):
+    for proposal in MergeProposal.objects.filter(
+        Q(team=team) | Q(into=team), season=season
+    ):
         forget(proposal.event)
         proposal.delete()
     facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
-    changes = [audit.Change("team", team.name, into.name), audit.Change("members", None, joined), *moved]
+    changes = [
+        audit.Change("team", team.name, into.name),
+        audit.Change("members", None, joined),
+        *moved,
+    ]
     for subject, where in ((into, season), (team, season), (team, into)):
-        audit.record("teams-merged", actor=by, subject=subject, place=where, facts=facts, changes=changes)
+        audit.record(
+            "teams-merged",
+            actor=by,
+            subject=subject,
+            place=where,
+            facts=facts,
+            changes=changes,
+        )
     tell_merged(season, team, into, at=timezone.now(), reason=reason)
     bump_versions(season)
     return len(moved)
@@ -142,50 +220,83 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
 
 def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     moved = []
-    present = Submission.objects.filter(team=into, phase__task__season=season).order_by()
+    present = Submission.objects.filter(
+        team=into, phase__task__season=season
+    ).order_by()
     behind = dict(present.values_list("phase").annotate(last=Max("priority")))
-    runs = Submission.objects.select_for_update().filter(team=team, phase__task__season=season)
+    runs = Submission.objects.select_for_update().filter(
+        team=team, phase__task__season=season
+    )
     for run in runs.select_related("phase__task").order_by("phase", "number"):
         sent = Submission.objects.filter(phase=run.phase_id, team=into)
         before, place = run.number, f"{run.phase.task.slug}/{run.phase.slug}"
         run.number = (sent.aggregate(last=Max("number"))["last"] or 0) + 1
         run.team = into
-        if run.idempotency_key and sent.filter(idempotency_key=run.idempotency_key).exists():
+        if (
+            run.idempotency_key
+            and sent.filter(idempotency_key=run.idempotency_key).exists()
+        ):
             run.idempotency_key = ""
         # One run of a team is selected: that of the team that stays.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
             # Those of the team that stays come first.
             run.priority += behind.get(run.phase_id, 0)
-        run.save(update_fields=["number", "team", "idempotency_key", "is_selected", "priority"])
-        moved.append(audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}"))
+        run.save(
+            update_fields=[
+                "number",
+                "team",
+                "idempotency_key",
+                "is_selected",
+                "priority",
+            ]
+        )
+        moved.append(
+            audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}")
+        )
     Evaluation.objects.filter(team=team, phase__task__season=season).update(team=into)
     return moved
 
 
 def _named(proposal: MergeProposal) -> dict[str, str]:
     """Both teams, as each reads the other."""
-    return {name: name_to_others(proposal.season, getattr(proposal, name)) for name in ("team", "into")}
+    return {
+        name: name_to_others(proposal.season, getattr(proposal, name))
+        for name in ("team", "into")
+    }
 
 
-def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:
-    entries = Registration.objects.select_for_update().filter(season=season, is_approved=True)
-    by_team = {entry.team_id: entry for entry in entries.filter(team__in=(team, into)).order_by("team")}
+def _entries(
+    season: Season, team: Team, into: Team
+) -> tuple[Registration, Registration]:
+    entries = Registration.objects.select_for_update().filter(
+        season=season, is_approved=True
+    )
+    by_team = {
+        entry.team_id: entry
+        for entry in entries.filter(team__in=(team, into)).order_by("team")
+    }
     for one in (team, into):
         if one.pk not in by_team:
             words = _("%(team)s does not take part in %(season)s")
-            raise EntryRefused(words % {"team": name_to_others(season, one), "season": season})
+            raise EntryRefused(
+                words % {"team": name_to_others(season, one), "season": season}
+            )
     return by_team[team.pk], by_team[into.pk]
 
 
 def _check_date(season: Season) -> None:
     if season.merge_until is None:
-        words = _("teams do not merge by themselves in %(season)s; its organisers can merge them")
+        words = _(
+            "teams do not merge by themselves in %(season)s; its organisers can merge them"
+        )
         raise EntryRefused(words % {"season": season})
     if season.merge_until <= timezone.now():
         until = season.merge_until.astimezone(dt.UTC)
         words = _("the teams of %(season)s could merge until %(instant)s")
-        raise EntryRefused(words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"})
+        raise EntryRefused(
+            words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"}
+        )
 
 
 def _hold(*teams: Team) -> None:
@@ -196,7 +307,11 @@ def _hold(*teams: Team) -> None:
 
 def _held(proposal: MergeProposal) -> MergeProposal:
     _hold(proposal.team, proposal.into)
-    locked = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
+    locked = (
+        MergeProposal.objects.select_related("season", "team", "into")
+        .filter(pk=proposal.pk)
+        .first()
+    )
     if locked is None:
         raise EntryRefused(_("this has been answered or withdrawn already"))
     return locked

@@ -28,7 +28,11 @@ from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
 from scoring import models
 from scoring.receipts import log as receipts
-from scoring.results.board import comparison_state as board_orders, leak_budget, snapshots
+from scoring.results.board import (
+    comparison_state as board_orders,
+    leak_budget,
+    snapshots,
+)
 from scoring.results.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
@@ -56,7 +60,9 @@ class Pruned:
 
 #: What goes by age where an operator says so. What waits to be confirmed would be told of once more.
 BY_AGE: dict[str, QuerySet[Any]] = {
-    "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(job__state__in=Job.MOVING),
+    "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
+        job__state__in=Job.MOVING
+    ),
     "deliveries": Delivery.objects.exclude(job__state__in=Job.MOVING),
 }
 
@@ -67,23 +73,43 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
     for what, number in (days or {}).items():
         old = BY_AGE[what].filter(created_at__lt=now - dt.timedelta(days=number))
         yield _rows(f"{what} older than {counted(number, 'day')}", old, dry_run=dry_run)
-    yield _rows("expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run)
-    yield _rows("expired counts", Limit.objects.filter(expires_at__lt=now.timestamp()), dry_run=dry_run)
+    yield _rows(
+        "expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run
+    )
+    yield _rows(
+        "expired counts",
+        Limit.objects.filter(expires_at__lt=now.timestamp()),
+        dry_run=dry_run,
+    )
     yield _rows("orphaned jobs", orphaned(), dry_run=dry_run)
     old = superseded()
     matrices = {}
     for name in list(old.values_list("statistics", flat=True)):
         with suppress(FileNotFoundError):
-            matrices[full_name(storage.statistics, name)] = storage.statistics.size(name)
+            matrices[full_name(storage.statistics, name)] = storage.statistics.size(
+                name
+            )
     of_old = {"evaluation__in": old.values("pk")}
     pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
-    yield _rows("superseded breakdowns", models.Breakdown.objects.filter(**of_old), dry_run=dry_run)
-    yield _rows("superseded comparisons", models.Comparison.objects.filter(pairs), dry_run=dry_run)
-    yield Pruned(what="superseded statistics", count=len(matrices), size=sum(matrices.values()))
+    yield _rows(
+        "superseded breakdowns",
+        models.Breakdown.objects.filter(**of_old),
+        dry_run=dry_run,
+    )
+    yield _rows(
+        "superseded comparisons",
+        models.Comparison.objects.filter(pairs),
+        dry_run=dry_run,
+    )
+    yield Pruned(
+        what="superseded statistics", count=len(matrices), size=sum(matrices.values())
+    )
     if not dry_run:
         # Row first: a file without a row is orphaned, and a row without its file would be lost.
         for pk, name in list(old.values_list("pk", "statistics")):
-            if models.Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
+            if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
+                statistics=""
+            ):
                 storage.statistics.delete(name)
     # Left alone for longer than a request lives.
     left = {
@@ -95,7 +121,9 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
     # Asked after the files were found: a row that is written later belongs to a file that is younger.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
-    yield Pruned(what="orphaned files", count=len(without_row), size=sum(without_row.values()))
+    yield Pruned(
+        what="orphaned files", count=len(without_row), size=sum(without_row.values())
+    )
     if not dry_run:
         for name in without_row:
             default_storage.delete(name)
@@ -103,9 +131,15 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
 
 def superseded() -> QuerySet[models.Evaluation]:
     newer = models.Evaluation.objects.filter(
-        submission=OuterRef("submission"), rules=OuterRef("rules"), gold__number__gt=OuterRef("gold__number")
+        submission=OuterRef("submission"),
+        rules=OuterRef("rules"),
+        gold__number__gt=OuterRef("gold__number"),
     )
-    return models.Evaluation.objects.filter(Exists(newer)).exclude(statistics="").order_by("pk")
+    return (
+        models.Evaluation.objects.filter(Exists(newer))
+        .exclude(statistics="")
+        .order_by("pk")
+    )
 
 
 def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
@@ -140,7 +174,10 @@ def named_files() -> Iterator[NamedFile]:
         rows = model._default_manager.exclude(**{column: ""}).order_by()  # noqa: SLF001  (public by name)
         for name, *digest in rows.values_list(*wanted).iterator():
             in_name = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
-            yield NamedFile(full_name(folder, name), digest[0] if digest else in_name[1] if in_name else "")
+            yield NamedFile(
+                full_name(folder, name),
+                digest[0] if digest else in_name[1] if in_name else "",
+            )
 
 
 def full_name(folder: FolderStorage, name: str) -> str:
@@ -153,23 +190,38 @@ def delete_season(*, season: Season, by: User) -> None:
         season = Season.objects.select_for_update().get(pk=season.pk)
         if season.is_public or season.was_public:
             if season.is_public:
-                words = _("%(season)s is public, and stays; its settings can make it a draft")
+                words = _(
+                    "%(season)s is public, and stays; its settings can make it a draft"
+                )
             else:
-                words = _("%(season)s was public, and stays; its settings can make it a draft")
+                words = _(
+                    "%(season)s was public, and stays; its settings can make it a draft"
+                )
             raise Refused(words % {"season": season})
-        if Submission.objects.filter(phase__task__season=season, team__isnull=False).exists():
-            raise Refused(_("%(season)s has runs of teams, which stay") % {"season": season})
+        if Submission.objects.filter(
+            phase__task__season=season, team__isnull=False
+        ).exists():
+            raise Refused(
+                _("%(season)s has runs of teams, which stay") % {"season": season}
+            )
         facts = {"season": season, "address": season.slug}
-        audit.record("season-deleted", actor=by, subject=season, place=season, facts=facts)
+        audit.record(
+            "season-deleted", actor=by, subject=season, place=season, facts=facts
+        )
         try:
             models.Snapshot.objects.filter(phase__task__season=season).delete()
             Submission.objects.filter(phase__task__season=season).delete()
             Gold.objects.filter(task__season=season).delete()
             season.delete()
         except ProtectedError as kept:
-            names = {str(row._meta.verbose_name_plural) for row in kept.protected_objects}  # noqa: SLF001
+            names = {
+                str(row._meta.verbose_name_plural)  # noqa: SLF001
+                for row in kept.protected_objects
+            }
             refused = _("%(season)s has what the site keeps: %(names)s")
-            raise Refused(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept
+            raise Refused(
+                refused % {"season": season, "names": ", ".join(sorted(names))}
+            ) from kept
 
 
 #: Each with what it says of its result.
@@ -229,7 +281,10 @@ def attempt(step: Callable[[], Result]) -> Result | None:
     try:
         return step()
     except DATABASE_ERRORS as reason:
-        note_outage(DATABASE, f"sweeping is put off, {name} first; the database is locked or away: {reason}")
+        note_outage(
+            DATABASE,
+            f"sweeping is put off, {name} first; the database is locked or away: {reason}",
+        )
     except Exception as reason:
         if outage_of(reason) is None:
             log.exception("Sweeping: %s failed", name)

@@ -58,12 +58,19 @@ class Progress:
 
     @property
     def figure(self) -> Bars:
-        kinds = ((_("scored"), "scored"), (_("on the way"), "moving"), (_("not scored"), "not_scored"))
+        kinds = (
+            (_("scored"), "scored"),
+            (_("on the way"), "moving"),
+            (_("not scored"), "not_scored"),
+        )
         return Bars(
             title=_("Runs by day"),
             labels=[date_format(day.day, _("d M")) for day in self.days],
             series=[
-                Series(name=name, values=[Measured(value=getattr(day, field)) for day in self.days])
+                Series(
+                    name=name,
+                    values=[Measured(value=getattr(day, field)) for day in self.days],
+                )
                 for name, field in kinds
             ],
             axis=Axis(title=_("runs"), decimals=0, has_zero=True),
@@ -80,20 +87,26 @@ def progress_of(season: Season) -> Progress:
         oldest=Min("created_at", filter=is_queued),
     )
     is_scored, is_moving = Q(state=Status.SCORED), Q(state__in=Submission.MOVING)
-    tallied = Tallied.objects.filter(phase__in=Phase.objects.filter(task__season=season).values("pk"))
+    tallied = Tallied.objects.filter(
+        phase__in=Phase.objects.filter(task__season=season).values("pk")
+    )
     days = tallied.filter(what=tallies.DAYS).values("day")
     days = days.annotate(
         scored=Sum("number", filter=is_scored, default=0),
         moving=Sum("number", filter=is_moving, default=0),
         not_scored=Sum("number", filter=~is_scored & ~is_moving, default=0),
     )
-    last = list(days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS])
+    last = list(
+        days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS]
+    )
     runs = tallied.filter(what=tallies.RUNS)
     return Progress(
         days=[Day(**row) for row in reversed(last)],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
         times=_times(season),
-        **runs.aggregate(runs=Sum("number", default=0), run_bytes=Sum("size", default=0)),
+        **runs.aggregate(
+            runs=Sum("number", default=0), run_bytes=Sum("size", default=0)
+        ),
     )
 
 
@@ -107,7 +120,9 @@ def _times(season: Season) -> Times | None:
     ).order_by("-started_at")
     times = [
         (made, begun, ended)
-        for made, begun, ended in done.values_list("created_at", "started_at", "finished_at")[:TIMED]
+        for made, begun, ended in done.values_list(
+            "created_at", "started_at", "finished_at"
+        )[:TIMED]
         if begun and ended
     ]
     if not times:
@@ -115,21 +130,31 @@ def _times(season: Season) -> Times | None:
     waited = [(begun - made).total_seconds() for made, begun, _ in times]
     took = [(ended - begun).total_seconds() for _, begun, ended in times]
     longest = max((ended - made).total_seconds() for made, _, ended in times)
-    return Times(jobs=len(times), waited=median(waited), took=median(took), longest=longest)
+    return Times(
+        jobs=len(times), waited=median(waited), took=median(took), longest=longest
+    )
 
 
 def failed_runs(season: Season) -> QuerySet[Submission]:
     later = Submission.objects.filter(
-        phase=OuterRef("phase"), team=OuterRef("team"), number__gt=OuterRef("number"), status=Status.SCORED
+        phase=OuterRef("phase"),
+        team=OuterRef("team"),
+        number__gt=OuterRef("number"),
+        status=Status.SCORED,
     )
     runs = Submission.objects.filter(
-        ~Exists(later), phase__task__season=season, has_failed=True, status=Status.FAILED
+        ~Exists(later),
+        phase__task__season=season,
+        has_failed=True,
+        status=Status.FAILED,
     )
     return runs.select_related("phase__task", "team").order_by("-status_since", "-pk")
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:
-    newest = Gold.objects.filter(task=OuterRef("gold__task"), split=OuterRef("gold__split"))
+    newest = Gold.objects.filter(
+        task=OuterRef("gold__task"), split=OuterRef("gold__split")
+    )
     jobs = Job.all_kinds.filter(
         ~Exists(newest.filter(number__gt=OuterRef("gold__number"))),
         submission__phase__task__season=season,
@@ -142,6 +167,10 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
 
 
 def acknowledged(season: Season) -> QuerySet[Acknowledgement]:
-    runs = Submission.objects.filter(pk=OuterRef("submission"), phase__task__season=season)
+    runs = Submission.objects.filter(
+        pk=OuterRef("submission"), phase__task__season=season
+    )
     own = Acknowledgement.objects.holding().filter(Exists(runs))
-    return own.select_related("submission__phase__task", "submission__team", "job__gold", "by")
+    return own.select_related(
+        "submission__phase__task", "submission__team", "job__gold", "by"
+    )

@@ -21,7 +21,12 @@ from citeboard.core.confined.turns import PRESENT_PER_PLACE
 from citeboard.core.confinement import why_nothing_is_read
 from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
 from citeboard.core.door import CROWD
-from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
+from citeboard.core.instruments import (
+    SHARED_FOLDER,
+    answered_so_far,
+    begin_to_count,
+    forget_counts,
+)
 from citeboard.core.processes import ProcessGroup
 from citeboard.ops.pruning import attempt, post_until, sweep_all
 from tasks.jobs.engine import end_leases, wake_again
@@ -50,7 +55,9 @@ class Failed(Exception):
 
 
 class Serving:
-    def __init__(self, parts: Collection[str], *, announce: Callable[[str], object]) -> None:
+    def __init__(
+        self, parts: Collection[str], *, announce: Callable[[str], object]
+    ) -> None:
         self._address = f"{settings.BIND}-{settings.PORT}"
         told = environment()
         if SITE in parts:
@@ -69,7 +76,9 @@ class Serving:
             group.start()
         threads = self._start_threads()
         if reason := why_nothing_is_read():
-            self.announce(f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done.")
+            self.announce(
+                f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done."
+            )
         try:
             while not (self._signals or self._ending.is_set()):
                 for part in self.groups:
@@ -77,7 +86,9 @@ class Serving:
                 reap_orphans({group.pid for group in self.groups.values()})
                 gone = [thread.name for thread in threads if not thread.is_alive()]
                 if gone and not self._ending.is_set():
-                    self._fail(f"Nobody looks after the {gone[0]} any more; the log says why.")
+                    self._fail(
+                        f"Nobody looks after the {gone[0]} any more; the log says why."
+                    )
                 time.sleep(TICK)
         finally:
             self._ending.set()
@@ -91,9 +102,14 @@ class Serving:
 
     def _start_threads(self) -> list[threading.Thread]:
         keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
-        threads = [threading.Thread(target=keepers[part], name=part, daemon=True) for part in self.groups]
+        threads = [
+            threading.Thread(target=keepers[part], name=part, daemon=True)
+            for part in self.groups
+        ]
         # Whatever mail servers and programs of organisers take, jobs are looked after in time.
-        threads.append(threading.Thread(target=self._watch_schema, name="schema", daemon=True))
+        threads.append(
+            threading.Thread(target=self._watch_schema, name="schema", daemon=True)
+        )
         if WORKER in self.groups:
             post = partial(post_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
@@ -118,7 +134,9 @@ class Serving:
         if not group.is_over():
             return
         if group.failures >= MAX_FAILURES:
-            self._fail(f"The {part} ended {group.failures} times in a row as soon as it was started.")
+            self._fail(
+                f"The {part} ended {group.failures} times in a row as soon as it was started."
+            )
         else:
             group.start_when_due()
 
@@ -134,7 +152,9 @@ class Serving:
         # Each is looked at, since looking is what clears the remains of a group away.
         while [group for group in groups if not group.is_over()]:
             if self._signals > 1 or time.monotonic() > until:
-                log.warning("What has not ended in time is killed: %s", ", ".join(parts))
+                log.warning(
+                    "What has not ended in time is killed: %s", ", ".join(parts)
+                )
                 break
             time.sleep(TICK)
         for group in groups:
@@ -145,7 +165,11 @@ class Serving:
         known, watchdog = None, Watchdog("", workers=settings.PROCESSES)
         while not self._ending.is_set():
             name = self.groups[WORKER].group_name
-            if name is not None and name != known and attempt(partial(_take_over, known)):
+            if (
+                name is not None
+                and name != known
+                and attempt(partial(_take_over, known))
+            ):
                 known, watchdog = name, Watchdog(name, workers=settings.PROCESSES)
             done = sweep_all()
             if known == self.groups[WORKER].group_name and attempt(watchdog.is_stuck):
@@ -172,8 +196,13 @@ class Serving:
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
-        probe = Probe(settings.BIND, settings.PORT, partial(answered_so_far, self._counts))
-        known, ready = None, f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it)."
+        probe = Probe(
+            settings.BIND, settings.PORT, partial(answered_so_far, self._counts)
+        )
+        known, ready = (
+            None,
+            f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it).",
+        )
         while not self._ending.wait(probe.pause if known else TICK):
             if (pid := self.groups[SITE].pid) is not None and pid != known:
                 if probe.wait_for_answer(settings.START_SECONDS, self._ending):
@@ -183,7 +212,10 @@ class Serving:
                     ready = ""
                 elif not self._ending.is_set():
                     # A machine may be busy; whoever scores goes on.
-                    log.error("The site did not answer within %s s of its start", settings.START_SECONDS)
+                    log.error(
+                        "The site did not answer within %s s of its start",
+                        settings.START_SECONDS,
+                    )
                     self._hangs[SITE].set()
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
@@ -217,7 +249,15 @@ def command(part: str) -> list[str]:
         "log-level": "error",
     }
     given = [f"--{name}={value}" for name, value in options.items()]
-    start = [sys.executable, "-P", "-m", "granian", *given, "--respawn-failed-workers", "--no-ws"]
+    start = [
+        sys.executable,
+        "-P",
+        "-m",
+        "granian",
+        *given,
+        "--respawn-failed-workers",
+        "--no-ws",
+    ]
     return [*start, "citeboard.wsgi:application"]
 
 
@@ -225,7 +265,12 @@ def environment() -> dict[str, str]:
     path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
     # Comparing a board leaves the other processors to runs.
     single = dict.fromkeys(SINGLE_THREADED, "1")
-    return {**single, **os.environ, "PYTHONPATH": path, "DJANGO_SETTINGS_MODULE": "citeboard.settings"}
+    return {
+        **single,
+        **os.environ,
+        "PYTHONPATH": path,
+        "DJANGO_SETTINGS_MODULE": "citeboard.settings",
+    }
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
@@ -259,7 +304,9 @@ class Probe:
     pause = 2.0  # seconds between two looks
     patience = 5.0  # seconds that an answer may take
 
-    def __init__(self, address: str, port: int, answered_so_far: Callable[[], int]) -> None:
+    def __init__(
+        self, address: str, port: int, answered_so_far: Callable[[], int]
+    ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
         # A proxy of the environment is for the world outside.

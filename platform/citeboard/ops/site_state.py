@@ -12,10 +12,26 @@ import django
 import psutil
 from django.conf import settings
 from django.db import connection
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Min, Q, Sum, Value
+from django.db.models import (
+    Avg,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    Max,
+    Min,
+    Q,
+    Sum,
+    Value,
+)
 from django.db.models.functions import Coalesce
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
@@ -35,7 +51,17 @@ from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
-EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
+EXAMINED = [
+    "database",
+    "clock",
+    "disk",
+    "queue",
+    "queues",
+    "workers",
+    "sweeper",
+    "jobs",
+    "labels",
+]
 SHOWN = 50
 OF_A_RUN = ("submission__phase__task__season", "submission__team")
 
@@ -120,11 +146,18 @@ class SiteState:
 def site_state() -> SiteState:
     """Some thirty queries, none of which grows with the number of runs on boards."""
     now = database_now()
-    failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1))
+    failed = Job.objects.filter(
+        state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1)
+    )
     jobs = Job.objects.filter(state=Job.State.WAITING).order_by().values("reason")
-    waiting = jobs.annotate(jobs=Count("pk"), since=Min("created_at"), submission=Min("submission"))
+    waiting = jobs.annotate(
+        jobs=Count("pk"), since=Min("created_at"), submission=Min("submission")
+    )
     oldest, lost = oldest_queued(now), leases_lost()
-    groups, gone = WorkerGroup.objects.order_by("-seen_at"), now - dt.timedelta(seconds=MAX_SILENCE)
+    groups, gone = (
+        WorkerGroup.objects.order_by("-seen_at"),
+        now - dt.timedelta(seconds=MAX_SILENCE),
+    )
     try:
         disk = shutil.disk_usage(settings.DATA_DIR)
     except OSError:
@@ -199,22 +232,37 @@ class _Rows(Collector):
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
-        jobs = GaugeMetricFamily("citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"])
+        jobs = GaugeMetricFamily(
+            "citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"]
+        )
         queues = jobs_by_queue()
         for queue, by_state in queues.items():
             for state, number in by_state.items():
                 jobs.add_metric([queue, state], number)
         yield jobs
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
-        yield _gauge("citeboard_oldest_queued_job_age_seconds", about, "queue", oldest_queued(now))
-        steps = Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
+        yield _gauge(
+            "citeboard_oldest_queued_job_age_seconds",
+            about,
+            "queue",
+            oldest_queued(now),
+        )
+        steps = (
+            Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
+        )
         queued = dict.fromkeys(Job.Kind.values, 0) | dict(steps.annotate(n=Count("pk")))
-        yield _gauge("citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued)
+        yield _gauge(
+            "citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued
+        )
         yield from self._recently(now)
-        about = "Seconds that jobs took that are done, from the claim to the end, by step."
+        about = (
+            "Seconds that jobs took that are done, from the claim to the end, by step."
+        )
         yield _histogram("citeboard_job_seconds", about, "step", tallies.JOB_SECONDS)
         about = "Seconds from when a run came in to its first score, by queue."
-        yield _histogram("citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE)
+        yield _histogram(
+            "citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE
+        )
         about = "Times that a job was begun once more, as its worker lost its lease or its scorer died."
         again = tallies.counted(tallies.BEGUN_AGAIN).get("", 0)
         yield CounterMetricFamily("citeboard_jobs_begun_again", about, again)
@@ -224,7 +272,9 @@ class _Rows(Collector):
             lost.add_metric([queue], number)
         yield lost
         by_status = Tallied.objects.filter(what=tallies.RUNS).values_list("state")
-        runs = dict.fromkeys(Submission.Status.values, 0) | dict(by_status.annotate(n=Sum("number")))
+        runs = dict.fromkeys(Submission.Status.values, 0) | dict(
+            by_status.annotate(n=Sum("number"))
+        )
         yield _gauge("citeboard_runs", "Runs by status.", "status", runs)
         yield _gauge(
             "citeboard_workers",
@@ -237,39 +287,78 @@ class _Rows(Collector):
             ("webhook_deliveries", "Events for webhooks", (Job.Kind.WEBHOOK,)),
         ):
             posts = Job.all_kinds.filter(kind__in=kinds).order_by()
-            states = {"waiting": (Job.State.QUEUED, Job.State.RUNNING), "failed": (Job.State.FAILED,)}
-            numbers = {word: posts.filter(state__in=inside).count() for word, inside in states.items()}
-            yield _gauge(f"citeboard_{name}", f"{what} that wait or were given up.", "state", numbers)
+            states = {
+                "waiting": (Job.State.QUEUED, Job.State.RUNNING),
+                "failed": (Job.State.FAILED,),
+            }
+            numbers = {
+                word: posts.filter(state__in=inside).count()
+                for word, inside in states.items()
+            }
+            yield _gauge(
+                f"citeboard_{name}",
+                f"{what} that wait or were given up.",
+                "state",
+                numbers,
+            )
         with suppress(OSError):
             disk = shutil.disk_usage(settings.DATA_DIR)
             about = "Bytes of the disk of the data folder."
-            yield _gauge("citeboard_disk_bytes", about, "of", {"all": disk.total, "free": disk.free})
+            yield _gauge(
+                "citeboard_disk_bytes",
+                about,
+                "of",
+                {"all": disk.total, "free": disk.free},
+            )
         memory = psutil.virtual_memory()
         about = "Bytes of the memory of the machine that is asked."
-        yield _gauge("citeboard_memory_bytes", about, "of", {"all": memory.total, "free": memory.available})
+        yield _gauge(
+            "citeboard_memory_bytes",
+            about,
+            "of",
+            {"all": memory.total, "free": memory.available},
+        )
         for name, about, at in (
             ("sweep", "Since the last sweep ended.", last_sweep()),
             ("backup", "Since the last backup was begun.", last_done(BACKUP)),
         ):
             if at is not None:
                 seconds = (now - at).total_seconds()
-                yield GaugeMetricFamily(f"citeboard_last_{name}_age_seconds", about, seconds)
+                yield GaugeMetricFamily(
+                    f"citeboard_last_{name}_age_seconds", about, seconds
+                )
 
     def _recently(self, now: dt.datetime) -> Iterator[Metric]:
         # The index is of the beginning; whoever needs longer than a day for a job is not told of here.
-        begun = Job.all_kinds.filter(started_at__gt=now - dt.timedelta(days=1)).order_by()
+        begun = Job.all_kinds.filter(
+            started_at__gt=now - dt.timedelta(days=1)
+        ).order_by()
         # By name it would be the index of kinds, and all jobs, that SQLite goes along.
-        steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list("step")
-        ended = Q(kind__in=Job.OF_RUNS, state=Job.State.DONE, finished_at__gt=now - RECENT)
+        steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
+            "step"
+        )
+        ended = Q(
+            kind__in=Job.OF_RUNS, state=Job.State.DONE, finished_at__gt=now - RECENT
+        )
         taken = {"mean": Avg(_TAKEN, filter=ended), "most": Max(_TAKEN, filter=ended)}
-        steps = list(steps_begun.annotate(n=Count("pk", filter=ended), **taken).filter(n__gt=0))
-        means, longest = ({row[0]: row[place].total_seconds() for row in steps} for place in (2, 3))
+        steps = list(
+            steps_begun.annotate(n=Count("pk", filter=ended), **taken).filter(n__gt=0)
+        )
+        means, longest = (
+            {row[0]: row[place].total_seconds() for row in steps} for place in (2, 3)
+        )
         for name, about, values in (
-            ("jobs_done_recently", "Jobs done", {step: number for step, number, *_ in steps}),
+            (
+                "jobs_done_recently",
+                "Jobs done",
+                {step: number for step, number, *_ in steps},
+            ),
             ("job_seconds_mean", "Mean seconds of the jobs done", means),
             ("job_seconds_max", "Seconds of the longest job done", longest),
         ):
-            yield _gauge(f"citeboard_{name}", f"{about} within the last hour.", "step", values)
+            yield _gauge(
+                f"citeboard_{name}", f"{about} within the last hour.", "step", values
+            )
 
 
 def _histogram(name: str, about: str, label: str, tally: str) -> Metric:
@@ -288,12 +377,18 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Me
 
 
 RECENT = dt.timedelta(hours=1)
-_TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+_TAKEN = ExpressionWrapper(
+    F("finished_at") - F("started_at"), output_field=DurationField()
+)
 
 
 def jobs_by_queue() -> dict[str, dict[str, int]]:
     jobs = Tallied.objects.filter(what=tallies.JOBS).values_list("queue", "state")
-    numbers = {(queue, state): number for queue, state, number in jobs.annotate(n=Sum("number")) if number}
+    numbers = {
+        (queue, state): number
+        for queue, state, number in jobs.annotate(n=Sum("number"))
+        if number
+    }
     return {
         queue: {state: numbers.get((queue, state), 0) for state in Job.State.values}
         for queue in sorted({Job.LIGHT} | {queue for queue, _ in numbers})
@@ -302,8 +397,12 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
 
 def oldest_queued(now: dt.datetime) -> dict[str, float]:
     queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
-    rows = queued.values_list("queue").annotate(first=Min(Coalesce("started_at", "created_at")))
-    return {Job.LIGHT: 0.0} | {queue: (now - first).total_seconds() for queue, first in rows}
+    rows = queued.values_list("queue").annotate(
+        first=Min(Coalesce("started_at", "created_at"))
+    )
+    return {Job.LIGHT: 0.0} | {
+        queue: (now - first).total_seconds() for queue, first in rows
+    }
 
 
 def leases_lost() -> dict[str, int]:

@@ -21,7 +21,18 @@ from tasks.delivery.notifications.events import OF_DATES
 from tasks.delivery.webhooks.services import TO_TAKE_BACK, holding
 from tasks.gold.early import nothing_early
 from tasks.jobs.leases import rescore
-from tasks.models import Delivery, ExtraTries, Gold, Job, Notification, Phase, Season, Submission, Task, Terms
+from tasks.models import (
+    Delivery,
+    ExtraTries,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Season,
+    Submission,
+    Task,
+    Terms,
+)
 from tasks.models.seasons import bump_version
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
 from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
@@ -36,7 +47,12 @@ POSTS = "posts"
 def note_posts(season: Season, last: int, events: list[str]) -> None:
     """With the newest entry behind the ``last`` that can be taken back, in the transaction of its act."""
     if events:
-        of_act = audit.history(season).filter(pk__gt=last, action__in=_TAKES).order_by("-pk").first()
+        of_act = (
+            audit.history(season)
+            .filter(pk__gt=last, action__in=_TAKES)
+            .order_by("-pk")
+            .first()
+        )
         if of_act is not None:
             of_act.facts = {**(of_act.facts or {}), POSTS: events}
             of_act.save(update_fields=["facts"])
@@ -44,11 +60,17 @@ def note_posts(season: Season, last: int, events: list[str]) -> None:
 
 def to_take_back(season: Season) -> list[AuditEntry]:
     since = timezone.now() - TO_TAKE_BACK
-    entries = list(audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES]))
+    entries = list(
+        audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES])
+    )
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
     # Gold of a declaration is taken back with it.
     done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
-    known = [entry for entry in entries if entry.action != TAKEN_BACK and entry.pk not in done]
+    known = [
+        entry
+        for entry in entries
+        if entry.action != TAKEN_BACK and entry.pk not in done
+    ]
     return [
         entry
         for entry in known
@@ -78,19 +100,28 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
         with audit.in_english():
             facts = {"what": entry.words}
         audit.record(TAKEN_BACK, actor=by, subject=entry, place=season, facts=facts)
-    told = ngettext("%(number)s message had gone out.", "%(number)s messages had gone out.", sent)
-    return " ".join([*([told % {"number": sent}] if sent else []), *([stays] if stays else [])])
+    told = ngettext(
+        "%(number)s message had gone out.", "%(number)s messages had gone out.", sent
+    )
+    return " ".join(
+        [*([told % {"number": sent}] if sent else []), *([stays] if stays else [])]
+    )
 
 
 def take_posts_back(events: list[str]) -> int:
     """Of what waits nothing is sent; how many messages were sent before."""
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
-    for rows, kind in ((mails, Job.Kind.MAIL), (Delivery.objects.filter(event__in=events), Job.Kind.WEBHOOK)):
+    for rows, kind in (
+        (mails, Job.Kind.MAIL),
+        (Delivery.objects.filter(event__in=events), Job.Kind.WEBHOOK),
+    ):
         sent += rows.filter(job__state=Job.State.DONE).count()
         waiting = list(rows.exclude(job__state=Job.State.DONE).values_list("pk", "job"))
         rows.filter(pk__in=[row for row, _job in waiting]).delete()
-        Job.all_kinds.filter(pk__in=[job for _row, job in waiting if job], kind=kind).delete()
+        Job.all_kinds.filter(
+            pk__in=[job for _row, job in waiting if job], kind=kind
+        ).delete()
     return sent
 
 
@@ -116,12 +147,20 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
         if audit.as_json(getattr(row, name)) != change["after"]:
             raise Refused(_("%(key)s has been changed since") % {"key": change["key"]})
         before = change["before"]
-        value = before.splitlines() if name == "entry_list" else row.field(name).to_python(before)
+        value = (
+            before.splitlines()
+            if name == "entry_list"
+            else row.field(name).to_python(before)
+        )
         values[f"{prefix}.{row.key(name)}"] = value
     change_settings(season=season, values=values, by=by)
     stays = [_("What was shown meanwhile may have been seen.")]
     if len(changes) < len(entry.changes):
-        stays.append(_("Terms, gold and organisers of the file have entries of their own and stay."))
+        stays.append(
+            _(
+                "Terms, gold and organisers of the file have entries of their own and stay."
+            )
+        )
     return " ".join(stays)
 
 
@@ -130,15 +169,25 @@ def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
         raise Refused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()
-    words = ngettext("%(number)s person had accepted it.", "%(number)s people had accepted it.", accepted)
+    words = ngettext(
+        "%(number)s person had accepted it.",
+        "%(number)s people had accepted it.",
+        accepted,
+    )
     return words % {"number": accepted} if accepted else ""
 
 
 def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
-    task = Task.objects.select_related("season").filter(pk=entry.subject_id, season=season).first()
+    task = (
+        Task.objects.select_related("season")
+        .filter(pk=entry.subject_id, season=season)
+        .first()
+    )
     if task is None or task.declaration_id != facts.get("after"):
-        raise Refused(_("%(task)s has been declared anew since") % {"task": entry.subject})
+        raise Refused(
+            _("%(task)s has been declared anew since") % {"task": entry.subject}
+        )
     for gold in facts["golds"].split():
         _take_version_back(season, int(gold))
     declare_as_before(task, json.loads(facts["before"]), by)
@@ -156,11 +205,15 @@ def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
-    gold = Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
+    gold = (
+        Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
+    )
     if gold is None:
         raise Refused(_("the version is not there any more"))
     Task.objects.select_for_update().get(pk=gold.task_id)
-    others = Gold.objects.filter(task=gold.task_id, split=gold.split).exclude(pk=gold.pk)
+    others = Gold.objects.filter(task=gold.task_id, split=gold.split).exclude(
+        pk=gold.pk
+    )
     if others.filter(number__gt=gold.number).exists():
         raise Refused(_("there is a later version of the gold"))
     scored = Evaluation.objects.filter(gold=gold)
@@ -174,7 +227,9 @@ def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
     except ProtectedError as kept:
         raise Refused(_("a board that was kept stands on it")) from kept
     told = f"-rescored-{pk}-"
-    mails = Notification.objects.filter(season=season, event__contains=told).exclude(job=None)
+    mails = Notification.objects.filter(season=season, event__contains=told).exclude(
+        job=None
+    )
     Job.all_kinds.filter(pk__in=mails.values("job"), kind=Job.Kind.MAIL).delete()
     Notification.objects.filter(season=season, event__contains=told).delete()
     return gold.task_id, gold.split
@@ -183,7 +238,9 @@ def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
 def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
     gold = Gold.objects.filter(pk=entry.subject_id, task__season=season)
     gold.update(sealed_at=None)
-    for phase in Phase.objects.filter(task__gold__in=gold, split__in=gold.values("split")):
+    for phase in Phase.objects.filter(
+        task__gold__in=gold, split__in=gold.values("split")
+    ):
         bump_version(phase.pk)
     return ""
 
@@ -192,31 +249,46 @@ def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
     if (made := Season.objects.filter(pk=entry.subject_id).first()) is None:
         raise Refused(_("%(season)s is not there any more") % {"season": entry.subject})
     if audit.history(made).filter(pk__gt=entry.pk).exists():
-        raise Refused(_("%(season)s has been changed since; its settings can delete it") % {"season": made})
+        raise Refused(
+            _("%(season)s has been changed since; its settings can delete it")
+            % {"season": made}
+        )
     delete_season(season=made, by=by)
     return ""
 
 
 def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
-    given = ExtraTries.objects.filter(pk=facts.get("given", 0), phase__task__season=season).first()
+    given = ExtraTries.objects.filter(
+        pk=facts.get("given", 0), phase__task__season=season
+    ).first()
     if given is None:
         raise Refused(_("they are taken back already"))
     given.delete()
-    return _sent_since(entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id))
+    return _sent_since(
+        entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id)
+    )
 
 
 def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
     try:
-        place = take_decision_back(season=season, team=entry.subject_id, facts=entry.facts or {})
+        place = take_decision_back(
+            season=season, team=entry.subject_id, facts=entry.facts or {}
+        )
     except EntryRefused as refused:
         raise Refused(str(refused)) from refused
-    return _sent_since(entry, Submission.objects.filter(team=place.team_id, phase__task__season=season))
+    return _sent_since(
+        entry, Submission.objects.filter(team=place.team_id, phase__task__season=season)
+    )
 
 
 def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
-    words = ngettext("%(number)s run was sent meanwhile.", "%(number)s runs were sent meanwhile.", sent)
+    words = ngettext(
+        "%(number)s run was sent meanwhile.",
+        "%(number)s runs were sent meanwhile.",
+        sent,
+    )
     return words % {"number": sent} if sent else ""
 
 

@@ -13,7 +13,11 @@ M = TypeVar("M", bound=Model)
 
 
 def teams_of(user: object) -> QuerySet[Team]:
-    return Team.objects.filter(memberships__user=user) if isinstance(user, User) else Team.objects.none()
+    return (
+        Team.objects.filter(memberships__user=user)
+        if isinstance(user, User)
+        else Team.objects.none()
+    )
 
 
 def first_or_absent(rows: QuerySet[M], words: str) -> M:
@@ -25,7 +29,10 @@ def first_or_absent(rows: QuerySet[M], words: str) -> M:
 
 
 def team_for_member(user: object, slug: str) -> Team:
-    return first_or_absent(teams_of(user).filter(slug=slug), _("There is no team of yours at this address."))
+    return first_or_absent(
+        teams_of(user).filter(slug=slug),
+        _("There is no team of yours at this address."),
+    )
 
 
 def team_for_lead(user: object, slug: str) -> Team:
@@ -33,12 +40,16 @@ def team_for_lead(user: object, slug: str) -> Team:
     team = team_for_member(user, slug)
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if not isinstance(user, User) or not leads.filter(user=user).exists():
-        raise PermissionDenied(_("The lead of %(team)s alone may do this.") % {"team": team})
+        raise PermissionDenied(
+            _("The lead of %(team)s alone may do this.") % {"team": team}
+        )
     return team
 
 
 def member_of(team: Team, number: int) -> Membership:
-    members = Membership.objects.select_related("user", "team").filter(user=number, team=team)
+    members = Membership.objects.select_related("user", "team").filter(
+        user=number, team=team
+    )
     return first_or_absent(members, _("There is no such member of the team."))
 
 

@@ -37,7 +37,9 @@ MOST = 20
 
 class TooManyTokens(Exception):
     def __init__(self) -> None:
-        words = gettext("You have %(tokens)s tokens; revoke one that no program uses any more.")
+        words = gettext(
+            "You have %(tokens)s tokens; revoke one that no program uses any more."
+        )
         super().__init__(words % {"tokens": MOST})
 
 
@@ -50,7 +52,9 @@ def create_token(
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
-        return Token.objects.issue(user=user, name=name, scope=scope, expires_at=expires_at)
+        return Token.objects.issue(
+            user=user, name=name, scope=scope, expires_at=expires_at
+        )
 
 
 def revoke_token(token: Token) -> None:
@@ -87,8 +91,15 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Token
         fields = ["name", "scope"]
-        labels = {"name": gettext_lazy("What is it for?"), "scope": gettext_lazy("What may it do?")}
-        help_texts = {"name": gettext_lazy("For example the machine or the program that will use it.")}
+        labels = {
+            "name": gettext_lazy("What is it for?"),
+            "scope": gettext_lazy("What may it do?"),
+        }
+        help_texts = {
+            "name": gettext_lazy(
+                "For example the machine or the program that will use it."
+            )
+        }
 
 
 @never_cache
@@ -103,7 +114,10 @@ def tokens(request: HttpRequest) -> HttpResponse:
         try:
             data = form.cleaned_data
             _, secret = create_token(
-                user=request.user, name=data["name"], scope=data["scope"], days=data["lifetime"]
+                user=request.user,
+                name=data["name"],
+                scope=data["scope"],
+                days=data["lifetime"],
             )
         except TooManyTokens as refused:
             form.add_error(None, str(refused))
@@ -111,7 +125,12 @@ def tokens(request: HttpRequest) -> HttpResponse:
             form = TokenForm()
     own = Token.objects.filter(user=request.user)
     code = 422 if form.errors else 200
-    return render(request, "teams/tokens.html", {"form": form, "tokens": own, "secret": secret}, status=code)
+    return render(
+        request,
+        "teams/tokens.html",
+        {"form": form, "tokens": own, "secret": secret},
+        status=code,
+    )
 
 
 @login_required
@@ -162,7 +181,9 @@ class ProfileForm(NameForm):
         label=gettext_lazy("Country"),
         choices=lambda: [("", "–"), *countries()],
         required=False,
-        help_text=gettext_lazy("Of your affiliation. Organisers see it as they see that."),
+        help_text=gettext_lazy(
+            "Of your affiliation. Organisers see it as they see that."
+        ),
         widget=forms.Select(attrs={"autocomplete": "country"}),
     )
     legal_name = forms.CharField(
@@ -200,7 +221,9 @@ class ProfileForm(NameForm):
 def checked_name(text: str, person: User | None) -> str:
     """On one line. Raises ValidationError where it looks like another account's in other letters."""
     name = " ".join(text.split())
-    if lookalikes.written_otherwise(User.objects.exclude(pk__in=[person.pk] if person else []), "name", name):
+    if lookalikes.written_otherwise(
+        User.objects.exclude(pk__in=[person.pk] if person else []), "name", name
+    ):
         words = _(
             "Another account has a name that looks like this one in other letters. Write yours in "
             "the letters of one language, or add a name."
@@ -215,7 +238,9 @@ def checked_orcid(text: str) -> str:
     if not digits:
         return ""
     if not re.fullmatch(r"[0-9]{15}[0-9X]", digits):
-        raise ValidationError(_("An ORCID iD has sixteen digits, such as 0000-0002-1825-0097."))
+        raise ValidationError(
+            _("An ORCID iD has sixteen digits, such as 0000-0002-1825-0097.")
+        )
     total = 0
     for digit in digits[:-1]:
         total = (total + int(digit)) * 2
@@ -237,17 +262,27 @@ def name(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     facts = {field: getattr(request.user, field) for field in ProfileForm.base_fields}
     facts["language"] = facts["language"] or settings.LANGUAGE_CODE
-    form = ProfileForm(request.POST if request.method == "POST" else None, initial=facts)
+    form = ProfileForm(
+        request.POST if request.method == "POST" else None, initial=facts
+    )
     form.person = request.user
     if request.method == "POST" and form.is_valid():
         describe(user=request.user, **form.cleaned_data)
-        with translation.override(form.cleaned_data["language"] or translation.get_language()):
-            messages.success(request, _("You are called %(name)s here now.") % {"name": request.user})
+        with translation.override(
+            form.cleaned_data["language"] or translation.get_language()
+        ):
+            messages.success(
+                request, _("You are called %(name)s here now.") % {"name": request.user}
+            )
         response = redirect("account-name")
         if form.cleaned_data["language"]:
-            middleware.remember(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
+            middleware.remember(
+                response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"]
+            )
         return response
-    return render(request, "account/name.html", {"form": form}, status=422 if form.errors else 200)
+    return render(
+        request, "account/name.html", {"form": form}, status=422 if form.errors else 200
+    )
 
 
 #: A browser in which somebody has signed in; it names them and itself, and opens nothing.
@@ -260,7 +295,9 @@ def known_browser(request: HttpRequest, login: str) -> str:
     """Its own name where this person has signed in there before; empty elsewhere."""
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
-        person, browser = signing.loads(given, salt=KNOWN_BROWSER, max_age=middleware.A_YEAR)
+        person, browser = signing.loads(
+            given, salt=KNOWN_BROWSER, max_age=middleware.A_YEAR
+        )
     except (signing.BadSignature, ValueError):
         return ""
     return str(browser) if person == _digest(login) else ""
@@ -273,29 +310,47 @@ def _digest(login: str) -> str:
 class AccountAdapter(DefaultAccountAdapter):
     """Mails lead to CITEBOARD_BASE_URL; wrong passwords are counted by account and network."""
 
-    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+    def _get_login_attempts_cache_key(
+        self, request: HttpRequest, **credentials: Any
+    ) -> str:
         account = super()._get_login_attempts_cache_key(request, **credentials)
         browser = known_browser(request, credentials.get("email", ""))
-        return f"{account}:browser {browser}" if browser else f"{account}:network {get_ip(request)}"
+        return (
+            f"{account}:browser {browser}"
+            if browser
+            else f"{account}:network {get_ip(request)}"
+        )
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         if not known_browser(request, credentials.get("email", "")):
             super().pre_authenticate(request, **credentials)
             return
         key = self._get_login_attempts_cache_key(request, **credentials)
-        facts: dict[str, Any] = {"app": "allauth.account", "action": "login_failed", "key": key}
+        facts: dict[str, Any] = {
+            "app": "allauth.account",
+            "action": "login_failed",
+            "key": key,
+        }
         self._login_failed_rl_usage = consume(request, config=IN_KNOWN_BROWSER, **facts)
         if not self._login_failed_rl_usage:
             raise self.validation_error("too_many_login_attempts")
 
-    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
+    def send_mail(
+        self, template_prefix: str, email: str, context: dict[str, Any]
+    ) -> None:
+        links = {
+            name: public_address(link)
+            for name, link in context.items()
+            if name.endswith("_url")
+        }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
         # Anybody may ask for a mail to an address, in any language.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):
-            super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
+            super().send_mail(
+                template_prefix, email, {**context, **links, "current_site": site}
+            )
 
     def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **facts)
@@ -309,21 +364,33 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def public_address(link: str) -> str:
-    return f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
+    return (
+        f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
+    )
 
 
 def allow_seasons(*, user: User, by: Any) -> AuditEntry:
     with transaction.atomic():
-        right = Permission.objects.get(content_type__app_label="tasks", codename="add_season")
+        right = Permission.objects.get(
+            content_type__app_label="tasks", codename="add_season"
+        )
         own = user.user_permissions
         has_it = own.filter(pk=right.pk).exists()
         own.remove(right) if has_it else own.add(right)
         key = "seasons-allowed/not" if has_it else "seasons-allowed"
-        return audit.record(key, actor=by, subject=user, place=user, facts={"person": user})
+        return audit.record(
+            key, actor=by, subject=user, place=user, facts={"person": user}
+        )
 
 
 def remove_second_factor(*, user: User, by: Any) -> None:
     with transaction.atomic():
         deleted, _ = Authenticator.objects.filter(user=user).delete()
         if deleted:
-            audit.record("second-factor-removed", actor=by, subject=user, place=user, facts={"person": user})
+            audit.record(
+                "second-factor-removed",
+                actor=by,
+                subject=user,
+                place=user,
+                facts={"person": user},
+            )

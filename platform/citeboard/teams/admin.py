@@ -10,7 +10,14 @@ from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from citeboard.core.words import sentence
 from citeboard.teams.accounts import allow_seasons, remove_second_factor, revoke_token
 from citeboard.teams.membership import MembershipRefused, add_member, remove_member
-from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, Token, User
+from citeboard.teams.models import (
+    Invitation,
+    MailedInvitation,
+    Membership,
+    Team,
+    Token,
+    User,
+)
 
 
 @admin.register(User)
@@ -18,12 +25,25 @@ class UserAdmin(NotedAdmin):
     list_display = ["email", "name", "is_active", "is_staff", "date_joined"]
     list_filter = ["is_active", "is_staff"]
     search_fields = ["email", "name"]
-    fields = ["email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login"]
+    fields = [
+        "email",
+        "name",
+        "is_active",
+        "is_staff",
+        "is_superuser",
+        "date_joined",
+        "last_login",
+    ]
     readonly_fields = ["email", "date_joined", "last_login"]
     actions = ["remove_second_factor", "right_to_create_seasons"]
 
-    @admin.action(description="Give the right to create seasons, or take it", permissions=["change"])
-    def right_to_create_seasons(self, request: HttpRequest, people: QuerySet[Any]) -> None:
+    @admin.action(
+        description="Give the right to create seasons, or take it",
+        permissions=["change"],
+    )
+    def right_to_create_seasons(
+        self, request: HttpRequest, people: QuerySet[Any]
+    ) -> None:
         for person in people:
             entry = allow_seasons(user=person, by=request.user)
             self.message_user(request, f"You {entry.words}.")
@@ -59,21 +79,34 @@ class TeamAdmin(NotedAdmin):
     readonly_fields = ["slug", "created_at"]
     inlines = [MembershipInline]
 
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+    def save_formset(
+        self, request: HttpRequest, form: Any, formset: Any, change: bool
+    ) -> None:
         assert isinstance(request.user, User)
         formset.save(commit=False)
         try:
             for membership in formset.new_objects:
                 add_member(team=membership.team, user=membership.user)
             for membership in formset.deleted_objects:
-                remove_member(team=membership.team, user=membership.user, by=request.user)
+                remove_member(
+                    team=membership.team, user=membership.user, by=request.user
+                )
         except MembershipRefused as refused:
             self.message_user(request, sentence(refused), messages.ERROR)
 
 
 @admin.register(Token)
 class TokenAdmin(FactsAdmin):
-    list_display = ["name", "user", "hint", "scope", "created_at", "last_used_at", "expires_at", "revoked_at"]
+    list_display = [
+        "name",
+        "user",
+        "hint",
+        "scope",
+        "created_at",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    ]
     search_fields = ["name", "user__email"]
     exclude = ["digest"]
     actions = ["revoke"]
@@ -82,7 +115,9 @@ class TokenAdmin(FactsAdmin):
     def revoke(self, request: HttpRequest, tokens: QuerySet[Any]) -> None:
         for token in tokens:
             revoke_token(token)
-        self.message_user(request, "They are revoked; no program can use them any more.")
+        self.message_user(
+            request, "They are revoked; no program can use them any more."
+        )
 
 
 @admin.register(Invitation)
@@ -94,7 +129,15 @@ class InvitationAdmin(FactsAdmin):
 
 @admin.register(MailedInvitation)
 class MailedInvitationAdmin(FactsAdmin):
-    list_display = ["team", "address", "state", "created_by", "created_at", "expires_at", "mail"]
+    list_display = [
+        "team",
+        "address",
+        "state",
+        "created_by",
+        "created_at",
+        "expires_at",
+        "mail",
+    ]
     search_fields = ["team__name", "address"]
     exclude = ["nonce"]
 
@@ -102,4 +145,7 @@ class MailedInvitationAdmin(FactsAdmin):
     def mail(self, invitation: MailedInvitation) -> str:
         # Jobs stand to the right of teams.
         jobs = apps.get_model("tasks", "Job")._default_manager  # noqa: SLF001  (documented)
-        return jobs.filter(pk=invitation.job or 0).values_list("state", flat=True).first() or "none"
+        return (
+            jobs.filter(pk=invitation.job or 0).values_list("state", flat=True).first()
+            or "none"
+        )

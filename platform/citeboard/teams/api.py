@@ -23,9 +23,13 @@ class TokenAuthentication(BaseAuthentication):
         if (secret := secret_in(get_authorization_header(request))) is None:
             return None
         if (token := token_of(secret)) is None:
-            raise AuthenticationFailed("This token is not known; it may be mistyped, revoked or expired.")
+            raise AuthenticationFailed(
+                "This token is not known; it may be mistyped, revoked or expired."
+            )
         if token.scope == Token.Scope.READ and request.method not in SAFE_METHODS:
-            raise PermissionDenied("This token may only read; make one on the site that may submit.")
+            raise PermissionDenied(
+                "This token may only read; make one on the site that may submit."
+            )
         now = timezone.now()
         if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
             unused = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTED_EVERY)
@@ -47,7 +51,9 @@ def token_of(secret: str) -> Token | None:
 
 
 def asking_user(request: HttpRequest) -> object:
-    secret = secret_in(request.headers.get("Authorization", "").encode("latin-1", "replace"))
+    secret = secret_in(
+        request.headers.get("Authorization", "").encode("latin-1", "replace")
+    )
     token = token_of(secret) if secret is not None else None
     return token.user if token else request.user
 
@@ -62,5 +68,12 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "token"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        words = "`Token`, a space, and the secret of a token, which is made on the site."
-        return {"type": "apiKey", "in": "header", "name": "Authorization", "description": words}
+        words = (
+            "`Token`, a space, and the secret of a token, which is made on the site."
+        )
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": words,
+        }

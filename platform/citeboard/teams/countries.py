@@ -9,7 +9,9 @@ from django.utils.translation import get_language
 
 
 def _in_order(name: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFD", name) if letter.isalpha()).casefold()
+    return "".join(
+        letter for letter in unicodedata.normalize("NFD", name) if letter.isalpha()
+    ).casefold()
 
 
 def countries() -> list[tuple[str, str]]:

@@ -41,12 +41,18 @@ Sent = TypeVar("Sent", Invitation, MailedInvitation)
 
 class InvitationNotValid(Refused):
     def __init__(self) -> None:
-        super().__init__(gettext("this invitation no longer works; ask the team's lead for the current link"))
+        super().__init__(
+            gettext(
+                "this invitation no longer works; ask the team's lead for the current link"
+            )
+        )
 
 
 def renew_invitation(*, team: Team, by: User) -> Invitation:
     with transaction.atomic():
-        invitation, is_new = Invitation.objects.update_or_create(team=team, defaults=_made(by))
+        invitation, is_new = Invitation.objects.update_or_create(
+            team=team, defaults=_made(by)
+        )
         key = "invitation-renewed/first" if is_new else "invitation-renewed"
         audit.record(key, actor=by, subject=team, place=team)
     return invitation
@@ -54,7 +60,12 @@ def renew_invitation(*, team: Team, by: User) -> Invitation:
 
 def _made(by: User) -> dict[str, Any]:
     now = timezone.now()
-    return {"nonce": secrets.token_hex(12), "created_by": by, "created_at": now, "expires_at": now + LASTS}
+    return {
+        "nonce": secrets.token_hex(12),
+        "created_by": by,
+        "created_at": now,
+        "expires_at": now + LASTS,
+    }
 
 
 def revoke_invitation(*, team: Team, by: User) -> None:
@@ -81,7 +92,9 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
         nonce = signer.unsign(secret)
     except BadSignature as forged:
         raise InvitationNotValid from forged
-    valid = standing.select_related("team", "created_by").filter(expires_at__gt=timezone.now())
+    valid = standing.select_related("team", "created_by").filter(
+        expires_at__gt=timezone.now()
+    )
     if (invitation := valid.filter(nonce=nonce).first()) is None:
         raise InvitationNotValid
     return invitation
@@ -95,7 +108,10 @@ MAX_ADDRESS = 254
 KEPT = dt.timedelta(days=30)
 
 #: What makes the job that sends one, and removes such jobs; named, since jobs stand to the right of teams.
-QUEUE, UNQUEUE = "tasks.jobs.mails.queue_invitation", "tasks.jobs.mails.unqueue_invitations"
+QUEUE, UNQUEUE = (
+    "tasks.jobs.mails.queue_invitation",
+    "tasks.jobs.mails.unqueue_invitations",
+)
 
 _MAIL_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
@@ -105,7 +121,10 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     address = address.strip().lower()
     validate_email(address)
     if len(address) > MAX_ADDRESS:
-        raise ValidationError(gettext("an address has at most %(most)s characters") % {"most": MAX_ADDRESS})
+        raise ValidationError(
+            gettext("an address has at most %(most)s characters")
+            % {"most": MAX_ADDRESS}
+        )
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
@@ -113,22 +132,38 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         User.objects.select_for_update().get(pk=by.pk)
         own = MailedInvitation.objects.filter(team=team, address=address).first()
         if own is not None and own.state == State.DECLINED:
-            raise Refused(gettext("this address has declined an invitation; send its owner the link instead"))
+            raise Refused(
+                gettext(
+                    "this address has declined an invitation; send its owner the link instead"
+                )
+            )
         if own is not None and own.created_at > now - DAY:
-            raise Refused(gettext("this address was sent an invitation less than a day ago"))
-        others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
+            raise Refused(
+                gettext("this address was sent an invitation less than a day ago")
+            )
+        others = MailedInvitation.objects.filter(
+            team=team, state=State.WAITING, expires_at__gt=now
+        )
         if others.exclude(address=address).count() >= MAX_WAITING:
             waiting = counted(MAX_WAITING, "invitation")
-            words = gettext("%(invitations)s of %(team)s wait for an answer; withdraw one first")
+            words = gettext(
+                "%(invitations)s of %(team)s wait for an answer; withdraw one first"
+            )
             raise Refused(words % {"invitations": waiting, "team": team})
         # Rows go with their team and with who accepts; the history stays.
-        sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
+        sent = AuditEntry.objects.filter(
+            actor=by, action="invitation-mailed", at__gt=now - DAY
+        )
         if sent.count() >= MAX_A_DAY:
-            words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
+            words = gettext(
+                "you have sent %(invitations)s within a day; go on tomorrow"
+            )
             raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([own and own.job])
         defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
-        made, _ = MailedInvitation.objects.update_or_create(team=team, address=address, defaults=defaults)
+        made, _ = MailedInvitation.objects.update_or_create(
+            team=team, address=address, defaults=defaults
+        )
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
@@ -144,7 +179,9 @@ def decline_mailed(*, invitation: MailedInvitation) -> None:
 
 
 def mailed_invitation_for(secret: str) -> MailedInvitation:
-    return _invited(MailedInvitation.objects.filter(state=State.WAITING), _MAIL_SIGNER, secret)
+    return _invited(
+        MailedInvitation.objects.filter(state=State.WAITING), _MAIL_SIGNER, secret
+    )
 
 
 def mailed_secret(invitation: MailedInvitation) -> str:
@@ -152,18 +189,30 @@ def mailed_secret(invitation: MailedInvitation) -> str:
 
 
 def invitations_for(user: User) -> QuerySet[MailedInvitation]:
-    confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(lower=Lower("email"))
-    waiting = MailedInvitation.objects.filter(state=State.WAITING, expires_at__gt=timezone.now())
-    return waiting.filter(address__in=confirmed.values("lower")).select_related("team", "created_by")
+    confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(
+        lower=Lower("email")
+    )
+    waiting = MailedInvitation.objects.filter(
+        state=State.WAITING, expires_at__gt=timezone.now()
+    )
+    return waiting.filter(address__in=confirmed.values("lower")).select_related(
+        "team", "created_by"
+    )
 
 
 def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
     team, host = invitation.team, invitation.created_by
     title = gettext("You are invited to the team %(team)s") % {"team": team}
     if host:
-        title = gettext("%(host)s invites you to the team %(team)s") % {"host": host, "team": team}
+        title = gettext("%(host)s invites you to the team %(team)s") % {
+            "host": host,
+            "team": team,
+        }
     link, report = reverse("join", args=[mailed_secret(invitation)]), reverse("report")
-    facts = {"link": f"{settings.BASE_URL}{link}", "report": f"{settings.BASE_URL}{report}"}
+    facts = {
+        "link": f"{settings.BASE_URL}{link}",
+        "report": f"{settings.BASE_URL}{report}",
+    }
     body = gettext(
         "%(title)s.\n\nTeams take part in shared tasks together: their members see each other's names and "
         "all runs of the team, and may send runs.\n\nAccept or decline until %(date)s (UTC):\n%(link)s\n\n"
@@ -180,17 +229,27 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
 
 
 def forget_invitations() -> int:
-    deleted, _ = MailedInvitation.objects.filter(expires_at__lt=timezone.now() - KEPT).delete()
+    deleted, _ = MailedInvitation.objects.filter(
+        expires_at__lt=timezone.now() - KEPT
+    ).delete()
     return deleted
 
 
 def _end(invitation: MailedInvitation, state: State, by: User | None) -> None:
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=invitation.team_id)
-        if MailedInvitation.objects.filter(pk=invitation.pk, state=State.WAITING).update(state=state):
+        if MailedInvitation.objects.filter(
+            pk=invitation.pk, state=State.WAITING
+        ).update(state=state):
             import_string(UNQUEUE)([invitation.job])
             called = INVITED if by is None else ""
-            audit.record(f"invitation-{state.value}", actor=by, called=called, subject=invitation, place=team)
+            audit.record(
+                f"invitation-{state.value}",
+                actor=by,
+                called=called,
+                subject=invitation,
+                place=team,
+            )
 
 
 Role = Membership.Role
@@ -202,7 +261,9 @@ class MembershipRefused(Refused):
 
 def add_member(*, team: Team, user: User) -> Membership:
     with transaction.atomic():
-        membership, is_new = Membership.objects.get_or_create(team=locked(team), user=user)
+        membership, is_new = Membership.objects.get_or_create(
+            team=locked(team), user=user
+        )
         if is_new:
             audit.record("member-joined", actor=user, subject=user, place=team)
     return membership
@@ -223,7 +284,9 @@ def leave_team(*, team: Team, user: User) -> None:
                 raise MembershipRefused(words % {"team": team}) from kept
             return
         if membership.role == Role.LEAD:
-            raise MembershipRefused(_("hand the lead over to another member before you leave"))
+            raise MembershipRefused(
+                _("hand the lead over to another member before you leave")
+            )
         membership.delete()
         audit.record("member-left", actor=user, subject=user, place=team)
 
@@ -232,11 +295,17 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
         membership = _membership(locked(team), user)
         if membership.role == Role.LEAD:
-            raise MembershipRefused(_("the lead cannot be removed; the lead is handed over first"))
+            raise MembershipRefused(
+                _("the lead cannot be removed; the lead is handed over first")
+            )
         membership.delete()
-        audit.record("member-removed", actor=by, subject=user, place=team, facts={"person": user})
+        audit.record(
+            "member-removed", actor=by, subject=user, place=team, facts={"person": user}
+        )
         revoke_invitation(team=team, by=by)
-        addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+        addresses = EmailAddress.objects.filter(user=user).values_list(
+            "email", flat=True
+        )
         mailed = MailedInvitation.objects.filter(team=team, state=State.WAITING)
         mailed = mailed.filter(address__in=[address.lower() for address in addresses])
         import_string(UNQUEUE)(list(mailed.values_list("job", flat=True)))
@@ -251,7 +320,9 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         # One lead at a time, at every moment: the database holds to it.
         Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
         Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
-        audit.record("lead-handed-over", actor=by, subject=to, place=team, facts={"person": to})
+        audit.record(
+            "lead-handed-over", actor=by, subject=to, place=team, facts={"person": to}
+        )
 
 
 def locked(team: Team) -> Team:
@@ -260,7 +331,9 @@ def locked(team: Team) -> Team:
 
 def _membership(team: Team, user: User) -> Membership:
     if (membership := Membership.objects.filter(team=team, user=user).first()) is None:
-        raise MembershipRefused(_("%(person)s is not in %(team)s any more") % {"person": user, "team": team})
+        raise MembershipRefused(
+            _("%(person)s is not in %(team)s any more") % {"person": user, "team": team}
+        )
     return membership
 
 
@@ -275,11 +348,15 @@ def found_team(*, name: str, founder: User) -> Team:
     name = " ".join(name.split())
     slug = slugify(name)[:MAX_NAME]
     if not slug:
-        raise ValidationError({"name": _("a name has at least one letter or digit from a to z")})
+        raise ValidationError(
+            {"name": _("a name has at least one letter or digit from a to z")}
+        )
     if len(name) > MAX_NAME:
         words = _("the name has %(length)s characters; at most %(most)s fit")
         raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
-    taken = ValidationError({"name": _("another team has this name, or one very much like it")})
+    taken = ValidationError(
+        {"name": _("another team has this name, or one very much like it")}
+    )
     if Team.objects.filter(name_skeleton=skeleton(name)).exists():
         raise taken
     try:
@@ -291,12 +368,19 @@ def found_team(*, name: str, founder: User) -> Team:
     return team
 
 
-def describe_team(*, team: Team, description: str, links: Iterable[str], by: User) -> Team:
-    wanted = {"description": checked_description(description), "links": checked_links(links)}
+def describe_team(
+    *, team: Team, description: str, links: Iterable[str], by: User
+) -> Team:
+    wanted = {
+        "description": checked_description(description),
+        "links": checked_links(links),
+    }
     with transaction.atomic():
         found = locked(team)
         if changes := audit.set_fields(found, wanted):
-            audit.record("team-described", actor=by, subject=found, place=found, changes=changes)
+            audit.record(
+                "team-described", actor=by, subject=found, place=found, changes=changes
+            )
     team.refresh_from_db()
     return team
 
@@ -317,12 +401,18 @@ class People:
 
     @property
     def others(self) -> list[Membership]:
-        return [membership for membership in self.memberships if membership.role != Role.LEAD]
+        return [
+            membership
+            for membership in self.memberships
+            if membership.role != Role.LEAD
+        ]
 
 
 def people_of(team: Team, request: HttpRequest) -> People:
     memberships = list(members_in_order().filter(team=team))
-    is_lead = any(row.role == Role.LEAD and row.user_id == request.user.pk for row in memberships)
+    is_lead = any(
+        row.role == Role.LEAD and row.user_id == request.user.pk for row in memberships
+    )
     invitation = present_invitation(team) if is_lead else None
     path = reverse("join", args=[secret_of(invitation)]) if invitation else ""
     return People(

@@ -4,7 +4,11 @@ import hashlib
 import secrets
 from typing import Any, ClassVar
 
-from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.auth.models import (
+    AbstractBaseUser,
+    BaseUserManager,
+    PermissionsMixin,
+)
 from django.db import models
 from django.db.models import CASCADE, SET_NULL, Q, UniqueConstraint
 from django.db.models.functions import Lower
@@ -20,14 +24,20 @@ ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
 class UserManager(BaseUserManager["User"]):
-    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+    def create_user(
+        self, email: str, password: str | None = None, **fields: Any
+    ) -> User:
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
-    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+    def create_superuser(
+        self, email: str, password: str | None = None, **fields: Any
+    ) -> User:
+        return self.create_user(
+            email, password, is_staff=True, is_superuser=True, **fields
+        )
 
     def get_by_natural_key(self, email: str | None) -> User:
         return self.get(email__iexact=email)
@@ -41,7 +51,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     name_skeleton = Skeleton("name")
     affiliation = late_text(200)
     country = late_text(2, choices=countries)
-    legal_name = late_text(200, help_text="For organisers whose terms ask for it; never published.")
+    legal_name = late_text(
+        200, help_text="For organisers whose terms ask for it; never published."
+    )
     orcid = late_text(19, "ORCID")
     is_listed = models.BooleanField(
         "listed with name and affiliation",
@@ -50,7 +62,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         help_text="Whether lists of a season's participants may be published with this person's name.",
     )
     language = late_text(
-        10, help_text="Of mails to this person, and of pages once they have signed in; empty for English."
+        10,
+        help_text="Of mails to this person, and of pages once they have signed in; empty for English.",
     )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -63,7 +76,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
-        constraints = [UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")]
+        constraints = [
+            UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")
+        ]
 
     def __str__(self) -> str:
         return self.name or self.email.partition("@")[0]
@@ -99,8 +114,14 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [
-            UniqueConstraint(fields=["team", "user"], name="membership_once_a_person_and_team"),
-            UniqueConstraint(fields=["team"], condition=Q(role="lead"), name="membership_one_lead_a_team"),
+            UniqueConstraint(
+                fields=["team", "user"], name="membership_once_a_person_and_team"
+            ),
+            UniqueConstraint(
+                fields=["team"],
+                condition=Q(role="lead"),
+                name="membership_one_lead_a_team",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -112,7 +133,9 @@ class Invitation(models.Model):
 
     team = models.OneToOneField(Team, on_delete=CASCADE, related_name="invitation")
     nonce = models.CharField(max_length=32, unique=True)
-    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
 
@@ -132,7 +155,9 @@ class MailedInvitation(models.Model):
     address = models.EmailField("e-mail address")
     nonce = models.CharField(max_length=32, unique=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    created_by = models.ForeignKey(User, on_delete=SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        User, on_delete=SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     #: The number of the job that sends its e-mail.
@@ -140,7 +165,11 @@ class MailedInvitation(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        constraints = [UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address")]
+        constraints = [
+            UniqueConstraint(
+                fields=["team", "address"], name="mailed_invitation_once_an_address"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"invitation to {self.team} by e-mail"
@@ -157,11 +186,17 @@ def token_digest(secret: str) -> str:
 
 class TokenQuerySet(models.QuerySet["Token"]):
     def valid(self) -> TokenQuerySet:
-        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+        return self.filter(
+            Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None
+        )
 
-    def issue(self, *, user: User, name: str, secret: str | None = None, **limits: Any) -> tuple[Token, str]:
+    def issue(
+        self, *, user: User, name: str, secret: str | None = None, **limits: Any
+    ) -> tuple[Token, str]:
         secret = secret or secrets.token_urlsafe(30)
-        token = self.create(user=user, name=name, digest=token_digest(secret), hint=secret[:4], **limits)
+        token = self.create(
+            user=user, name=name, digest=token_digest(secret), hint=secret[:4], **limits
+        )
         return token, secret
 
 
@@ -174,7 +209,9 @@ class Token(models.Model):
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
     hint = models.CharField("first characters", max_length=8)
-    scope = models.CharField("what it may do", max_length=10, choices=Scope, default=Scope.SUBMIT)
+    scope = models.CharField(
+        "what it may do", max_length=10, choices=Scope, default=Scope.SUBMIT
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -15,7 +15,15 @@ from citeboard.core.instants import MONTHS
 from citeboard.core.middleware import ENGLISH
 from citeboard.core.words import in_decimals
 from scoring.exchange.figure_files import data_forms, file_forms
-from scoring.figures import Figure, HeatMap, Scatter, Wording, as_plotly, as_svg, escaped
+from scoring.figures import (
+    Figure,
+    HeatMap,
+    Scatter,
+    Wording,
+    as_plotly,
+    as_svg,
+    escaped,
+)
 
 register = template.Library()
 
@@ -58,7 +66,11 @@ def in_language(figure: Figure) -> Figure:
         months=tuple(map(str, MONTHS)),
     )
     if isinstance(figure, Scatter):
-        return replace(figure, x=replace(figure.x, wording=wording), y=replace(figure.y, wording=wording))
+        return replace(
+            figure,
+            x=replace(figure.x, wording=wording),
+            y=replace(figure.y, wording=wording),
+        )
     return replace(figure, axis=replace(figure.axis, wording=wording))
 
 

@@ -9,6 +9,11 @@ register = template.Library()
 
 
 @register.filter
-def by_words(problems: Iterable[Problem | Mapping[str, Any]]) -> list[tuple[Problem, Lines]]:
+def by_words(
+    problems: Iterable[Problem | Mapping[str, Any]],
+) -> list[tuple[Problem, Lines]]:
     """What says the same but once; a run keeps its problems as JSON."""
-    return alike(problem if isinstance(problem, Problem) else Problem(**problem) for problem in problems)
+    return alike(
+        problem if isinstance(problem, Problem) else Problem(**problem)
+        for problem in problems
+    )

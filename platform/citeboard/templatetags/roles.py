@@ -21,4 +21,7 @@ def organises(user: object, season: Season) -> bool:
 @register.simple_tag
 def taken_back_until(season: Season) -> list[tuple[AuditEntry, str, dt.datetime]]:
     """With the words of each, to which a full stop is added."""
-    return [(entry, entry.words.rstrip("."), entry.at + TO_TAKE_BACK) for entry in to_take_back(season)]
+    return [
+        (entry, entry.words.rstrip("."), entry.at + TO_TAKE_BACK)
+        for entry in to_take_back(season)
+    ]

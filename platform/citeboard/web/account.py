@@ -42,14 +42,17 @@ log = logging.getLogger(__name__)
 
 class DeleteForm(forms.Form):
     proof = forms.CharField(
-        label=gettext_lazy("Your password"), widget=forms.PasswordInput(render_value=False)
+        label=gettext_lazy("Your password"),
+        widget=forms.PasswordInput(render_value=False),
     )
 
     def __init__(self, data: Any = None, *, user: User) -> None:
         super().__init__(data, label_suffix="")
         self.user = user
         if not user.has_usable_password():
-            self.fields["proof"] = forms.EmailField(label=gettext_lazy("Your e-mail address"))
+            self.fields["proof"] = forms.EmailField(
+                label=gettext_lazy("Your e-mail address")
+            )
 
     def clean_proof(self) -> str:
         proof: str = self.cleaned_data["proof"]
@@ -64,7 +67,9 @@ class DeleteForm(forms.Form):
 class FirstOrganiserForm(accounts.NameForm):
     """Who begins with a new site, and the token from where it runs."""
 
-    secret = forms.CharField(label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput)
+    secret = forms.CharField(
+        label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput
+    )
     email = forms.EmailField(label=gettext_lazy("E-mail address"))
     password = forms.CharField(
         label=gettext_lazy("Password"),
@@ -76,7 +81,9 @@ class FirstOrganiserForm(accounts.NameForm):
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         if User.objects.filter(email__iexact=email).exists():
-            raise forms.ValidationError(_("An account has this address already; give another one."))
+            raise forms.ValidationError(
+                _("An account has this address already; give another one.")
+            )
         return email
 
 
@@ -90,21 +97,32 @@ TRIES = {"first_organiser": "10/m/ip"}
 def first_organiser(request: HttpRequest) -> HttpResponse:
     if not is_awaited():
         raise Http404(_("This site has somebody who organises already."))
-    form = FirstOrganiserForm(request.POST if request.method == "POST" else None, label_suffix="")
+    form = FirstOrganiserForm(
+        request.POST if request.method == "POST" else None, label_suffix=""
+    )
     if not consume(request, app="citeboard", action="first_organiser", config=TRIES):
         form.add_error(None, _("Too many tries; wait a minute."))
-        return render(request, "account/first_organiser.html", {"form": form}, status=429)
+        return render(
+            request, "account/first_organiser.html", {"form": form}, status=429
+        )
     if form.is_valid():
         with refusals_at(form, "secret"):
             user = make_first_organiser(**form.cleaned_data)
             login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
             return redirect("new-season")
-    return render(request, "account/first_organiser.html", {"form": form}, status=422 if form.errors else 200)
+    return render(
+        request,
+        "account/first_organiser.html",
+        {"form": form},
+        status=422 if form.errors else 200,
+    )
 
 
 @signed_in.page()
 def data(request: HttpRequest, user: User) -> Answer:
-    response = JsonResponse(own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1})
+    response = JsonResponse(
+        own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1}
+    )
     response["Content-Disposition"] = 'attachment; filename="citeboard-account.json"'
     return private(response)
 
@@ -127,7 +145,9 @@ def delete(request: HttpRequest, user: User) -> Answer:
             log.exception("A deleted account could not be told so")
         messages.success(request, _("Your account is deleted."))
         return redirect("home")
-    leads = Membership.objects.filter(user=user, role=Membership.Role.LEAD).select_related("team")
+    leads = Membership.objects.filter(
+        user=user, role=Membership.Role.LEAD
+    ).select_related("team")
     return {"form": form, "leads": [membership.team for membership in leads]}
 
 
@@ -136,8 +156,12 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
     teams = list(access.teams_of(user).order_by("name"))
     entered = Registration.objects.approved().filter(team__in=teams)
     open_phases = Phase.objects.open().filter(task__season__in=entered.values("season"))
-    open_phases = open_phases.filter(task__is_reported_only=False).select_related("task__season")
-    runs = Submission.objects.filter(team__in=teams).select_related("team", "phase__task__season")
+    open_phases = open_phases.filter(task__is_reported_only=False).select_related(
+        "task__season"
+    )
+    runs = Submission.objects.filter(team__in=teams).select_related(
+        "team", "phase__task__season"
+    )
     page = leaf(request, runs)
     return {
         "teams": teams,
@@ -154,17 +178,28 @@ def inbox(request: HttpRequest, user: User) -> Answer:
     page = leaf(request, notifications)
     return {
         "page": page,
-        "lines": [{"told": told, "words": wording.words_of(told)} for told in page.object_list],
-        "invitations": [(invitation, mailed_secret(invitation)) for invitation in invitations_for(user)],
+        "lines": [
+            {"told": told, "words": wording.words_of(told)} for told in page.object_list
+        ],
+        "invitations": [
+            (invitation, mailed_secret(invitation))
+            for invitation in invitations_for(user)
+        ],
         "unread": notifications.unread().count(),
     }
 
 
 @signed_in.act("messages")
 def read(request: HttpRequest, user: User) -> Answer:
-    chosen = [number for text in request.POST.getlist("message") if (number := whole_number(text))]
+    chosen = [
+        number
+        for text in request.POST.getlist("message")
+        if (number := whole_number(text))
+    ]
     count = reading.mark_read(user=user, ids=chosen or None)
-    return sentence(_("%(messages)s marked as read") % {"messages": counted(count, "message")})
+    return sentence(
+        _("%(messages)s marked as read") % {"messages": counted(count, "message")}
+    )
 
 
 @signed_in.form("notifications/choices.html")
@@ -172,7 +207,10 @@ def choices(request: HttpRequest, user: User) -> Answer:
     chosen = reading.choices_of(user)
     if request.method == "POST":
         posted = {kind: request.POST.get(kind, "") for kind in chosen}
-        reading.choose(user=user, wanted={kind: way for kind, way in posted.items() if way in Channel.values})
+        reading.choose(
+            user=user,
+            wanted={kind: way for kind, way in posted.items() if way in Channel.values},
+        )
         return _("What you are told of is saved.")
     lines = [{"kind": kind, "channel": channel} for kind, channel in chosen.items()]
     return {"lines": lines, "channels": Channel.choices}
@@ -191,14 +229,20 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     if is_done:
         end_mails(user, kind)
     has_ended = is_done or reading.choices_of(user)[kind] != Channel.MAIL
-    response = render(request, "notifications/unsubscribe.html", {"kind": kind, "has_ended": has_ended})
+    response = render(
+        request,
+        "notifications/unsubscribe.html",
+        {"kind": kind, "has_ended": has_ended},
+    )
     # The address itself is the key.
     response["Referrer-Policy"] = "no-referrer"
     return private(response)
 
 
 @require_safe
-def background_job(request: HttpRequest, pk: int, part: str = "job.html") -> HttpResponse:
+def background_job(
+    request: HttpRequest, pk: int, part: str = "job.html"
+) -> HttpResponse:
     """How far a background job is; `_status.html` is the part that asks for itself again until it ends."""
     try:
         job = job_for(request.user, pk)

@@ -14,8 +14,22 @@ from citeboard.acts.human import RATE, OwnRatingsForm, annotator_of
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
-from scoring.human.ratings import Given, RatingsRefused, save_ratings, sheet_csv, texts_for
-from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
+from scoring.human.ratings import (
+    Given,
+    RatingsRefused,
+    save_ratings,
+    sheet_csv,
+    texts_for,
+)
+from scoring.models import (
+    CRITERIA,
+    HIGHEST,
+    LOWEST,
+    Annotator,
+    Rating,
+    SheetInstance,
+    SheetText,
+)
 
 #: How the texts of an instance are called, in their shuffled order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -25,10 +39,18 @@ SCORES = range(LOWEST, HIGHEST + 1)
 @signed_in.page("human/annotations.html")
 def own_sheets(request: HttpRequest, user: User) -> Answer:
     """The sheets that the viewer rates."""
-    annotators = Annotator.objects.filter(user=user).select_related("sheet__phase__task__season")
+    annotators = Annotator.objects.filter(user=user).select_related(
+        "sheet__phase__task__season"
+    )
     lines = [
-        {"annotator": annotator, "rated": annotator.rated, "texts": texts_for(annotator).count()}
-        for annotator in annotators.annotate(rated=Count("ratings")).order_by("-sheet__created_at")
+        {
+            "annotator": annotator,
+            "rated": annotator.rated,
+            "texts": texts_for(annotator).count(),
+        }
+        for annotator in annotators.annotate(rated=Count("ratings")).order_by(
+            "-sheet__created_at"
+        )
     ]
     return {"lines": lines}
 
@@ -73,8 +95,12 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
                 messages.error(request, sentence(refused))
             # The next instance; behind the last, the first that is not rated whole.
             position = instance.position + 1
-            is_last = annotator.is_adjudicator or position > annotator.sheet.instances.count()
-            return redirect(request.path if is_last else f"{request.path}?instance={position}")
+            is_last = (
+                annotator.is_adjudicator or position > annotator.sheet.instances.count()
+            )
+            return redirect(
+                request.path if is_last else f"{request.path}?instance={position}"
+            )
     return {
         "instance": instance,
         "items": _items(texts, annotator, request.POST if faults else {}),
@@ -86,20 +112,32 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
 
 def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
     texts = texts_for(annotator).order_by()
-    instances = annotator.sheet.instances.filter(pk__in=texts.values("instance")).order_by("position")
-    named = instances.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
+    instances = annotator.sheet.instances.filter(
+        pk__in=texts.values("instance")
+    ).order_by("position")
+    named = (
+        instances.filter(position=int(wanted[:6])).first()
+        if wanted.isdecimal()
+        else None
+    )
     rated = Rating.objects.filter(annotator=annotator).values("text")
     unrated = instances.filter(pk__in=texts.exclude(pk__in=rated).values("instance"))
     instance = named or unrated.first() or instances.last()
     if instance is None:
-        raise Http404(_("There is nothing to rate: annotators do not differ by so much on any text."))
+        raise Http404(
+            _(
+                "There is nothing to rate: annotators do not differ by so much on any text."
+            )
+        )
     return instance
 
 
 def _items(
     texts: Sequence[SheetText], annotator: Annotator, posted: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    ratings = {rating.text_id: rating for rating in annotator.ratings.filter(text__in=texts)}
+    ratings = {
+        rating.text_id: rating for rating in annotator.ratings.filter(text__in=texts)
+    }
     return [
         {
             "letter": LETTERS[place],
@@ -110,7 +148,11 @@ def _items(
                     "name": (field := f"{text.code}-{name}"),
                     "criterion": name,
                     "scores": SCORES,
-                    "value": str(posted.get(field) or getattr(ratings.get(text.pk), name, "") or ""),
+                    "value": str(
+                        posted.get(field)
+                        or getattr(ratings.get(text.pk), name, "")
+                        or ""
+                    ),
                 }
                 for name in CRITERIA
             ],
@@ -119,7 +161,9 @@ def _items(
     ]
 
 
-def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], list[str]]:
+def _given(
+    posted: QueryDict, texts: Sequence[SheetText]
+) -> tuple[list[Given], list[str]]:
     allowed = {str(score): score for score in SCORES}
     given, faults = [], []
     for letter, text in zip(LETTERS, texts, strict=False):
@@ -127,13 +171,25 @@ def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], 
         if not any(values.values()):
             continue
         if all(value in allowed for value in values.values()):
-            given.append(Given(text.code, {name: allowed[value] for name, value in values.items()}))
+            given.append(
+                Given(
+                    text.code, {name: allowed[value] for name, value in values.items()}
+                )
+            )
         else:
             missing = [name for name, value in values.items() if value not in allowed]
-            words = _("Text %(letter)s has no %(criteria)s from %(lowest)s to %(highest)s.")
+            words = _(
+                "Text %(letter)s has no %(criteria)s from %(lowest)s to %(highest)s."
+            )
             criteria = _(" and no ").join(missing)
             faults.append(
-                words % {"letter": letter, "criteria": criteria, "lowest": LOWEST, "highest": HIGHEST}
+                words
+                % {
+                    "letter": letter,
+                    "criteria": criteria,
+                    "lowest": LOWEST,
+                    "highest": HIGHEST,
+                }
             )
     return given, faults
 

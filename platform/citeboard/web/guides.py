@@ -34,7 +34,11 @@ MAX_QUERY = 100
 @require_safe
 def guide_list(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY]
-    return render(request, "guides/list.html", {"groups": groups(), "text": text, "found": search(text)})
+    return render(
+        request,
+        "guides/list.html",
+        {"groups": groups(), "text": text, "found": search(text)},
+    )
 
 
 @require_safe
@@ -69,7 +73,9 @@ def operations() -> list[dict[str, Any]]:
     ]
 
 
-def _fields(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _fields(
+    operation: Mapping[str, Any], components: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "header" or parameter.get("description"):
             yield {
@@ -81,9 +87,19 @@ def _fields(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iter
     for media in operation.get("requestBody", {}).get("content", {}).values():
         form = components[media["schema"]["$ref"].rpartition("/")[2]]
         for name, part in form["properties"].items():
-            kind = "file" if part.get("format") == "binary" else part.get("type", "string")
-            is_required, words = name in form.get("required", ()), part.get("description", "")
-            yield {"name": name, "kind": kind, "is_required": is_required, "words": words}
+            kind = (
+                "file" if part.get("format") == "binary" else part.get("type", "string")
+            )
+            is_required, words = (
+                name in form.get("required", ()),
+                part.get("description", ""),
+            )
+            yield {
+                "name": name,
+                "kind": kind,
+                "is_required": is_required,
+                "words": words,
+            }
 
 
 def _example(operation: Mapping[str, Any]) -> str:
@@ -115,7 +131,9 @@ def site_wheel() -> Wheel:
 
 @require_safe
 def client(request: HttpRequest) -> HttpResponse:
-    return render(request, "seasons/client.html", {"wheel": site_wheel(), "checksum": CHECKSUM})
+    return render(
+        request, "seasons/client.html", {"wheel": site_wheel(), "checksum": CHECKSUM}
+    )
 
 
 @require_safe
@@ -124,7 +142,9 @@ def client_file(request: HttpRequest, file: str) -> HttpResponse:
     if file == own.name:
         response = HttpResponse(own.content, content_type="application/octet-stream")
     elif file == own.name + CHECKSUM:
-        response = HttpResponse(f"{own.sha256}  {own.name}\n", content_type="text/plain; charset=utf-8")
+        response = HttpResponse(
+            f"{own.sha256}  {own.name}\n", content_type="text/plain; charset=utf-8"
+        )
     else:
         raise Http404(_("This site runs %(wheel)s.") % {"wheel": own.name})
     response["Content-Disposition"] = f'attachment; filename="{file}"'
@@ -156,7 +176,12 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
     if path is None:
         raise Http404(_("This archive has no such file."))
     content_type = "application/octet-stream"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=content_type)
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=True,
+        filename=path.name,
+        content_type=content_type,
+    )
 
 
 def _found(slug: str) -> Mounted:
@@ -173,7 +198,12 @@ def receipt_log(request: HttpRequest) -> HttpResponse:
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},
         "lost": why_lost(),
         "keys": SigningKey.objects.all(),
-        "page": leaf(request, LogEntry.objects.exclude(index=None).select_related("key").order_by("-index")),
+        "page": leaf(
+            request,
+            LogEntry.objects.exclude(index=None)
+            .select_related("key")
+            .order_by("-index"),
+        ),
         "site": settings.BASE_URL,
     }
     return render(request, "log.html", context)

@@ -6,7 +6,14 @@ from typing import IO
 from xml.sax.saxutils import escape
 
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
 from django.utils.cache import get_conditional_response
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
@@ -25,7 +32,15 @@ from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 #: Pages of one's own, and the many forms of a board that differ by their query.
-PRIVATE = ("/accounts/", "/admin/", "/annotate/", "/join/", "/submissions/", "/teams/", "/*?")
+PRIVATE = (
+    "/accounts/",
+    "/admin/",
+    "/annotate/",
+    "/join/",
+    "/submissions/",
+    "/teams/",
+    "/*?",
+)
 #: What everybody may read below them; the longer rule counts.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
@@ -35,8 +50,13 @@ PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 def task_croissant(request: HttpRequest, task: Task) -> Answer:
     if not (releases := data_sets.releases_of(task)):
         raise Http404(_("This task has released no data."))
-    described, written = data_sets.croissant(task, releases), {"ensure_ascii": False, "indent": 1}
-    return JsonResponse(described, content_type=linked_data.LD_JSON, json_dumps_params=written)
+    described, written = (
+        data_sets.croissant(task, releases),
+        {"ensure_ascii": False, "indent": 1},
+    )
+    return JsonResponse(
+        described, content_type=linked_data.LD_JSON, json_dumps_params=written
+    )
 
 
 @require_safe
@@ -47,13 +67,17 @@ def robots(request: HttpRequest) -> HttpResponse:
         *(f"Allow: {path}" for path in PUBLIC),
         f"Sitemap: {site_address('sitemap')}",
     ]
-    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+    return HttpResponse(
+        "\n".join(lines) + "\n", content_type="text/plain; charset=utf-8"
+    )
 
 
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The pages that everybody may read."""
-    urls = "".join(f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages())
+    urls = "".join(
+        f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages()
+    )
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SCHEMA}">\n{urls}</urlset>\n'
     return HttpResponse(content, content_type="application/xml; charset=utf-8")
 
@@ -63,10 +87,16 @@ def _public_pages() -> Iterator[str]:
     yield from map(site_address, ("home", "about", "papers"))
     for season in public.values_list("slug", flat=True):
         yield site_address("season", season)
-    teams = {entry.team.slug for season in public for entry in listed_entries(None, season).approved()}
+    teams = {
+        entry.team.slug
+        for season in public
+        for entry in listed_entries(None, season).approved()
+    }
     for team in sorted(teams):
         yield site_address("team-results", team)
-    for task in Task.objects.filter(season__in=public.values("pk")).select_related("season"):
+    for task in Task.objects.filter(season__in=public.values("pk")).select_related(
+        "season"
+    ):
         yield site_address("task", task.season.slug, task.slug)
         if task.published:
             yield site_address("published", task.season.slug, task.slug)
@@ -83,26 +113,37 @@ def _public_pages() -> Iterator[str]:
 @require_safe
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
     """Announcements and phases. A draft has none, also for its organisers."""
-    return HttpResponse(feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM)
+    return HttpResponse(
+        feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM
+    )
 
 
 @require_safe
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Phases and dates. A draft has none, also for its organisers."""
-    return HttpResponse(feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR)
+    return HttpResponse(
+        feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR
+    )
 
 
 @require_safe
 def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The runs that stand on the board, and the versions of the gold."""
     found = phase_for(None, season, task, phase)
-    if visibility.visibility_of(found, visibility.Audience.PUBLIC) == visibility.Visibility.NOTHING:
+    if (
+        visibility.visibility_of(found, visibility.Audience.PUBLIC)
+        == visibility.Visibility.NOTHING
+    ):
         raise Http404("The board of this phase is not published.")
 
     def body() -> str:
-        return feeds.board_feed(standings(found, None, audience=visibility.Audience.PUBLIC))
+        return feeds.board_feed(
+            standings(found, None, audience=visibility.Audience.PUBLIC)
+        )
 
-    return cache.phase_page(request, found, visibility.Audience.PUBLIC, "", body, content_type=feeds.ATOM)
+    return cache.phase_page(
+        request, found, visibility.Audience.PUBLIC, "", body, content_type=feeds.ATOM
+    )
 
 
 #: Larger archives are kept on disk while they are made.
@@ -117,7 +158,11 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
         raise Http404(_("The data of this task are no topics and documents."))
     splits = _splits(found, person)
     return _archive(
-        request, found, splits, "trec", lambda out: data_sets.write_trec(out, found, form, splits)
+        request,
+        found,
+        splits,
+        "trec",
+        lambda out: data_sets.write_trec(out, found, form, splits),
     )
 
 
@@ -128,7 +173,11 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
     splits = _splits(found, person)
     try:
         return _archive(
-            request, found, splits, "hugging-face", lambda out: data_sets.write_data_set(out, found, splits)
+            request,
+            found,
+            splits,
+            "hugging-face",
+            lambda out: data_sets.write_data_set(out, found, splits),
         )
     except data_sets.NoLines:
         raise Http404(_("The data of this task are no JSON lines.")) from None
@@ -140,7 +189,9 @@ def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
         return splits
     if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)
-        words = _("The data come after the season's terms are accepted. They are at %(terms)s.")
+        words = _(
+            "The data come after the season's terms are accepted. They are at %(terms)s."
+        )
         raise PermissionDenied(words % {"terms": terms})
     raise Http404(_("This task has released no data."))
 
@@ -152,7 +203,9 @@ def _archive(
     form: str,
     write: Callable[[IO[bytes]], None],
 ) -> HttpResponseBase:
-    etag = data_sets.etag_of(splits, f"{form} {task.season.licence} {task} {task.hub_dataset}")
+    etag = data_sets.etag_of(
+        splits, f"{form} {task.season.licence} {task} {task.hub_dataset}"
+    )
     same = get_conditional_response(request, etag=etag)
     if same is not None and same.status_code == HttpResponse(status=304).status_code:
         return same
@@ -164,6 +217,8 @@ def _archive(
         raise
     out.seek(0)
     name = f"{task.season.slug}-{task.slug}-{form}.zip"
-    response = FileResponse(out, as_attachment=True, filename=name, content_type="application/zip")
+    response = FileResponse(
+        out, as_attachment=True, filename=name, content_type="application/zip"
+    )
     response["ETag"] = etag
     return response

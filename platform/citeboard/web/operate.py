@@ -20,7 +20,14 @@ from tasks.models import MeasuresFile, Report
 from tasks.seasons import announcements, own_measures
 
 #: What proxies add to a request that they pass on.
-FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+FORWARDED = (
+    "Forwarded",
+    "Via",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Real-IP",
+)
 
 
 @never_cache
@@ -47,7 +54,9 @@ def report(request: HttpRequest, user: User) -> Answer:
 def reports(request: HttpRequest, user: User) -> Answer:
     """Open ones first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
-    ordered = rows.order_by(F("closed_at").desc(nulls_first=True), "-reported_at", "-pk")
+    ordered = rows.order_by(
+        F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"
+    )
     return {"page": leaf(request, ordered)}
 
 
@@ -61,11 +70,17 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 def measures(request: HttpRequest, user: User) -> Answer:
     """Those that wait first."""
     rows = MeasuresFile.objects.select_related("season", "brought_by")
-    ordered = rows.order_by(F("approved_at").asc(nulls_first=True), "-brought_at", "-pk")
+    ordered = rows.order_by(
+        F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"
+    )
     return {"page": leaf(request, ordered)}
 
 
-decide_measures = does(DECIDE_MEASURES, "operate-measures", Pages(own_measures.measures_of_site, "measures"))
+decide_measures = does(
+    DECIDE_MEASURES,
+    "operate-measures",
+    Pages(own_measures.measures_of_site, "measures"),
+)
 
 
 @never_cache
@@ -80,13 +95,21 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _has_token(request: HttpRequest) -> bool:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     token = settings.METRICS_TOKEN
-    return bool(token) and scheme.lower() == "bearer" and constant_time_compare(given.strip(), token)
+    return (
+        bool(token)
+        and scheme.lower() == "bearer"
+        and constant_time_compare(given.strip(), token)
+    )
 
 
 def _is_local(request: HttpRequest) -> bool:
     """A proxy on this machine makes the whole world look local, so what one has passed on is not."""
     if settings.PROXIES or any(name in request.headers for name in FORWARDED):
         return False
-    if split_domain_port(request.get_host())[0] not in ("127.0.0.1", "localhost", "[::1]"):
+    if split_domain_port(request.get_host())[0] not in (
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+    ):
         return False
     return is_loopback(request.META.get("REMOTE_ADDR", ""))

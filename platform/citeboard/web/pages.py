@@ -13,14 +13,23 @@ from django.contrib.auth.decorators import login_required
 from django.core.cache import caches
 from django.core.exceptions import ValidationError
 from django.core.paginator import Page as Leaf, Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
 from django.utils.translation import get_language, gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from citeboard.acts.declared import ROWS, Act, Find
 from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
@@ -35,10 +44,24 @@ from scoring.exchange.results import content_type_of
 from scoring.models import BackgroundJob
 from scoring.results.board.cache import SECONDS, digest_of
 from scoring.results.board.formatting import name_as
-from tasks.gold.early import GOING_ON, SHOWN, GoingOn, WouldLetOut, ask_first, asked_again, going_on
+from tasks.gold.early import (
+    GOING_ON,
+    SHOWN,
+    GoingOn,
+    WouldLetOut,
+    ask_first,
+    asked_again,
+    going_on,
+)
 from tasks.models import Phase, Season, Task
 from tasks.seasons import access
-from tasks.seasons.access import phase_for, season_for, season_to_help, season_to_organise, task_for
+from tasks.seasons.access import (
+    phase_for,
+    season_for,
+    season_to_help,
+    season_to_organise,
+    task_for,
+)
 from tasks.seasons.file.load import Fault, SettingsRefused
 from tasks.types import InputRefused
 
@@ -54,9 +77,13 @@ def page(address: str, view: View, name: str, **given: str) -> URLPattern:
     return path(address, view, given, name=name)
 
 
-def in_forms(address: str, view: View, name: str, forms: Iterable[str]) -> list[URLPattern]:
+def in_forms(
+    address: str, view: View, name: str, forms: Iterable[str]
+) -> list[URLPattern]:
     """The same in several forms, which end the address and the name."""
-    return [page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms]
+    return [
+        page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms
+    ]
 
 
 class SignedInRequest(HttpRequest):
@@ -87,29 +114,45 @@ class Pages:
 
     def page(self, template: str = "", part: str = "") -> Decorator:
         """It is read. Without a template its view answers by itself, with a file for example."""
-        return lambda view: self._guarded(require_safe(self._view(view, template, part)))
+        return lambda view: self._guarded(
+            require_safe(self._view(view, template, part))
+        )
 
     def form(self, template: str, part: str = "", back: str = "") -> Decorator:
         """Its view gives what to show until it says what was done, which leads ``back`` or to the form."""
         methods = require_http_methods(["GET", "HEAD", "POST"])
-        return lambda view: self._guarded(methods(self._view(view, template, part, back)))
+        return lambda view: self._guarded(
+            methods(self._view(view, template, part, back))
+        )
 
     def act(self, back: str) -> Decorator:
         """Posted to, it leads ``back``: a page's name, parts of this address or thing, `#` a place."""
-        return lambda view: require_POST(self._guarded(self._view(view, back=back, is_act=True)))
+        return lambda view: require_POST(
+            self._guarded(self._view(view, back=back, is_act=True))
+        )
 
     def _guarded(self, view: View) -> View:
         return view if self._is_public else login_required(view)
 
     def _confirmation(
-        self, request: HttpRequest, asked: WouldLetOut | AskFirst, thing: Any, *, part: str, leave: str
+        self,
+        request: HttpRequest,
+        asked: WouldLetOut | AskFirst,
+        thing: Any,
+        *,
+        part: str,
+        leave: str,
     ) -> HttpResponseBase:
         """Return the page that asks the user to confirm; ``leave`` is the address of the page before."""
         if isinstance(asked, WouldLetOut):
-            return asked_again(request, asked, **self._context(thing), part=part, leave=leave)
+            return asked_again(
+                request, asked, **self._context(thing), part=part, leave=leave
+            )
         if asked.rehearsal.made:
             return ask_first(request, asked.rehearsal)
-        return shown_first(request, asked.rehearsal, season_of(thing), part=part, leave=leave)
+        return shown_first(
+            request, asked.rehearsal, season_of(thing), part=part, leave=leave
+        )
 
     def _view(
         self,
@@ -126,7 +169,11 @@ class Pages:
             phase = getattr(thing, "phase", thing)
             if isinstance(task := getattr(phase, "task", thing), Task):
                 name_as(task)
-            rest = {name: value for name, value in address.items() if name not in self._parts}
+            rest = {
+                name: value
+                for name, value in address.items()
+                if name not in self._parts
+            }
             for name in rest.keys() & self._rows.keys():
                 rest[name] = self._rows[name](thing, rest[name])
             try:
@@ -146,18 +193,33 @@ class Pages:
                 return redirect(self._address(request, back, address, thing))
             if isinstance(answered, HttpResponseBase):
                 return answered
-            context = {**self._context(thing), **({"part": part} if part else {}), **rest, **answered}
-            return render(request, template, context, status=422 if request.method == "POST" else 200)
+            context = {
+                **self._context(thing),
+                **({"part": part} if part else {}),
+                **rest,
+                **answered,
+            }
+            return render(
+                request,
+                template,
+                context,
+                status=422 if request.method == "POST" else 200,
+            )
 
         return answer
 
     @staticmethod
-    def _address(request: HttpRequest, back: str, address: dict[str, Any], thing: object) -> str:
+    def _address(
+        request: HttpRequest, back: str, address: dict[str, Any], thing: object
+    ) -> str:
         if not back:
             return request.path
         where, mark, place = back.partition("#")
         name, *parts = where.split()
-        args = [address[part] if part in address else attrgetter(part)(thing) for part in parts]
+        args = [
+            address[part] if part in address else attrgetter(part)(thing)
+            for part in parts
+        ]
         return reverse(name, args=args) + mark + place
 
 
@@ -179,9 +241,15 @@ staff = Pages(access.staff)
 signed_in = Pages(lambda user: user)
 season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
 task_readers = Pages(
-    task_for, "season", "task", context=lambda task: {"season": task.season, "task": task}, is_public=True
+    task_for,
+    "season",
+    "task",
+    context=lambda task: {"season": task.season, "task": task},
+    is_public=True,
 )
-phase_readers = Pages(phase_for, "season", "task", "phase", context=place_of, is_public=True)
+phase_readers = Pages(
+    phase_for, "season", "task", "phase", context=place_of, is_public=True
+)
 entering = Pages(season_for, "season", context=_of_season)
 #: Those in whose pages an act is done, by the role that does it.
 _BY_ROLE = {
@@ -193,13 +261,18 @@ _BY_ROLE = {
 }
 
 
-def does(act: Act, back: str, pages: Pages | None = None, then: Then | None = None) -> View:
+def does(
+    act: Act, back: str, pages: Pages | None = None, then: Then | None = None
+) -> View:
     """The address of an act that is posted to from another page, as `Pages.act`."""
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
         fields = act.form.base_fields if act.form else {}
         filled = {name: value for name, value in address.items() if name in fields}
-        thing = [holder, *(value for name, value in address.items() if name not in fields)][-1]
+        thing = [
+            holder,
+            *(value for name, value in address.items() if name not in fields),
+        ][-1]
         filled = {**act.read(thing, request.POST), **filled}
         return _done(request, act, thing, filled, then)
 
@@ -244,7 +317,9 @@ def shown_first(
     """With the scores that would follow, which workers find meanwhile."""
     assert isinstance(request.user, User)
     jobs = ask_for_dry_runs(season, rehearsal.scorings, request.user)
-    return ask_first(request, rehearsal, stored, season=season, part=part, jobs=jobs, leave=leave)
+    return ask_first(
+        request, rehearsal, stored, season=season, part=part, jobs=jobs, leave=leave
+    )
 
 
 def said_in(request: HttpRequest) -> Said:
@@ -254,7 +329,11 @@ def said_in(request: HttpRequest) -> Said:
 
 
 def _done(
-    request: SignedInRequest, act: Act, thing: Any, filled: Mapping[str, Any], then: Then | None
+    request: SignedInRequest,
+    act: Act,
+    thing: Any,
+    filled: Mapping[str, Any],
+    then: Then | None,
 ) -> Answer:
     made = perform(act, thing, request.user, filled, said_in(request))
     words = act.told(thing, made, filled)
@@ -283,25 +362,41 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     except Refused as refused:
         form.add_error(field, sentence(refused))
     except ValidationError as faults:
-        by_field = faults.message_dict if hasattr(faults, "error_dict") else {field: faults.messages}
+        by_field = (
+            faults.message_dict
+            if hasattr(faults, "error_dict")
+            else {field: faults.messages}
+        )
         for name, errors in by_field.items():
-            form.add_error(name if name in form.fields else field, [sentence(error) for error in errors])
+            form.add_error(
+                name if name in form.fields else field,
+                [sentence(error) for error in errors],
+            )
 
 
 def said(fault: Fault) -> str:
     found = sentence(fault.message)
     if not fault.expected:
         return found
-    return _("%(found)s Expected: %(expected)s.") % {"found": found, "expected": fault.expected}
+    return _("%(found)s Expected: %(expected)s.") % {
+        "found": found,
+        "expected": fault.expected,
+    }
 
 
-def to_job(request: SignedInRequest, thing: object, job: BackgroundJob) -> HttpResponseBase:
+def to_job(
+    request: SignedInRequest, thing: object, job: BackgroundJob
+) -> HttpResponseBase:
     return redirect("background-job", job.pk)
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
     """What a form with a file is given, once it was sent."""
-    return {"data": request.POST, "files": request.FILES} if request.method == "POST" else {}
+    return (
+        {"data": request.POST, "files": request.FILES}
+        if request.method == "POST"
+        else {}
+    )
 
 
 def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
@@ -309,11 +404,15 @@ def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
-def attachment(content: Any, filename: str, *, is_private: bool = False) -> HttpResponseBase:
+def attachment(
+    content: Any, filename: str, *, is_private: bool = False
+) -> HttpResponseBase:
     """A file to be kept; what only its reader may have is kept by no cache."""
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
     response = answer(content, content_type=content_type_of(filename))
-    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=filename)
+    response["Content-Disposition"] = content_disposition_header(
+        as_attachment=True, filename=filename
+    )
     return private(response) if is_private else response
 
 
@@ -333,11 +432,22 @@ def page_alike(
     """``facts`` are all that the page follows from besides its language, the release and the foot."""
     if request.COOKIES.get("messages"):
         return render_to_string(template, {**context(), "is_signed_in": True}, request)
-    key = digest_of(template, facts, get_language(), release(), [notice.name for notice in notices()])
+    key = digest_of(
+        template,
+        facts,
+        get_language(),
+        release(),
+        [notice.name for notice in notices()],
+    )
     found: tuple[str, str, str] | None = caches["pages"].get(key)
     if found is None:
         head, token = secrets.token_hex(), secrets.token_hex()
-        shared = {**context(), "is_signed_in": True, "site_nav": head, "csrf_token": token}
+        shared = {
+            **context(),
+            "is_signed_in": True,
+            "site_nav": head,
+            "csrf_token": token,
+        }
         found = (render_to_string(template, shared), head, token)
         caches["pages"].set(key, found, seconds)
     page, head, token = found

@@ -13,7 +13,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from citeboard.acts import seasons as acts, teams as team_acts
 from citeboard.core import plain_text, refusals
@@ -26,11 +30,22 @@ from scoring.figures import Measured
 from scoring.results.board import counting, visibility
 from scoring.results.board.charts import history
 from scoring.results.board.formatting import interval, metric_label, score_text
-from scoring.results.board.public_results import PublicTeam, Result, public_system, public_team
+from scoring.results.board.public_results import (
+    PublicTeam,
+    Result,
+    public_system,
+    public_team,
+)
 from scoring.results.runs.team_view import as_told
 from tasks.gold.secrecy import shows_scores
 from tasks.models import Phase, Registration, Season, Submission
-from tasks.registration.entries import MAX_MESSAGE, TermsFirst, any_invitation, join_team, waiting_requests
+from tasks.registration.entries import (
+    MAX_MESSAGE,
+    TermsFirst,
+    any_invitation,
+    join_team,
+    waiting_requests,
+)
 from tasks.seasons.access import merge_proposals, teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
@@ -49,15 +64,24 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
     # By season what organisers did that concerns the team or everybody, newest first.
     seasons = Season.objects.filter(registrations__team=team)
-    told = [(season, list(concerning(season, [team])[: membership.NEWEST])) for season in seasons]
+    told = [
+        (season, list(concerning(season, [team])[: membership.NEWEST]))
+        for season in seasons
+    ]
     return {
         "people": people,
         "asking": waiting_requests(team),
         "merging": merging_of(team, request.user) if people.is_lead else [],
-        "registrations": Registration.objects.filter(team=team).select_related("season"),
+        "registrations": Registration.objects.filter(team=team).select_related(
+            "season"
+        ),
         "groups": groups,
         "told": [(season, entries) for season, entries in told if entries],
-        "figures": {f"history-{group['phase'].pk}": group["figure"] for group in groups if group["figure"]},
+        "figures": {
+            f"history-{group['phase'].pk}": group["figure"]
+            for group in groups
+            if group["figure"]
+        },
     }
 
 
@@ -87,15 +111,21 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
         "metric": metric_label(metric) if metric else "",
         "lines": lines,
         "quota": quota(phase, runs[0].team) if phase.is_open() else None,
-        "figure": history(points, metric_label(metric), scale) if len(points) >= MIN_IN_CHART else None,
+        "figure": history(points, metric_label(metric), scale)
+        if len(points) >= MIN_IN_CHART
+        else None,
     }
 
 
-def _on_board(phase: Phase, team: models.Team, at: dt.datetime | None) -> frozenset[int]:
+def _on_board(
+    phase: Phase, team: models.Team, at: dt.datetime | None
+) -> frozenset[int]:
     gold = counting.gold_at(phase, at) if at else counting.board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
-    rows = counting.counting_runs(counting.CountingRun, phase, phase.task.ranking_rules, gold, at)
+    rows = counting.counting_runs(
+        counting.CountingRun, phase, phase.task.ranking_rules, gold, at
+    )
     return frozenset(row.submission for row in rows if row.team_slug == team.slug)
 
 
@@ -133,7 +163,12 @@ def team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpRespon
 
 def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
     is_own = access.teams_of(request.user).filter(pk=found.team.pk).exists()
-    return {"team": found.team, "public": found, "is_own": is_own, "site": settings.BASE_URL}
+    return {
+        "team": found.team,
+        "public": found,
+        "is_own": is_own,
+        "site": settings.BASE_URL,
+    }
 
 
 def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
@@ -160,7 +195,9 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
     """Leave a season again, before the team has sent a run."""
     team = access.team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
-    registration = access.first_or_absent(entries, _("The team takes no part in this season."))
+    registration = access.first_or_absent(
+        entries, _("The team takes no part in this season.")
+    )
     taken_back = acts.TAKE_BACK_ENTRY(registration, request.user)
     return acts.TAKE_BACK_ENTRY.told(registration, taken_back, {})
 
@@ -172,13 +209,17 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
     try:
         invitation = any_invitation(secret)
     except membership.InvitationNotValid as ended:
-        return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
+        return render(
+            request, "seasons/join.html", {"ended": sentence(ended)}, status=404
+        )
     team = invitation.team
     if request.method == "POST" and isinstance(request.user, models.User):
         try:
             join_team(invitation=invitation, user=request.user)
         except refusals.Refused as refused:
-            return render(request, "seasons/join.html", {"ended": sentence(refused)}, status=409)
+            return render(
+                request, "seasons/join.html", {"ended": sentence(refused)}, status=409
+            )
         messages.success(request, _("You are in %(team)s now.") % {"team": team})
         return redirect("team", team.slug)
     context = {
@@ -198,21 +239,29 @@ def decline(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         invitation = membership.mailed_invitation_for(secret)
     except membership.InvitationNotValid as ended:
-        return render(request, "seasons/join.html", {"ended": sentence(ended)}, status=404)
+        return render(
+            request, "seasons/join.html", {"ended": sentence(ended)}, status=404
+        )
     membership.decline_mailed(invitation=invitation)
     return render(request, "seasons/join.html", {"declined": invitation.team})
 
 
 ask = pages.does(acts.ASK_TO_JOIN, "season season#take-part")
 withdraw_request = pages.does(
-    team_acts.TAKE_BACK_REQUEST, "season season.slug#take-part", pages.Pages(team_acts.request_of, "asked")
+    team_acts.TAKE_BACK_REQUEST,
+    "season season.slug#take-part",
+    pages.Pages(team_acts.request_of, "asked"),
 )
 remove_member = pages.does(team_acts.REMOVE_MEMBER, "team slug#members")
 lead = pages.does(team_acts.HAND_OVER, "team slug#members")
 answer_request = pages.does(team_acts.ANSWER_REQUEST, "team slug#members")
 withdraw = pages.does(team_acts.WITHDRAW_INVITATION, "team slug#members")
 revoke = pages.does(team_acts.END_INVITATION, "team slug#members")
-leave = pages.does(team_acts.LEAVE, "team slug#members", then=lambda request, team, left: redirect("teams"))
+leave = pages.does(
+    team_acts.LEAVE,
+    "team slug#members",
+    then=lambda request, team, left: redirect("teams"),
+)
 describe = pages.does(team_acts.DESCRIBE_TEAM, "team slug#public")
 propose = pages.does(team_acts.PROPOSE_MERGE, "team slug#merge")
 answer_proposal = pages.does(team_acts.ANSWER_MERGE, "team slug#merge")
@@ -223,8 +272,13 @@ teams = pages.fills(
     "teams/teams.html",
     at="name",
     shows=lambda request, user: {
-        "teams": access.teams_of(user).prefetch_related(Prefetch("memberships", access.members_in_order())),
-        "invitations": [(row, membership.mailed_secret(row)) for row in membership.invitations_for(user)],
+        "teams": access.teams_of(user).prefetch_related(
+            Prefetch("memberships", access.members_in_order())
+        ),
+        "invitations": [
+            (row, membership.mailed_secret(row))
+            for row in membership.invitations_for(user)
+        ],
     },
     pages=pages.signed_in,
     then=lambda request, user, team: redirect("team", team.slug),
@@ -236,8 +290,12 @@ def renew(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     had_one = membership.present_invitation(team) is not None
     team_acts.RENEW_INVITATION(team, request.user)
     if had_one:
-        return _("The team has a new invitation link; the one before does not work any more.")
-    return _("The team has an invitation link now: copy it from below and send it to those who shall join.")
+        return _(
+            "The team has a new invitation link; the one before does not work any more."
+        )
+    return _(
+        "The team has an invitation link now: copy it from below and send it to those who shall join."
+    )
 
 
 @pages.leads.act("team slug#members")
@@ -253,12 +311,16 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
 
 def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
     """By season in which a team may merge: what is asked of it and by it, and whom its lead could ask."""
-    entered = Season.objects.filter(registrations__team=team, registrations__is_approved=True)
+    entered = Season.objects.filter(
+        registrations__team=team, registrations__is_approved=True
+    )
     lines = []
     for season in entered.filter(merge_until__gt=timezone.now()):
         proposals = merge_proposals(team).filter(season=season)
         own = season.registrations.get(team=team)
-        others: QuerySet[models.Team] = teams_to_ask(user, season).filter(registrations__is_approved=True)
+        others: QuerySet[models.Team] = teams_to_ask(user, season).filter(
+            registrations__is_approved=True
+        )
         lines.append(
             {
                 "season": season,

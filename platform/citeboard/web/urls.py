@@ -16,7 +16,12 @@ of_phase = [
     page("inputs.zip", overview.inputs, "inputs"),
     page("submit/", upload.upload, "upload"),
     *(
-        page(f"board.{suffix}", files.board_export, f"board-{suffix.partition('.')[0]}", suffix=suffix)
+        page(
+            f"board.{suffix}",
+            files.board_export,
+            f"board-{suffix.partition('.')[0]}",
+            suffix=suffix,
+        )
         for suffix in FORMATS
         if suffix != "hugging-face.zip"
     ),
@@ -27,7 +32,11 @@ of_phase = [
     page("snapshots/<slug:digest>/board.json", files.snapshot_json, "snapshot-json"),
     page("snapshots/<slug:digest>/board.bib", files.snapshot_bib, "snapshot-bib"),
     page("teams/<slug:slug>/badge.svg", files.team_badge, "team-badge"),
-    page("teams/<slug:slug>/systems/<slug:system>/badge.svg", files.team_badge, "team-system-badge"),
+    page(
+        "teams/<slug:slug>/systems/<slug:system>/badge.svg",
+        files.team_badge,
+        "team-system-badge",
+    ),
     *in_forms("classes", files.classes_file, "classes", files.CLASSES),
     page("classes.tex", files.classes_tex, "classes-tex"),
     page("changes/", standing.changes_of_gold, "gold-changes"),
@@ -38,7 +47,9 @@ of_phase = [
     page("paper/", sections.paper, "board-paper"),
     page("outside/", sections.outside, "outside"),
     page("human-evaluation/", files.data_sheet, "human-data-sheet"),
-    *in_forms("human-evaluation", files.data_sheet_file, "human-data-sheet", files.FORMS),
+    *in_forms(
+        "human-evaluation", files.data_sheet_file, "human-data-sheet", files.FORMS
+    ),
     page("against/", sections.pairings, "pairings"),
     page("compare/", compare.compare, "compare"),
     page("compare/instances/", instances.compare_instances, "compare-instances"),
@@ -70,17 +81,35 @@ urlpatterns = [
     page("join/<str:secret>/decline/", teams.decline, "join-decline"),
     page("teams/", teams.teams, "teams"),
     page("teams/<slug:slug>/invitation/renew/", teams.renew, "team-invitation-renew"),
-    page("teams/<slug:slug>/invitation/revoke/", teams.revoke, "team-invitation-revoke"),
+    page(
+        "teams/<slug:slug>/invitation/revoke/", teams.revoke, "team-invitation-revoke"
+    ),
     page("teams/<slug:slug>/invitations/", teams.invite, "team-invite"),
-    page("teams/<slug:slug>/invitations/<int:invited>/withdraw/", teams.withdraw, "team-invite-withdraw"),
+    page(
+        "teams/<slug:slug>/invitations/<int:invited>/withdraw/",
+        teams.withdraw,
+        "team-invite-withdraw",
+    ),
     page("teams/<slug:slug>/members/<int:member>/lead/", teams.lead, "team-lead"),
     page("teams/<slug:slug>/describe/", teams.describe, "team-describe"),
     page("teams/<slug:slug>/leave/", teams.leave, "team-leave"),
     page("teams/<slug:slug>/merges/", teams.propose, "team-merge"),
-    page("teams/<slug:slug>/merges/<int:proposal>/", teams.answer_proposal, "team-merge-answer"),
-    page("join-requests/<int:asked>/take-back/", teams.withdraw_request, "join-take-back"),
-    page("teams/<slug:slug>/requests/<int:asked>/", teams.answer_request, "team-request"),
-    page("teams/<slug:slug>/members/<int:member>/remove/", teams.remove_member, "team-member-remove"),
+    page(
+        "teams/<slug:slug>/merges/<int:proposal>/",
+        teams.answer_proposal,
+        "team-merge-answer",
+    ),
+    page(
+        "join-requests/<int:asked>/take-back/", teams.withdraw_request, "join-take-back"
+    ),
+    page(
+        "teams/<slug:slug>/requests/<int:asked>/", teams.answer_request, "team-request"
+    ),
+    page(
+        "teams/<slug:slug>/members/<int:member>/remove/",
+        teams.remove_member,
+        "team-member-remove",
+    ),
     page("enter/<slug:season>/", teams.enter, "enter"),
     page("enter/<slug:season>/ask/", teams.ask, "ask-to-join"),
     page("enter/<slug:season>/take-back/", teams.withdraw_entry, "take-back"),
@@ -90,23 +119,38 @@ urlpatterns = [
     page("questions/<slug:season>/", messages.questions, "questions"),
     page("overview-paper/<slug:season>/", papers.overview_paper, "overview-paper"),
     page("overview-paper/<slug:season>.zip", papers.archive, "overview-paper-zip"),
-    page("overview-paper/<slug:season>/files/<path:rest>", papers.one_file, "overview-paper-file"),
+    page(
+        "overview-paper/<slug:season>/files/<path:rest>",
+        papers.one_file,
+        "overview-paper-file",
+    ),
     page("jobs/<int:pk>/", account.background_job, "background-job"),
-    page("jobs/<int:pk>/status/", account.background_job, "background-job-status", part="_status.html"),
+    page(
+        "jobs/<int:pk>/status/",
+        account.background_job,
+        "background-job-status",
+        part="_status.html",
+    ),
     page("report/", operate.report, "report"),
     page("terms/<slug:season>/", messages.terms, "terms"),
     # A task cannot have this slug.
     page("seasons/<slug:season>/submit/", upload.season_upload, "season-upload"),
     # Nor this.
     page("seasons/<slug:season>/overall/", papers.overall, "overall"),
-    *in_forms("seasons/<slug:season>/overall", papers.overall_file, "overall", papers.FORMS),
+    *in_forms(
+        "seasons/<slug:season>/overall", papers.overall_file, "overall", papers.FORMS
+    ),
     page("submissions/together/<int:pk>/", upload.bundle, "bundle"),
     page("seasons/<slug:season>/<slug:task>/", overview.task, "task"),
     page("metrics", operate.metrics, "metrics"),
     page("operate/", operate.operate, "operate"),
     page("operate/mails/", operate.mails, "operate-mails"),
     page("operate/measures/", operate.measures, "operate-measures"),
-    page("operate/measures/<int:measures>/", operate.decide_measures, "operate-measures-decide"),
+    page(
+        "operate/measures/<int:measures>/",
+        operate.decide_measures,
+        "operate-measures-decide",
+    ),
     page("operate/reports/", operate.reports, "operate-reports"),
     page("operate/reports/<int:report>/close/", operate.close, "operate-report-close"),
     page("first-organiser/", account.first_organiser, "first-organiser"),
@@ -116,16 +160,30 @@ urlpatterns = [
     page("unsubscribe/<str:secret>/", account.unsubscribe, "unsubscribe"),
     page("robots.txt", harvesting.robots, "robots"),
     page("sitemap.xml", harvesting.sitemap, "sitemap"),
-    page("seasons/<slug:season>/<slug:task>/croissant.json", harvesting.task_croissant, "croissant"),
+    page(
+        "seasons/<slug:season>/<slug:task>/croissant.json",
+        harvesting.task_croissant,
+        "croissant",
+    ),
     page("seasons/<slug:season>/<slug:task>/trec.zip", harvesting.trec, "data-trec"),
-    page("seasons/<slug:season>/<slug:task>/hugging-face.zip", harvesting.hugging_face, "data-hugging-face"),
+    page(
+        "seasons/<slug:season>/<slug:task>/hugging-face.zip",
+        harvesting.hugging_face,
+        "data-hugging-face",
+    ),
     page("data-sets/<slug:season>/<slug:task>/", overview.data_sets, "data-sets"),
     page("embed/<slug:season>/<slug:task>/<slug:phase>/", board.embedded, "embed"),
     page("try/<slug:season>/<slug:task>/", trying.try_answer, "try"),
     page("archives/", guides.archives, "archives"),
     page("archives/<slug:archive>/", guides.archive, "archive"),
-    page("archives/<slug:archive>/boards/<slug:board>/", guides.archive_board, "archive-board"),
-    page("archives/<slug:archive>/files/<path:file>", guides.archive_file, "archive-file"),
+    page(
+        "archives/<slug:archive>/boards/<slug:board>/",
+        guides.archive_board,
+        "archive-board",
+    ),
+    page(
+        "archives/<slug:archive>/files/<path:file>", guides.archive_file, "archive-file"
+    ),
     page("docs/", guides.guide_list, "guides"),
     page("docs/<slug:guide>/", guides.guide, "guide"),
     page("runs/", account.own_runs, "own-runs"),
@@ -141,7 +199,10 @@ urlpatterns = [
     page("published/<slug:key>/paper.bib", files.paper_bib, "paper-bib"),
     page("published/seasons/<slug:season>/", papers.reproduced, "reproduced"),
     *in_forms(
-        "seasons/<slug:season>/<slug:task>/published", papers.published_file, "published", papers.PUBLISHED
+        "seasons/<slug:season>/<slug:task>/published",
+        papers.published_file,
+        "published",
+        papers.PUBLISHED,
     ),
     page("annotate/", annotate.own_sheets, "annotations"),
     page("annotate/<int:sheet>/", annotate.annotate, "annotate"),
@@ -149,13 +210,24 @@ urlpatterns = [
     page("annotate/<int:sheet>/ratings/", annotate.annotate_upload, "annotate-upload"),
     page("submissions/<int:pk>/", submission.submission, "submission"),
     page("submissions/<int:pk>/claims/", submission.claims, "submission-claims"),
-    page("submissions/<int:pk>/instances/", instances.instances, "submission-instances"),
+    page(
+        "submissions/<int:pk>/instances/", instances.instances, "submission-instances"
+    ),
     page("submissions/<int:pk>/status/", submission.status, "submission-status"),
     page("submissions/<int:pk>/describe/", submission.describe, "submission-describe"),
-    page("submissions/<int:pk>/delete-file/", submission.delete_run_file, "submission-delete-file"),
+    page(
+        "submissions/<int:pk>/delete-file/",
+        submission.delete_run_file,
+        "submission-delete-file",
+    ),
     page("submissions/<int:pk>/run/", submission.run_file, "submission-run"),
     *(
-        page(f"submissions/<int:pk>/{how}/", submission.change, f"submission-{how}", how=how)
+        page(
+            f"submissions/<int:pk>/{how}/",
+            submission.change,
+            f"submission-{how}",
+            how=how,
+        )
         for how in CHANGES
     ),
     page("submissions/<int:pk>/confirm/", submission.confirm, "submission-confirm"),
@@ -164,6 +236,10 @@ urlpatterns = [
     page("teams/<slug:slug>/results/", teams.team_results, "team-results"),
     page("teams/<slug:slug>/results.atom", teams.team_results_feed, "team-feed"),
     page("teams/<slug:slug>/systems/<slug:system>/", teams.team_system, "team-system"),
-    page("teams/<slug:slug>/systems/<slug:system>/results.atom", teams.team_system_feed, "team-system-feed"),
+    page(
+        "teams/<slug:slug>/systems/<slug:system>/results.atom",
+        teams.team_system_feed,
+        "team-system-feed",
+    ),
     *organise.urlpatterns,
 ]

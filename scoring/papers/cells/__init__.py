@@ -72,7 +72,9 @@ class OwnFinding:
     def of(self, told: Any) -> Finding:
         if not self.ours:
             return Finding(**told)
-        difference, low, high = map(float, map(_at(told, self.ours).get, ("difference", "low", "high")))
+        difference, low, high = map(
+            float, map(_at(told, self.ours).get, ("difference", "low", "high"))
+        )
         return Finding(1, int(difference > 0), difference, low, high)
 
 
@@ -95,7 +97,11 @@ class Cell:
         return str(self.row["printed"][self.metric])
 
     def filled(self, words: str, **more: str) -> str:
-        fields = {name: value for name, value in self.row.items() if isinstance(value, str | int | float)}
+        fields = {
+            name: value
+            for name, value in self.row.items()
+            if isinstance(value, str | int | float)
+        }
         fields["metric"] = self.metric
         named = {name: self.cells.name(name, value) for name, value in fields.items()}
         return words.format(**named, **more)
@@ -109,7 +115,10 @@ class Cell:
             digits = len(self.text.rstrip("*%").partition(".")[2])
             tolerance = 0.5 * 10**-digits + 1e-9
         margin = 0.0 if tolerance == INTERVAL else float(tolerance)
-        if wanted is not None and min(low, value) - margin <= wanted <= max(high, value) + margin:
+        if (
+            wanted is not None
+            and min(low, value) - margin <= wanted <= max(high, value) + margin
+        ):
             return EQUAL
         return DIFFERS if self.cells.differs else FAILS
 
@@ -117,7 +126,11 @@ class Cell:
 class Paper:
     def __init__(self, path: Path) -> None:
         facts = tomllib.loads(path.read_text(encoding="utf-8"))
-        self.name, self.title, self.rows = path.stem, facts["title"], facts.get("rows", [])
+        self.name, self.title, self.rows = (
+            path.stem,
+            facts["title"],
+            facts.get("rows", []),
+        )
         self._published = ROOT / facts["printed"]
         self._recorded = path.parent / "ours" / f"{path.stem}.json"
         self.programs: Mapping[str, Sequence[str]] = facts.get("programs", {})
@@ -128,33 +141,59 @@ class Paper:
     def tables(self) -> Mapping[str, Any]:
         if not self._published.is_file():
             expected = "a checkout, which has examples/"
-            raise InputRefused([Problem(file=str(self._published), message="is not here", expected=expected)])
-        return {table["id"]: table for table in json.loads(self._published.read_bytes())["tables"]}
+            raise InputRefused(
+                [
+                    Problem(
+                        file=str(self._published),
+                        message="is not here",
+                        expected=expected,
+                    )
+                ]
+            )
+        return {
+            table["id"]: table
+            for table in json.loads(self._published.read_bytes())["tables"]
+        }
 
     @property
     def conclusions(self) -> Iterator[tuple[str, Conclusion]]:
         for name, table in self.tables.items():
-            yield from ((name, Conclusion(**facts)) for facts in table.get("conclusions", []))
+            yield from (
+                (name, Conclusion(**facts)) for facts in table.get("conclusions", [])
+            )
 
     def cells(self) -> Iterator[Cell]:
         for one in self.sets:
             table = self.tables[one.table]
             for row in table["rows"]:
-                wanted = ((name, of if isinstance(of, list) else [of]) for name, of in one.where.items())
+                wanted = (
+                    (name, of if isinstance(of, list) else [of])
+                    for name, of in one.where.items()
+                )
                 if any(row.get(name) not in values for name, values in wanted):
                     continue
                 label = tuple(str(row[name]) for name in table["row_key"])
                 for metric in row["values"]:
                     if metric in one.names.get("metric", {metric: ""}):
-                        key = " | ".join([one.table, ", ".join(label), metric, one.reading])
-                        yield Cell(cells=one, row=row, metric=metric, key=key, label=label)
+                        key = " | ".join(
+                            [one.table, ", ".join(label), metric, one.reading]
+                        )
+                        yield Cell(
+                            cells=one, row=row, metric=metric, key=key, label=label
+                        )
 
     def figures(self, table: str) -> dict[str, list[tuple[Mapping[str, Any], float]]]:
         """By reading, `printed` first, the figures of a table with the fields of their rows."""
         figures: dict[str, list[tuple[Mapping[str, Any], float]]] = {"printed": []}
         for row in self.tables[table]["rows"]:
-            values = ((name, value) for name, value in row["values"].items() if value is not None)
-            figures["printed"] += [({**row, "metric": name}, float(value)) for name, value in values]
+            values = (
+                (name, value)
+                for name, value in row["values"].items()
+                if value is not None
+            )
+            figures["printed"] += [
+                ({**row, "metric": name}, float(value)) for name, value in values
+            ]
         for cell in self.cells():
             if cell.cells.table == table and (ours := self.recorded.get(cell.key)):
                 own = figures.setdefault(cell.cells.reading, [])
@@ -163,17 +202,26 @@ class Paper:
 
     @cached_property
     def recorded(self) -> dict[str, list[float]]:
-        return dict(json.loads(self._recorded.read_bytes())) if self._recorded.is_file() else {}
+        return (
+            dict(json.loads(self._recorded.read_bytes()))
+            if self._recorded.is_file()
+            else {}
+        )
 
     def record(self) -> None:
         if not self.recorded:
             return
-        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(self.recorded.items()))
+        lines = (
+            f"{json.dumps(key)}: {json.dumps(value)}"
+            for key, value in sorted(self.recorded.items())
+        )
         self._recorded.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def papers(names: Sequence[str] = ()) -> list[Paper]:
-    found = [Paper(path) for path in HERE.glob("*.toml") if not names or path.stem in names]
+    found = [
+        Paper(path) for path in HERE.glob("*.toml") if not names or path.stem in names
+    ]
     return sorted(found, key=lambda paper: (paper.rows[:1], paper.name))
 
 
@@ -201,23 +249,37 @@ def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:  # no
     with tempfile.TemporaryDirectory() as work:
         folders = {"data": str(data), "work": work}
         for one in (one for one in paper.findings if one.quick or not quick):
-            commands = [words.format(**folders, **one.runs) for words in paper.programs[one.program]]
+            commands = [
+                words.format(**folders, **one.runs)
+                for words in paper.programs[one.program]
+            ]
             if found := output(commands):
                 try:
                     told.values[one.key] = list(astuple(one.of(found)))
                 except (LookupError, TypeError) as fault:
-                    told.faults.append(f"{one.key}: the program gives no interval ({fault!r})")
+                    told.faults.append(
+                        f"{one.key}: the program gives no interval ({fault!r})"
+                    )
         for cell in paper.cells():
             if cell.cells.cannot or (quick and not cell.cells.quick):
                 continue
-            computed = output([cell.filled(words, **folders) for words in paper.programs[cell.cells.program]])
+            computed = output(
+                [
+                    cell.filled(words, **folders)
+                    for words in paper.programs[cell.cells.program]
+                ]
+            )
             if computed is None:
                 continue
             try:
                 pointers = cell.filled(cell.cells.ours).split(";")
-                told.values[cell.key] = [float(_at(computed, one)) * cell.cells.scale for one in pointers]
+                told.values[cell.key] = [
+                    float(_at(computed, one)) * cell.cells.scale for one in pointers
+                ]
             except (LookupError, TypeError, ValueError) as fault:
-                told.faults.append(f"{cell.key}: the program gives no number ({fault!r})")
+                told.faults.append(
+                    f"{cell.key}: the program gives no number ({fault!r})"
+                )
     return told
 
 
@@ -225,7 +287,12 @@ def _output(commands: Sequence[str], data: Path) -> Any:
     """The JSON of the last command, or why there is none."""
     from scoring.__main__ import main
 
-    given = [Path(word) for words in commands for word in shlex.split(words) if word.startswith(f"{data}/")]
+    given = [
+        Path(word)
+        for words in commands
+        for word in shlex.split(words)
+        if word.startswith(f"{data}/")
+    ]
     if missing := [path for path in given if not path.exists()]:
         return f"{missing[0].relative_to(data)} is not in the folder of corpora"
     said = io.StringIO()
@@ -243,7 +310,11 @@ def _at(value: Any, pointer: str) -> Any:
     for part in pointer.split("|"):
         if isinstance(value, list):
             wanted = [pair.partition("=")[::2] for pair in part.split("&")]
-            fits = [item for item in value if all(str(item[name]) == text for name, text in wanted)]
+            fits = [
+                item
+                for item in value
+                if all(str(item[name]) == text for name, text in wanted)
+            ]
             value = fits[0]
         else:
             value = value[part]
@@ -255,7 +326,10 @@ def moved(paper: Paper, told: Computed) -> list[str]:
     for key, values in told.values.items():
         if (before := paper.recorded.get(key)) is None:
             lines.append(f"{key}: {values[0]:.6g}, and nothing is recorded")
-        elif any(abs(a - b) > STEADY * max(1.0, abs(b)) for a, b in zip(values, before, strict=True)):
+        elif any(
+            abs(a - b) > STEADY * max(1.0, abs(b))
+            for a, b in zip(values, before, strict=True)
+        ):
             lines.append(f"{key}: {values[0]:.6g}, recorded {before[0]:.6g}")
     return lines
 
@@ -267,7 +341,9 @@ def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
     for cell in paper.cells():
         if (figure := (cell.cells.table, id(cell.row), cell.metric)) not in seen:
             seen[figure] = None
-            tables.setdefault(cell.cells.table, []).append((cell, cell.state(paper.recorded.get(cell.key))))
+            tables.setdefault(cell.cells.table, []).append(
+                (cell, cell.state(paper.recorded.get(cell.key)))
+            )
     return tables
 
 

@@ -6,18 +6,34 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.offline.arguments import markdown_table
-from scoring.papers.cells import DIFFERS, EQUAL, FAILS, STATES, Cell, Computed, Paper, counts, decided
+from scoring.papers.cells import (
+    DIFFERS,
+    EQUAL,
+    FAILS,
+    STATES,
+    Cell,
+    Computed,
+    Paper,
+    counts,
+    decided,
+)
 from scoring.stats.finding import Finding
 
 HEAD = Path(__file__).with_name("head.md").read_text(encoding="utf-8")
 
 
 def page(papers: Sequence[Paper]) -> str:
-    rows = [(paper.title, *(counts(paper)[state] for state in STATES[:3])) for paper in papers]
+    rows = [
+        (paper.title, *(counts(paper)[state] for state in STATES[:3]))
+        for paper in papers
+    ]
     rows.append(("together", *(sum(row[place] for row in rows) for place in (1, 2, 3))))
     parts = [HEAD, *markdown_table(("figures of", *STATES[:3]), rows, in_numbers=True)]
     for paper in papers:
-        parts += [f"## {paper.title}\n", *markdown_table(("#", "what", "where", "remark"), paper.rows)]
+        parts += [
+            f"## {paper.title}\n",
+            *markdown_table(("#", "what", "where", "remark"), paper.rows),
+        ]
         parts += _conclusions(paper)
         for name, cells in decided(paper).items():
             parts += _table(paper, name, cells)
@@ -27,13 +43,17 @@ def page(papers: Sequence[Paper]) -> str:
 def _conclusions(paper: Paper) -> Iterator[str]:
     rows = []
     for table, conclusion in paper.conclusions:
-        found = {name: conclusion.finding(own) for name, own in paper.figures(table).items()}
+        found = {
+            name: conclusion.finding(own) for name, own in paper.figures(table).items()
+        }
         printed = _verdict(found.pop("printed"))
         for one in paper.findings:
             if one.conclusion == conclusion.name and one.key in paper.recorded:
                 units, above, *ends = paper.recorded[one.key]
                 found[one.reading] = Finding(int(units), int(above), *ends)
-        told = "; ".join(f"*{name}*: {_verdict(own)}" for name, own in found.items() if own.units)
+        told = "; ".join(
+            f"*{name}*: {_verdict(own)}" for name, own in found.items() if own.units
+        )
         rows.append((conclusion.name, table, printed, told or "–"))
     if rows:
         yield f"### {paper.title.partition(' (')[0]}, what it concludes\n"
@@ -55,9 +75,13 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
         yield f"Cannot be computed: {reason}.\n"
     computed = [one for one in sets if not one.cannot]
     commands = ((one, _command(paper.programs[one.program])) for one in computed)
-    told = dict.fromkeys(f"*{one.reading}*: {does}. Equal is {one.reason}." for one, does in commands)
+    told = dict.fromkeys(
+        f"*{one.reading}*: {does}. Equal is {one.reason}." for one, does in commands
+    )
     differing = (one for one in computed if one.differs)
-    reasons = dict.fromkeys(f"Where *{one.reading}* differs: {one.differs}." for one in differing)
+    reasons = dict.fromkeys(
+        f"Where *{one.reading}* differs: {one.differs}." for one in differing
+    )
     yield from (f"{words}\n" for words in (*told, *reasons))
     figures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for cell in paper.cells():
@@ -68,12 +92,17 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
                 row["printed"].append(cell.text)
             row[cell.cells.reading].append(_shown(cell, paper.recorded.get(cell.key)))
     heads = ("figures", "printed", *dict.fromkeys(one.reading for one in computed))
-    lines = [(label, *(", ".join(row[head]) for head in heads)) for label, row in figures.items()]
+    lines = [
+        (label, *(", ".join(row[head]) for head in heads))
+        for label, row in figures.items()
+    ]
     yield from markdown_table(("of", *heads), lines) if lines else ()
 
 
 def _command(program: Sequence[str]) -> str:
-    shown = (words.replace("{data}", "DATA").replace("{work}/", "") for words in program)
+    shown = (
+        words.replace("{data}", "DATA").replace("{work}/", "") for words in program
+    )
     return ", then ".join(f"`scoring {words}`" for words in shown)
 
 
@@ -94,7 +123,12 @@ def told(paper: Paper, computed: Computed) -> tuple[list[str], list[str]]:
             states[state := cell.state(computed.values[cell.key])] += 1
             if state == FAILS:
                 ours = f"{computed.values[cell.key][0]:.6g}"
-                faults.append(f"{cell.key}: printed {cell.text}, ours {ours}, and no reason is given")
+                faults.append(
+                    f"{cell.key}: printed {cell.text}, ours {ours}, and no reason is given"
+                )
     sizes = ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, FAILS))
-    skipped = (f"{paper.name}: {count} skipped: {why}" for why, count in computed.skipped.items())
+    skipped = (
+        f"{paper.name}: {count} skipped: {why}"
+        for why, count in computed.skipped.items()
+    )
     return [f"{paper.name}: {sizes}", *skipped], faults

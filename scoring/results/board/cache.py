@@ -37,9 +37,22 @@ def phase_page(
     """``query`` is what the view has read from the address, ``more`` what the page follows from besides.
     ``facts`` are those of the phase, where they are known already.
     """
-    tag = tag_of(request, query, *(facts or phase_facts(phase, audience)), _person(request), *more)
+    tag = tag_of(
+        request,
+        query,
+        *(facts or phase_facts(phase, audience)),
+        _person(request),
+        *more,
+    )
     hides = partial(hides_activity, phase, audience)
-    return answered(request, tag, body, is_public=is_public(phase), hides=hides, content_type=content_type)
+    return answered(
+        request,
+        tag,
+        body,
+        is_public=is_public(phase),
+        hides=hides,
+        content_type=content_type,
+    )
 
 
 def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
@@ -47,7 +60,15 @@ def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
     shown = [fact for row in (phase, task, task.season) for fact in row.board_facts(at)]
     marked = organisers_in_teams(task.season_id)
     others = secrecy_of(phase).facts()
-    return (phase.pk, phase.version, audience, phase.confirmation_ended_at, marked, others, *shown)
+    return (
+        phase.pk,
+        phase.version,
+        audience,
+        phase.confirmation_ended_at,
+        marked,
+        others,
+        *shown,
+    )
 
 
 def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:
@@ -111,9 +132,15 @@ def answered(
 
 
 def _kept(
-    request: HttpRequest, tag: str, body: Callable[[], str | bytes], hides: Callable[[], bool], seconds: int
+    request: HttpRequest,
+    tag: str,
+    body: Callable[[], str | bytes],
+    hides: Callable[[], bool],
+    seconds: int,
 ) -> tuple[bytes, str]:
-    entry: tuple[bytes, str] | None = None if _person(request) else caches["pages"].get(tag)
+    entry: tuple[bytes, str] | None = (
+        None if _person(request) else caches["pages"].get(tag)
+    )
     if entry is not None:
         instruments.PAGES.labels("cache").inc()
         return entry
@@ -136,4 +163,8 @@ def _person(request: HttpRequest) -> tuple[int, str, bool, int] | None:
     if isinstance(asking, HttpRequest) and is_visitor(asking):
         return None
     user = request.user
-    return (user.pk, str(user), user.is_staff, unread(request)) if isinstance(user, User) else None
+    return (
+        (user.pk, str(user), user.is_staff, unread(request))
+        if isinstance(user, User)
+        else None
+    )

@@ -43,7 +43,12 @@ MAX_DRAWN = 40
 
 
 def value_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
-    return Axis(title=title, decimals=decimals(scale), bounds=bounds_of(scale), has_zero=has_zero)
+    return Axis(
+        title=title,
+        decimals=decimals(scale),
+        bounds=bounds_of(scale),
+        has_zero=has_zero,
+    )
 
 
 def ranking_chart(board: Board) -> Dots | None:
@@ -61,25 +66,43 @@ def ranking_chart(board: Board) -> Dots | None:
     )
 
 
-def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label: str = "") -> HeatMap:
+def heat_map(
+    table: ClassTable, leading: Mapping[str, int] | None = None, label: str = ""
+) -> HeatMap:
     """``leading`` has by class the significantly best evaluation; ``label`` names a publication's measure."""
 
     def text(name: str, row: System) -> str:
         value = table.value(name, row)
         if value is None:
-            return table.text(name, row) if (name, row.evaluation) in table.infinite else ""
-        return shown(value, table.scale) + (" *" if (leading or {}).get(name) == row.evaluation else "")
+            return (
+                table.text(name, row)
+                if (name, row.evaluation) in table.infinite
+                else ""
+            )
+        return shown(value, table.scale) + (
+            " *" if (leading or {}).get(name) == row.evaluation else ""
+        )
 
-    values = [[table.value(name.label, row) for row in table.systems] for name in table.classes]
+    values = [
+        [table.value(name.label, row) for row in table.systems]
+        for name in table.classes
+    ]
     # The colours end at what occurs, so that differences show.
-    highest = max((value for line in values for value in line if value is not None), default=table.scale)
+    highest = max(
+        (value for line in values for value in line if value is not None),
+        default=table.scale,
+    )
     return HeatMap(
         title=_by_dimension(table, label),
         description=in_words(table),
-        rows=[name.label if label else class_label(name.label) for name in table.classes],
+        rows=[
+            name.label if label else class_label(name.label) for name in table.classes
+        ],
         columns=[row.system for row in table.systems],
         values=values,
-        texts=[[text(name.label, row) for row in table.systems] for name in table.classes],
+        texts=[
+            [text(name.label, row) for row in table.systems] for name in table.classes
+        ],
         high=highest or table.scale or 1,
     )
 
@@ -87,16 +110,25 @@ def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label:
 def system_bars(table: ClassTable, label: str = "") -> Bars:
     def bar(name: str, row: System) -> Measured:
         low, high = table.intervals.get((name, row.evaluation), (None, None))
-        return Measured(value=table.value(name, row), low=low, high=high, text=table.text(name, row))
+        return Measured(
+            value=table.value(name, row), low=low, high=high, text=table.text(name, row)
+        )
 
     # A class without a value has no place in it; the table below says so.
-    labels = [name.label for name in table.classes if table.mean(name.label) is not None]
+    labels = [
+        name.label for name in table.classes if table.mean(name.label) is not None
+    ]
     return Bars(
         title=_by_dimension(table, label),
         description=in_words(table),
         labels=labels if label else [class_label(name) for name in labels],
-        series=[Series(name=row.system, values=[bar(name, row) for name in labels]) for row in table.systems],
-        axis=value_axis(label or metric_label(table.metric), table.scale, has_zero=True),
+        series=[
+            Series(name=row.system, values=[bar(name, row) for name in labels])
+            for row in table.systems
+        ],
+        axis=value_axis(
+            label or metric_label(table.metric), table.scale, has_zero=True
+        ),
     )
 
 
@@ -107,7 +139,9 @@ def _by_dimension(table: ClassTable, label: str) -> str:
     }
 
 
-def quality_against(board: Board, ranking: Column, figures: TeamReported, measure: TeamMeasure) -> Scatter:
+def quality_against(
+    board: Board, ranking: Column, figures: TeamReported, measure: TeamMeasure
+) -> Scatter:
     points = [
         Point(name=row.system, x=Measured(value=cost), y=Measured.of(cell))
         for row in figures.rows
@@ -122,7 +156,8 @@ def quality_against(board: Board, ranking: Column, figures: TeamReported, measur
         series = [PointSeries(name=_("runs"), points=points)]
     label = metric_label(ranking.metric)
     return Scatter(
-        title=_("%(metric)s against %(measure)s") % {"metric": label, "measure": measure.titled},
+        title=_("%(metric)s against %(measure)s")
+        % {"metric": label, "measure": measure.titled},
         series=series,
         x=Axis(
             title=_("%(measure)s, reported by the team") % {"measure": measure.titled},
@@ -138,19 +173,32 @@ def one_against_another(pairing: "Pairing") -> Scatter:
         PointSeries(
             name=name,
             points=[
-                Point(name=row.system, x=Measured.of(across), y=Measured.of(up)) for row, across, up in points
+                Point(name=row.system, x=Measured.of(across), y=Measured.of(up))
+                for row, across, up in points
             ],
             has_names=len(pairing.points) <= MAX_NAMED,
         )
         for name, is_baseline in ((_("systems"), False), (_("baselines"), True))
-        if (points := [point for point in pairing.points if point[0].is_baseline == is_baseline])
+        if (
+            points := [
+                point for point in pairing.points if point[0].is_baseline == is_baseline
+            ]
+        )
     ]
     if pairing.shares_a_scale and pairing.points:
-        values = [cell.value for _row, *cells in pairing.points for cell in cells if cell.value is not None]
-        ends = [
-            Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (min(values), max(values))
+        values = [
+            cell.value
+            for _row, *cells in pairing.points
+            for cell in cells
+            if cell.value is not None
         ]
-        series.append(PointSeries(name="", points=ends, has_points=False, is_reference=True))
+        ends = [
+            Point(name="", x=Measured(value=end), y=Measured(value=end))
+            for end in (min(values), max(values))
+        ]
+        series.append(
+            PointSeries(name="", points=ends, has_points=False, is_reference=True)
+        )
     return Scatter(
         title=pairing.title,
         series=series,
@@ -169,22 +217,39 @@ def history(
 ) -> Scatter:
     """Runs in the order in which they were sent, and the best so far; ``published`` is a line across."""
     runs = [
-        Point(name=name, x=Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC"), y=measured)
+        Point(
+            name=name,
+            x=Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC"),
+            y=measured,
+        )
         for at, measured, name in points
     ]
-    best = best_so_far([measured.value for _at, measured, _name in points], higher_is_better)
+    best = best_so_far(
+        [measured.value for _at, measured, _name in points], higher_is_better
+    )
     steps = [
         Point(name=_("best so far"), x=run.x, y=Measured(value=value))
         for run, value in zip(runs, best, strict=True)
     ]
     series = [
         PointSeries(name=_("each run"), points=runs),
-        PointSeries(name=_("best so far"), points=steps, has_points=False, has_line=True, is_stepped=True),
+        PointSeries(
+            name=_("best so far"),
+            points=steps,
+            has_points=False,
+            has_line=True,
+            is_stepped=True,
+        ),
     ]
     if published and runs:
         name, value = published
-        ends = [Point(name=name, x=x, y=Measured(value=value)) for x in (runs[0].x, runs[-1].x)]
-        series.append(PointSeries(name=name, points=ends, has_points=False, is_reference=True))
+        ends = [
+            Point(name=name, x=x, y=Measured(value=value))
+            for x in (runs[0].x, runs[-1].x)
+        ]
+        series.append(
+            PointSeries(name=name, points=ends, has_points=False, is_reference=True)
+        )
     return Scatter(
         title=_("%(metric)s of each run") % {"metric": label},
         series=series,
@@ -193,7 +258,9 @@ def history(
     )
 
 
-def best_so_far(values: Sequence[float | None], higher_is_better: bool) -> list[float | None]:
+def best_so_far(
+    values: Sequence[float | None], higher_is_better: bool
+) -> list[float | None]:
     best: list[float | None] = []
     for value in values:
         before = best[-1] if best else None
@@ -205,11 +272,17 @@ def best_so_far(values: Sequence[float | None], higher_is_better: bool) -> list[
 
 
 def in_words(table: ClassTable) -> str:
-    means = [(mean, name.label) for name in table.classes if (mean := table.mean(name.label)) is not None]
+    means = [
+        (mean, name.label)
+        for name in table.classes
+        if (mean := table.mean(name.label)) is not None
+    ]
     if not means:
         return _("No class has a value yet.")
     sentences = []
-    counts = Counter(row.evaluation for name in table.classes for row in table.best(name.label))
+    counts = Counter(
+        row.evaluation for name in table.classes for row in table.best(name.label)
+    )
     if counts and len(table.systems) > 1:
         most = max(counts.values())
         leading = [row for row in table.systems if counts[row.evaluation] == most]
@@ -220,9 +293,13 @@ def in_words(table: ClassTable) -> str:
             len(names),
         )
         classes = counted(len(table.classes), "class", "classes")
-        sentences.append(words % {"systems": listed(names[:3]), "most": most, "classes": classes})
+        sentences.append(
+            words % {"systems": listed(names[:3]), "most": most, "classes": classes}
+        )
     if len(means) > 1 and table.higher_is_better is not None:
-        hardest, easiest = sorted([min(means), max(means)], reverse=not table.higher_is_better)
+        hardest, easiest = sorted(
+            [min(means), max(means)], reverse=not table.higher_is_better
+        )
         facts = {
             "easiest": class_label(easiest[1]),
             "high": shown(easiest[0], table.scale),
@@ -260,7 +337,10 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
     if not lacking:
         return ""
     words = _("%(classes)s (%(why)s)")
-    reasons = [words % {"classes": listed([*labels]), "why": why} for why, labels in lacking.items()]
+    reasons = [
+        words % {"classes": listed([*labels]), "why": why}
+        for why, labels in lacking.items()
+    ]
     return _("Without an interval: %(classes)s.") % {"classes": listed(reasons)}
 
 
@@ -274,7 +354,9 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     ]
     if not systems:
         return _("In no class is one system significantly better than every other.")
-    words = _("Significantly better than every other system of the board is %(systems)s.")
+    words = _(
+        "Significantly better than every other system of the board is %(systems)s."
+    )
     return words % {"systems": listed(systems)}
 
 
@@ -300,18 +382,33 @@ class Pairing:
         """Whether systems lie to the diagonal as the paper finds, and by how much."""
         if not self.finds or not self.points:
             return ""
-        differences = [(up.value or 0.0) - (across.value or 0.0) for _row, across, up in self.points]
+        differences = [
+            (up.value or 0.0) - (across.value or 0.0)
+            for _row, across, up in self.points
+        ]
         found = finding([self.finds * difference for difference in differences])
         ends = sorted(self.finds * end for end in (found.low, found.high))
-        claim = _("%(metric)s below %(measure)s") if self.finds < 0 else _("%(metric)s above %(measure)s")
+        claim = (
+            _("%(metric)s below %(measure)s")
+            if self.finds < 0
+            else _("%(metric)s above %(measure)s")
+        )
         across, up = self.heads
-        verdicts = {True: _("holds here"), False: _("fails here"), None: _("cannot be told here")}
+        verdicts = {
+            True: _("holds here"),
+            False: _("fails here"),
+            None: _("cannot be told here"),
+        }
         facts = {
             "claim": claim % {"metric": up, "measure": across},
             "verdict": verdicts[found.holds],
             "above": found.above,
             "units": found.units,
-            "mean": with_interval(self.finds * found.mean, ends if found.units > 2 else None, self.up.scale),
+            "mean": with_interval(
+                self.finds * found.mean,
+                ends if found.units > 2 else None,
+                self.up.scale,
+            ),
         }
         words = _(
             "What the paper finds, %(claim)s, %(verdict)s: in %(above)s of %(units)s systems, "
@@ -326,14 +423,21 @@ class Pairing:
     @property
     def lines(self) -> list[tuple[Row, str, str]]:
         return [
-            (row, shown(across.value, self.across.scale), shown(up.value, self.up.scale))
+            (
+                row,
+                shown(across.value, self.across.scale),
+                shown(up.value, self.up.scale),
+            )
             for row, across, up in self.points
         ]
 
 
 def has_pairings(board: Board) -> bool:
     names = {column.name for column in board.columns}
-    return any({pair.across, pair.up} <= names for pair in board.phase.task.task_type.scatter_pairs)
+    return any(
+        {pair.across, pair.up} <= names
+        for pair in board.phase.task.task_type.scatter_pairs
+    )
 
 
 def pairings_of(board: Board) -> list[Pairing]:
@@ -346,11 +450,14 @@ def pairings_of(board: Board) -> list[Pairing]:
                 (row, row.scores[across], row.scores[up])
                 for row in board.rows
                 if across in row.scores and up in row.scores
-                if row.scores[across].value is not None and row.scores[up].value is not None
+                if row.scores[across].value is not None
+                and row.scores[up].value is not None
             ]
             left_out = len(board.rows) - len(points)
             axes = {"across": columns[across], "up": columns[up]}
-            pairings.append(Pairing(**axes, points=points, left_out=left_out, finds=pair.finds))
+            pairings.append(
+                Pairing(**axes, points=points, left_out=left_out, finds=pair.finds)
+            )
     return pairings
 
 
@@ -371,9 +478,16 @@ class Sweep:
     def lines(self) -> list[tuple[float, Row, list[str]]]:
         def text(row: Row, column: Column) -> str:
             cell = row.scores.get(column.name)
-            return shown(cell.value, column.scale, is_infinite=cell.is_infinite) if cell else ""
+            return (
+                shown(cell.value, column.scale, is_infinite=cell.is_infinite)
+                if cell
+                else ""
+            )
 
-        return [(at, row, [text(row, column) for column in self.columns]) for at, row in self.points]
+        return [
+            (at, row, [text(row, column) for column in self.columns])
+            for at, row in self.points
+        ]
 
     @property
     def heads(self) -> list[str]:
@@ -381,7 +495,11 @@ class Sweep:
 
 
 def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
-    rows = {name: row for row in board.rows if (name := built_in.get(row.submission)) and row.scores}
+    rows = {
+        name: row
+        for row in board.rows
+        if (name := built_in.get(row.submission)) and row.scores
+    }
     steps_of: dict[str, list[Baseline]] = {}
     for baseline in baselines().values():
         if baseline.sweep and board.phase.task.type in baseline.task_types:
@@ -394,7 +512,11 @@ def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
                 name=name,
                 source=steps[0].source,
                 swept=steps[0].swept,
-                points=[(step.at or 0.0, rows[step.name]) for step in steps if step.name in rows],
+                points=[
+                    (step.at or 0.0, rows[step.name])
+                    for step in steps
+                    if step.name in rows
+                ],
                 missing=[step.at or 0.0 for step in steps if step.name not in rows],
                 columns=board.columns,
             )
@@ -415,7 +537,8 @@ def sweep_chart(sweep: Sweep) -> Scatter:
         )
 
     return Scatter(
-        title=_("%(baseline)s by %(threshold)s") % {"baseline": sweep.name, "threshold": sweep.swept},
+        title=_("%(baseline)s by %(threshold)s")
+        % {"baseline": sweep.name, "threshold": sweep.swept},
         description=sweep_in_words(sweep),
         series=[
             PointSeries(
@@ -425,8 +548,15 @@ def sweep_chart(sweep: Sweep) -> Scatter:
             )
             for column in drawn
         ],
-        x=Axis(title=sweep.swept.capitalize(), labels=[in_decimals(f"{at:g}") for at, _row in sweep.points]),
-        y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", scale, has_zero=True),
+        x=Axis(
+            title=sweep.swept.capitalize(),
+            labels=[in_decimals(f"{at:g}") for at, _row in sweep.points],
+        ),
+        y=value_axis(
+            metric_label(drawn[0].metric) if len(drawn) == 1 else "",
+            scale,
+            has_zero=True,
+        ),
     )
 
 
@@ -439,7 +569,9 @@ def sweep_in_words(sweep: Sweep) -> str:
     ]
     if not values:
         return ""
-    value, at = (min if column.higher_is_better is False else max)(values, key=lambda pair: pair[0])
+    value, at = (min if column.higher_is_better is False else max)(
+        values, key=lambda pair: pair[0]
+    )
     return _("%(metric)s is best at %(at)s (%(threshold)s): %(value)s.") % {
         "metric": metric_label(column.metric),
         "at": in_decimals(f"{at:g}"),

@@ -25,12 +25,18 @@ BOARDS = Boards()
 
 
 def order_of(phase_id: int, rules: str) -> BoardOrder:
-    orders = BoardOrder.objects.filter(phase=phase_id, rules=rules).select_related("job")
+    orders = BoardOrder.objects.filter(phase=phase_id, rules=rules).select_related(
+        "job"
+    )
     if (order := orders.first()) is None:
         try:
             with transaction.atomic():
-                job = new_job(Job.Kind.COMPARE, Job.Priority.COMPARISON, state=Job.State.DONE)
-                return BoardOrder.objects.create(phase_id=phase_id, rules=rules, job=job)
+                job = new_job(
+                    Job.Kind.COMPARE, Job.Priority.COMPARISON, state=Job.State.DONE
+                )
+                return BoardOrder.objects.create(
+                    phase_id=phase_id, rules=rules, job=job
+                )
         except IntegrityError:
             return orders.get()
     return order
@@ -50,11 +56,20 @@ def ask(phase_id: int, rules: str) -> bool:
 
 def ask_again() -> int:
     since = from_now(-BOARDS.lease)
-    is_busy = Q(job__state__in=Job.MOVING) | Q(job__state=Job.State.FAILED, job__finished_at__gt=since)
-    rows = BoardOrder.objects.annotate(is_busy=is_busy).values_list("phase", "rules", "version", "is_busy")
-    orders = {(phase, rules): (version, is_moving) for phase, rules, version, is_moving in rows}
+    is_busy = Q(job__state__in=Job.MOVING) | Q(
+        job__state=Job.State.FAILED, job__finished_at__gt=since
+    )
+    rows = BoardOrder.objects.annotate(is_busy=is_busy).values_list(
+        "phase", "rules", "version", "is_busy"
+    )
+    orders = {
+        (phase, rules): (version, is_moving)
+        for phase, rules, version, is_moving in rows
+    }
     ordered = 0
-    phases = Phase.objects.filter(Exists(Evaluation.objects.filter(phase=OuterRef("pk")))).order_by("pk")
+    phases = Phase.objects.filter(
+        Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
+    ).order_by("pk")
     for pk, version, rule_sets in phases.values_list("pk", "version", "task__rules"):
         for rules in rule_sets:
             compared_at, is_moving = orders.get((pk, rules), (None, False))
@@ -70,7 +85,11 @@ def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
 
 def finish(order: BoardOrder, job: Job, version: int) -> bool:
     """Nothing is missing at this version. False where somebody has asked meanwhile: it is looked at again."""
-    facts = {"state": Job.State.DONE, "finished_at": from_now(), "lease_expires_at": None}
+    facts = {
+        "state": Job.State.DONE,
+        "finished_at": from_now(),
+        "lease_expires_at": None,
+    }
     with transaction.atomic():
         if leased(job).filter(woken_at=None).update(**facts):
             BoardOrder.objects.filter(pk=order.pk).update(version=version)

@@ -63,7 +63,9 @@ def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
     return (StatisticsAway if is_away else Unreadable)(evaluation.pk)
 
 
-def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -> Statistics:
+def statistics_of(
+    evaluation: Evaluation, only: Collection[str] | None = None
+) -> Statistics:
     try:
         with open_statistics(evaluation) as kept:
             return load_statistics(kept, only)
@@ -72,7 +74,11 @@ def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -
 
 
 def compared(
-    metric: Metric, one: Evaluation, others: Sequence[Evaluation], *, comparisons: int = 1
+    metric: Metric,
+    one: Evaluation,
+    others: Sequence[Evaluation],
+    *,
+    comparisons: int = 1,
 ) -> list[Comparison]:
     """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
     ours = _rows_of(one, metric)
@@ -80,7 +86,11 @@ def compared(
     pairs = []
     for other in others:
         theirs = _rows_of(other, metric)
-        pairs.append(paired(metric, ours, theirs) if one.pk < other.pk else paired(metric, theirs, ours))
+        pairs.append(
+            paired(metric, ours, theirs)
+            if one.pk < other.pk
+            else paired(metric, theirs, ours)
+        )
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         by_units.setdefault(len(pair.a), []).append(place)
@@ -93,7 +103,9 @@ def compared(
             seed=significance.SEED,
         )
         for place, result in zip(places, results, strict=True):
-            first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
+            first, second = sorted(
+                (one, others[place]), key=lambda evaluation: evaluation.pk
+            )
             found = {
                 "difference": base.finite(result.difference),
                 "error": base.finite(result.error),
@@ -105,7 +117,9 @@ def compared(
                 "units": result.units,
                 "seed": significance.SEED,
             }
-            rows.append(Comparison(first=first, second=second, metric=metric.name, **found))
+            rows.append(
+                Comparison(first=first, second=second, metric=metric.name, **found)
+            )
     return rows
 
 
@@ -119,34 +133,65 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
 def save_comparisons(rows: Sequence[Comparison]) -> int:
     """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
     assert transaction.get_connection().in_atomic_block
-    read = {evaluation.pk: evaluation.statistics for pair in rows for evaluation in (pair.first, pair.second)}
+    read = {
+        evaluation.pk: evaluation.statistics
+        for pair in rows
+        for evaluation in (pair.first, pair.second)
+    }
     locked = Evaluation.objects.select_for_update().filter(pk__in=read).order_by("pk")
     now = dict(locked.values_list("pk", "statistics"))
     same = {pk for pk, name in now.items() if name == read[pk]}
-    fresh = [comparison for comparison in rows if {comparison.first_id, comparison.second_id} <= same]
+    fresh = [
+        comparison
+        for comparison in rows
+        if {comparison.first_id, comparison.second_id} <= same
+    ]
     pairs = {(comparison.first_id, comparison.second_id) for comparison in fresh}
-    if any((first, second) in pairs for first, second, *_ in known_pairs(same, rows[0].metric)):
+    if any(
+        (first, second) in pairs
+        for first, second, *_ in known_pairs(same, rows[0].metric)
+    ):
         order = order_of(rows[0].first.phase_id, rows[0].first.rules)
         BoardOrder.objects.filter(pk=order.pk).update(revision=F("revision") + 1)
     Comparison.objects.bulk_create(
         fresh,
         update_conflicts=True,
         unique_fields=["first", "second", "metric"],
-        update_fields=["difference", "error", "low", "high", "p", "test", "trials", "units", "seed"],
+        update_fields=[
+            "difference",
+            "error",
+            "low",
+            "high",
+            "p",
+            "test",
+            "trials",
+            "units",
+            "seed",
+        ],
     )
     return len(fresh)
 
 
-def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
+def with_too_few_trials(
+    evaluations: Collection[int], metric: str
+) -> set[tuple[int, int]]:
     """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
-    most = max(significance.TRIALS, 2 * significance.TRIALS_PER_COMPARISON * comparisons)
-    pairs = Comparison.objects.filter(first__in=evaluations, second__in=evaluations, metric=metric)
+    most = max(
+        significance.TRIALS, 2 * significance.TRIALS_PER_COMPARISON * comparisons
+    )
+    pairs = Comparison.objects.filter(
+        first__in=evaluations, second__in=evaluations, metric=metric
+    )
     few = pairs.filter(test=significance.APPROXIMATE, trials__lt=most).order_by()
     return {
         (first, second)
-        for first, second, p, units, trials in few.values_list("first", "second", "p", "units", "trials")
-        if significance.may_need_more(p, trials, significance.trials_for(units, comparisons))
+        for first, second, p, units, trials in few.values_list(
+            "first", "second", "p", "units", "trials"
+        )
+        if significance.may_need_more(
+            p, trials, significance.trials_for(units, comparisons)
+        )
     }
 
 
@@ -180,16 +225,24 @@ def known_pairs(
 
 
 def _pairs(
-    statement: str, there: Collection[int], metric: str, values: dict[str, int], **places: Iterable[object]
+    statement: str,
+    there: Collection[int],
+    metric: str,
+    values: dict[str, int],
+    **places: Iterable[object],
 ) -> list[tuple[Any, ...]]:
     names = {name: ", ".join(map(str, listed)) for name, listed in places.items()}
     names["table"] = connection.ops.quote_name(Comparison._meta.db_table)  # noqa: SLF001  (public by name)
     with connection.cursor() as cursor:
         cursor.execute(statement.format(**names), {"metric": metric, **values})
-        return [pair for pair in cursor.fetchall() if pair[0] in there and pair[1] in there]
+        return [
+            pair for pair in cursor.fetchall() if pair[0] in there and pair[1] in there
+        ]
 
 
-def _known(rows: list[tuple[int, str]], metric: str, before: "Ranks | None" = None) -> tuple[Floats, int]:
+def _known(
+    rows: list[tuple[int, str]], metric: str, before: "Ranks | None" = None
+) -> tuple[Floats, int]:
     """Of each two rows, and the newest comparison of them; what was known ``before`` is not read again."""
     evaluations = [evaluation for evaluation, _scoring in rows]
     if before is None:
@@ -204,7 +257,9 @@ def _known(rows: list[tuple[int, str]], metric: str, before: "Ranks | None" = No
         facts = before.facts.reshape(len(NOTHING), -1).take(places, axis=1)
         facts[:, fresh] = facts[:, :, fresh] = NOTHING
         newest = before.newest
-        found = known_pairs(evaluations, metric, [evaluations[place] for place in np.flatnonzero(fresh)])
+        found = known_pairs(
+            evaluations, metric, [evaluations[place] for place in np.flatnonzero(fresh)]
+        )
         if not before.is_complete:
             found += _pairs(_NEWER_PAIRS, {*evaluations}, metric, {"newest": newest})
     np.fill_diagonal(facts[P], math.nan)
@@ -249,18 +304,29 @@ class Ranks:
 
 #: Of a board with more rows nothing is kept, so that a process stays small.
 MAX_KEPT = 500
-_revisions = database.Prepared(lambda phase, rules: BoardOrder.objects.filter(phase=phase, rules=rules))
+_revisions = database.Prepared(
+    lambda phase, rules: BoardOrder.objects.filter(phase=phase, rules=rules)
+)
 
 
 def ranks_of(
-    board: tuple[int, str, int], rows: list[tuple[int, str]], values: list[float | None], metric: str
+    board: tuple[int, str, int],
+    rows: list[tuple[int, str]],
+    values: list[float | None],
+    metric: str,
 ) -> Ranks:
     """Of the ``rows`` of a ``board``, which is a phase, its rules and the gold. Higher ``values`` are better.
     Two rows are compared once, so only what was not known of them the last time is read.
     """
-    name = f"ranks:{board}:{[order.revision for order in _revisions(*board[:2])]}:{metric}"
+    name = (
+        f"ranks:{board}:{[order.revision for order in _revisions(*board[:2])]}:{metric}"
+    )
     before: Ranks | None = caches["boards"].get(name)
-    if before is not None and before.is_complete and (before.rows, before.values) == (rows, values):
+    if (
+        before is not None
+        and before.is_complete
+        and (before.rows, before.values) == (rows, values)
+    ):
         return before
     facts, newest = _known(rows, metric, before)
     unmade = np.count_nonzero(facts[P] == NOT_YET)
@@ -271,26 +337,39 @@ def ranks_of(
         differ = standings[1].low > 1
         chance = None if differ else _order_chance(facts)
         units = int(facts[UNITS, 0, 1])
-        first_two = FirstTwo(units=units, differ=differ, p=base.finite(float(p)), chance=chance)
+        first_two = FirstTwo(
+            units=units, differ=differ, p=base.finite(float(p)), chance=chance
+        )
     ranks = Ranks(rows, values, facts, newest, standings, not unmade, first_two)
     if len(rows) <= MAX_KEPT:
         caches["boards"].set(name, ranks, SECONDS)
     return ranks
 
 
-def told_apart(rows: Sequence[int], values: Sequence[float | None], metric: str) -> NDArray[np.bool_]:
+def told_apart(
+    rows: Sequence[int], values: Sequence[float | None], metric: str
+) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(merits, _known([(row, "") for row in rows], metric)[0][P])
+    return significance.surely_above(
+        merits, _known([(row, "") for row in rows], metric)[0][P]
+    )
 
 
 def _order_chance(facts: Floats) -> float | None:
     _p, difference, error, units = facts[:, 0, 1].tolist()
     if not (difference and error and math.isfinite(difference + error)):
         return None
-    squares, errors = (float(np.nanmean(np.square(facts[kind]))) for kind in (DIFFERENCE, ERROR))
+    squares, errors = (
+        float(np.nanmean(np.square(facts[kind]))) for kind in (DIFFERENCE, ERROR)
+    )
     return significance.order_chance(
-        difference, error, int(units), rows=len(facts[P]), squares=squares, errors=errors
+        difference,
+        error,
+        int(units),
+        rows=len(facts[P]),
+        squares=squares,
+        errors=errors,
     )
 
 
@@ -341,9 +420,13 @@ class Separation:
             words = _("First and second are not told apart (p %(p)s).")
             sentences.append(words % {"p": in_decimals(f"{self.p:.2g}")})
         if self.order_chance is not None:
-            words = _("With %(units)s their order would hold with a chance of about %(chance)s %%.")
+            words = _(
+                "With %(units)s their order would hold with a chance of about %(chance)s %%."
+            )
             more = counted_units(self.units, self.unit, are_more=True)
-            sentences.append(words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"})
+            sentences.append(
+                words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"}
+            )
         return sentences
 
 
@@ -394,12 +477,23 @@ class GoldPower:
         if by_units:
             (units, first), *more = by_units.items()
             words = _("%(units)s show a difference in %(metric)s of %(difference)s")
-            shows = {"units": counted_units(units, self.unit), "metric": self.metric, "difference": first}
+            shows = {
+                "units": counted_units(units, self.unit),
+                "metric": self.metric,
+                "difference": first,
+            }
             sizes = [words % shows]
             words = _("%(units)s one of %(difference)s")
-            sizes += [words % {"units": thousands(further), "difference": least} for further, least in more]
-            words = _("With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s).")
-            sentences.append(words % {"sizes": listed(sizes), "runs": counted(self.runs, "run")})
+            sizes += [
+                words % {"units": thousands(further), "difference": least}
+                for further, least in more
+            ]
+            words = _(
+                "With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s)."
+            )
+            sentences.append(
+                words % {"sizes": listed(sizes), "runs": counted(self.runs, "run")}
+            )
         return sentences
 
 
@@ -409,22 +503,34 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     if not task.rules:
         return None
     rules = task.ranking_rules
-    known = Evaluation.objects.filter(gold=gold, rules=rules).exclude(submission__kind=Submission.Kind.HUMAN)
+    known = Evaluation.objects.filter(gold=gold, rules=rules).exclude(
+        submission__kind=Submission.Kind.HUMAN
+    )
     if phase:
-        known = known.filter(submission__phase=phase, submission__status=Submission.Status.SCORED)
+        known = known.filter(
+            submission__phase=phase, submission__status=Submission.Status.SCORED
+        )
     evaluations = list(known.order_by("-pk")[:MAX_RUNS])
     if len(evaluations) < 2:
         return None
-    metric = metrics_of(task.task_type, rules, task.task_type.checked_options(task.options))[0]
+    metric = metrics_of(
+        task.task_type, rules, task.task_type.checked_options(task.options)
+    )[0]
     if not metric.is_exchangeable:
         return None
     key = f"gold-power:{release()}:{metric.name}:{','.join(run.statistics for run in evaluations)}"
     measured: tuple[int, float] | None = cache.get(key)
     if measured is None:
         try:
-            runs = [statistics_of(evaluation, [metric.statistic]) for evaluation in evaluations]
+            runs = [
+                statistics_of(evaluation, [metric.statistic])
+                for evaluation in evaluations
+            ]
             pairs = [paired(metric, a, b) for a, b in itertools.combinations(runs, 2)]
-            measured = max(len(pair.a) for pair in pairs), significance.typical_error(pairs)
+            measured = (
+                max(len(pair.a) for pair in pairs),
+                significance.typical_error(pairs),
+            )
         except Unreadable as reason:
             log.warning("What gold %s can show is not known: %s", gold.pk, reason)
             measured = 0, math.nan
@@ -452,4 +558,6 @@ def counted_units(number: int, unit: str, *, are_more: bool = False) -> str:
         "text": (counted(number, "text"), counted(number, "more text")),
         "topic": (counted(number, "topic"), counted(number, "more topic")),
     }
-    return words.get(unit, (counted(number, unit), counted(number, f"more {unit}")))[are_more]
+    return words.get(unit, (counted(number, unit), counted(number, f"more {unit}")))[
+        are_more
+    ]

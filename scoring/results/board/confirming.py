@@ -18,7 +18,12 @@ from citeboard.teams.models import User
 from scoring.models import ResultConfirmation, Score
 from scoring.results.board.counting import CountingRun, board_gold, counting_runs
 from scoring.results.board.standings import Board, significant
-from scoring.results.board.visibility import Audience, Visibility, shows_run_counts, visibility_of
+from scoring.results.board.visibility import (
+    Audience,
+    Visibility,
+    shows_run_counts,
+    visibility_of,
+)
 from tasks.gold.secrecy import shows_scores
 from tasks.models import Gold, Phase, Submission, seasons
 from tasks.seasons.phase_acts import locked_phase
@@ -82,7 +87,10 @@ class Confirmation:
             "preliminary: %(confirmed)s of %(teams)s have confirmed",
             self.teams,
         )
-        return words % {"confirmed": self.confirmed, "teams": counted(self.teams, "team")}
+        return words % {
+            "confirmed": self.confirmed,
+            "teams": counted(self.teams, "team"),
+        }
 
 
 def results_of(phase: Phase) -> list[Result]:
@@ -90,23 +98,37 @@ def results_of(phase: Phase) -> list[Result]:
     if gold is None:
         return []
     counting = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold)
-    runs = {run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY}
+    runs = {
+        run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY
+    }
     scores = Score.objects.filter(
-        evaluation__submission__in=runs, evaluation__gold=gold, evaluation__rules__in=phase.task.rules
+        evaluation__submission__in=runs,
+        evaluation__gold=gold,
+        evaluation__rules__in=phase.task.rules,
     ).order_by("evaluation_id")
     # By run and rule set the lines of its last evaluation.
     last: dict[tuple[int, str], tuple[int, list[str]]] = {}
     for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
-        "evaluation__submission", "evaluation__rules", "evaluation", "shared__metric", "value", "is_infinite"
+        "evaluation__submission",
+        "evaluation__rules",
+        "evaluation",
+        "shared__metric",
+        "value",
+        "is_infinite",
     ):
         if last.get((pk, rules), (None,))[0] != evaluation:
             last[pk, rules] = evaluation, []
-        printed = "inf" if is_infinite else "" if value is None else repr(significant(value))
+        printed = (
+            "inf" if is_infinite else "" if value is None else repr(significant(value))
+        )
         last[pk, rules][1].append(f"{rules} {metric} {printed}")
     lines: dict[int, list[str]] = defaultdict(list)
     for (pk, _rules), (_evaluation, of_evaluation) in last.items():
         lines[pk] += of_evaluation
-    numbers = {pk: hashlib.sha256("\n".join(sorted(lines[pk])).encode()).hexdigest() for pk in runs}
+    numbers = {
+        pk: hashlib.sha256("\n".join(sorted(lines[pk])).encode()).hexdigest()
+        for pk in runs
+    }
     stated = ResultConfirmation.objects.filter(submission__in=runs).select_related("by")
     statements = {statement.submission_id: statement for statement in stated}
     results = []
@@ -122,7 +144,11 @@ def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | N
     """When organisers ended the confirmation, or the last result was confirmed; None until then."""
     if phase.confirmation_ended_at is not None:
         return phase.confirmation_ended_at
-    instants = [result.said.at for result in results if result.said is not None and result.is_confirmed]
+    instants = [
+        result.said.at
+        for result in results
+        if result.said is not None and result.is_confirmed
+    ]
     return max(instants) if instants and len(instants) == len(results) else None
 
 
@@ -136,14 +162,24 @@ def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
 def confirmation_of(board: Board) -> Confirmation | None:
     """None where the phase asks for none or is not over, and where the reader sees another board or none."""
     phase = board.phase
-    if not phase.confirms_results or now() < phase.closes or board.visibility == Visibility.NOTHING:
+    if (
+        not phase.confirms_results
+        or now() < phase.closes
+        or board.visibility == Visibility.NOTHING
+    ):
         return None
     if board.frozen_at is not None or board.gold != board_gold(phase):
         return None
     if not (results := results_of(phase)):
         return None
-    confirmed, teams = teams_confirmed(results) if shows_run_counts(phase, board.audience) else (None, None)
-    return Confirmation(official_since=official_since(phase, results), confirmed=confirmed, teams=teams)
+    confirmed, teams = (
+        teams_confirmed(results)
+        if shows_run_counts(phase, board.audience)
+        else (None, None)
+    )
+    return Confirmation(
+        official_since=official_since(phase, results), confirmed=confirmed, teams=teams
+    )
 
 
 def why_not(phase: Phase) -> str:
@@ -157,7 +193,9 @@ def why_not(phase: Phase) -> str:
     if phase.is_frozen():
         return _("the board is frozen; results are confirmed once it is revealed")
     if not shows_scores(phase):
-        return _("teams do not see the scores of their runs yet; results are confirmed once they do")
+        return _(
+            "teams do not see the scores of their runs yet; results are confirmed once they do"
+        )
     newest, stands_on = Gold.objects.current(phase), board_gold(phase)
     if newest is not None and stands_on != newest:
         return _(
@@ -187,9 +225,19 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
         locked.errata.append({"at": at.isoformat(), "text": text})
         locked.save(update_fields=["errata"])
         seasons.bump_version(locked.pk)
-        facts, changes = {"phase": f"{locked.task}, {locked}"}, [audit.Change("erratum", None, text)]
+        facts, changes = (
+            {"phase": f"{locked.task}, {locked}"},
+            [audit.Change("erratum", None, text)],
+        )
         place = locked.task.season
-        audit.record("erratum", actor=by, subject=locked, place=place, facts=facts, changes=changes)
+        audit.record(
+            "erratum",
+            actor=by,
+            subject=locked,
+            place=place,
+            facts=facts,
+            changes=changes,
+        )
     return Erratum(text=text, published_at=at)
 
 
@@ -200,7 +248,11 @@ def all_errata(phase: Phase) -> list[Erratum]:
     ]
 
 
-def errata_for(phase: Phase, audience: Audience, since: dt.datetime | None = None) -> list[Erratum]:
+def errata_for(
+    phase: Phase, audience: Audience, since: dt.datetime | None = None
+) -> list[Erratum]:
     if not phase.errata or visibility_of(phase, audience) == Visibility.NOTHING:
         return []
-    return [one for one in all_errata(phase) if since is None or one.published_at >= since]
+    return [
+        one for one in all_errata(phase) if since is None or one.published_at >= since
+    ]

@@ -50,7 +50,9 @@ def has_figures_beside(phase: Phase) -> tuple[bool, bool]:
     return bool(figures), bool(measures)
 
 
-_golds = Prepared(lambda split, task: Gold.objects.filter(task=task, split=split).order_by("-number"))
+_golds = Prepared(
+    lambda split, task: Gold.objects.filter(task=task, split=split).order_by("-number")
+)
 
 
 def board_gold(phase: Phase) -> Gold | None:
@@ -63,7 +65,9 @@ def board_gold(phase: Phase) -> Gold | None:
     if number is None:
         *newer, oldest = golds
         is_through = (
-            gold for gold in newer if not (unsettled(phase, gold) | failed_against(phase, gold)).exists()
+            gold
+            for gold in newer
+            if not (unsettled(phase, gold) | failed_against(phase, gold)).exists()
         )
         number = next(is_through, oldest).pk
         caches["results"].set(key, number, 600)
@@ -76,9 +80,13 @@ def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     acknowledged: until then the board keeps the old numbers.
     """
     rules = phase.task.ranking_rules if phase.task.rules else ""
-    earlier = Evaluation.objects.filter(submission=OuterRef("pk"), gold__number__lt=gold.number, rules=rules)
+    earlier = Evaluation.objects.filter(
+        submission=OuterRef("pk"), gold__number__lt=gold.number, rules=rules
+    )
     own = Evaluation.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules)
-    failed = Job.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules, state=Job.State.FAILED)
+    failed = Job.objects.filter(
+        submission=OuterRef("pk"), gold=gold, rules=rules, state=Job.State.FAILED
+    )
     failed = failed.exclude(Acknowledgement.objects.of_job())
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
     return runs.filter(Exists(earlier), Exists(failed), ~Exists(own)).order_by()
@@ -86,37 +94,51 @@ def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
 
 def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     rules = phase.task.ranking_rules if phase.task.rules else ""
-    noted = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=instant).select_related("gold")
+    noted = FrozenBoard.objects.filter(
+        phase=phase, rules=rules, frozen_from=instant
+    ).select_related("gold")
     if board := noted.first():
         return board.gold
-    versions = Gold.objects.filter(task=phase.task_id, split=phase.split, created_at__lte=instant)
+    versions = Gold.objects.filter(
+        task=phase.task_id, split=phase.split, created_at__lte=instant
+    )
     scores = Evaluation.objects.known_at(instant).filter(
         phase=phase, rules=rules, submission__status=Submission.Status.SCORED
     )
     oldest = None
     for oldest in versions.order_by("-number"):
         scored = scores.filter(submission=OuterRef("submission"), gold=oldest)
-        if not scores.filter(~Exists(scored), ~Exists(_given_up("submission", oldest, rules))).exists():
+        if not scores.filter(
+            ~Exists(scored), ~Exists(_given_up("submission", oldest, rules))
+        ).exists():
             break
     return oldest
 
 
 def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     rules = phase.task.ranking_rules if phase.task.rules else ""
-    scored = Evaluation.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules)
+    scored = Evaluation.objects.filter(
+        submission=OuterRef("pk"), gold=gold, rules=rules
+    )
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
-    return runs.filter(~Exists(scored), ~Exists(_given_up("pk", gold, rules))).order_by()
+    return runs.filter(
+        ~Exists(scored), ~Exists(_given_up("pk", gold, rules))
+    ).order_by()
 
 
 def _given_up(run: str, gold: Gold, rules: str | OuterRef) -> QuerySet[Job]:
     states = (Job.State.FAILED, Job.State.CANCELLED)
-    return Job.objects.filter(submission=OuterRef(run), gold=gold, rules=rules, state__in=states)
+    return Job.objects.filter(
+        submission=OuterRef(run), gold=gold, rules=rules, state__in=states
+    )
 
 
 def told_otherwise(phase: Phase) -> Q:
     """Evaluations of which something else is told now, as at the end of a phase whose split has parts."""
     at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
-    return (~of_people & ~Q(release=phase.release_at(at))) | (of_people & ~Q(release=phase.part_at(at)))
+    return (~of_people & ~Q(release=phase.release_at(at))) | (
+        of_people & ~Q(release=phase.part_at(at))
+    )
 
 
 def is_being_released(phase: Phase) -> bool:
@@ -179,7 +201,10 @@ _MODELS = (
     Team,
     TeamFigure,
 )
-_OF_SQLITE, _OF_POSTGRESQL = ("GROUP_CONCAT", "JSON_ARRAY"), ("STRING_AGG", "JSON_BUILD_ARRAY")
+_OF_SQLITE, _OF_POSTGRESQL = (
+    ("GROUP_CONCAT", "JSON_ARRAY"),
+    ("STRING_AGG", "JSON_BUILD_ARRAY"),
+)
 _FUNCTIONS = _OF_POSTGRESQL if connection.vendor == "postgresql" else _OF_SQLITE
 _NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
@@ -196,7 +221,8 @@ _RUN = """(
     {further} LIMIT 1
 )"""
 _BEST = _RUN.replace(
-    "{further}", "AND e.rank_value IS NOT NULL ORDER BY e.rank_value DESC, e.submitted_at, e.id"
+    "{further}",
+    "AND e.rank_value IS NOT NULL ORDER BY e.rank_value DESC, e.submitted_at, e.id",
 )
 _EARLIEST = _RUN.replace("{further}", "ORDER BY e.submitted_at, e.id")
 #: A team whose last run was withdrawn or disqualified has no last run: an earlier one does not come back by
@@ -223,12 +249,18 @@ _BEFORE = """
     AND b.kind = %(primary)s AND NOT b.is_late AND b.status IN ({counted})
     AND (b.priority < s.priority OR (b.priority = s.priority AND b.number < s.number))
 """.replace("{counted}", ", ".join(f"'{status}'" for status in Submission.COUNTED))
-_PRIORITY = _EVERY.replace("{kind}", "primary").replace("GROUP BY", f"AND ({_BEFORE}) < %(judged)s GROUP BY")
-_SELECTED = _RUN.replace("{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC")
+_PRIORITY = _EVERY.replace("{kind}", "primary").replace(
+    "GROUP BY", f"AND ({_BEFORE}) < %(judged)s GROUP BY"
+)
+_SELECTED = _RUN.replace(
+    "{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC"
+)
 #: Undefined values are looked for only where a team has no other, so that the index gives the order.
 _ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved {of}"
 _CHOICES = {
-    Phase.Counting.BEST: _ONE_A_TEAM.replace("{choice}", f"COALESCE({_BEST}, {_EARLIEST})"),
+    Phase.Counting.BEST: _ONE_A_TEAM.replace(
+        "{choice}", f"COALESCE({_BEST}, {_EARLIEST})"
+    ),
     Phase.Counting.LAST: _ONE_A_TEAM.replace("{choice}", _LAST),
     Phase.Counting.SELECTED: _ONE_A_TEAM.replace("{choice}", _SELECTED),
     Phase.Counting.ALL: _EVERY.replace("{kind}", "primary"),
@@ -275,7 +307,11 @@ SELECT {joined}(place, ',') FROM (
 """
 _ROWS = (("p", Phase), ("t", Task), ("s", Season))
 #: The declared settings that boards follow from, as the database has them, and which of their instants came.
-_SHOWN = [f"{table}.{name}" for table, model in _ROWS for name in model.settings_that("on_board")]
+_SHOWN = [
+    f"{table}.{name}"
+    for table, model in _ROWS
+    for name in model.settings_that("on_board")
+]
 _COME = [
     f"{table}.{name} <= %(now)s"
     for table, model in _ROWS
@@ -400,22 +436,38 @@ def counting_runs(
     if changed is None or len(changed) > FEW:
         rows = _read(phase, rules, gold)
     elif changed:
-        rows = [row for row in rows if row[0] not in changed] + _read(phase, rules, gold, teams=changed)
+        rows = [row for row in rows if row[0] not in changed] + _read(
+            phase, rules, gold, teams=changed
+        )
     if len(rows) <= MAX_KEPT:
         caches["boards"].set(key, (phase.version, rows), 3600)
     return [made(*facts) for _team, *facts in rows]
 
 
 def _read(
-    phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None, teams: Collection[int] = ()
+    phase: Phase,
+    rules: str,
+    gold: Gold,
+    at: dt.datetime | None = None,
+    teams: Collection[int] = (),
 ) -> list[list[Any]]:
     """Team and facts of each row; of some teams alone where these are given."""
-    noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
-    stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
+    noted = (
+        FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at)
+        if at
+        else None
+    )
+    stood = (
+        noted.values_list("evaluations", flat=True).first()
+        if noted is not None
+        else None
+    )
     if stood == []:
         return []
     choice = _CHOICES[Phase.Counting(phase.counting)]
-    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + ("" if teams else _TEAMLESS)
+    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + (
+        "" if teams else _TEAMLESS
+    )
     if stood:
         choice = _KEPT.replace("{kept}", ", ".join(map(str, stood)))
     if at is not None:
@@ -438,14 +490,33 @@ def _read(
     with connection.cursor() as cursor:
         places, given = few("team", teams)
         of = f"AND r.team_id IN ({places})" if teams else ""
-        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_NAMES, of=of), values | given)
+        cursor.execute(
+            _COUNTING.replace("{choice}", choice).format(**_NAMES, of=of),
+            values | given,
+        )
         rows = cursor.fetchall()
     runs = []
     for *begin, sent, team, slug, card, alias, priority, scoring, has_organiser in rows:
         # Both databases give JSON as text here, and SQLite times, in UTC.
-        submitted_at = dt.datetime.fromisoformat(f"{sent}+00:00") if isinstance(sent, str) else sent
+        submitted_at = (
+            dt.datetime.fromisoformat(f"{sent}+00:00")
+            if isinstance(sent, str)
+            else sent
+        )
         fields = {} if card == "{}" else json.loads(str(card))
-        runs.append([*begin, submitted_at, team, slug, fields, alias, priority, scoring, bool(has_organiser)])
+        runs.append(
+            [
+                *begin,
+                submitted_at,
+                team,
+                slug,
+                fields,
+                alias,
+                priority,
+                scoring,
+                bool(has_organiser),
+            ]
+        )
     return runs
 
 

@@ -69,11 +69,18 @@ class ClassTable:
     def text(self, label: str, row: System) -> str:
         key = label, row.evaluation
         withheld = self.withheld.get(key)
-        return shown(self.values.get(key), self.scale, is_infinite=key in self.infinite, withheld=withheld)
+        return shown(
+            self.values.get(key),
+            self.scale,
+            is_infinite=key in self.infinite,
+            withheld=withheld,
+        )
 
     def best(self, label: str) -> list[System]:
         values = {
-            row.evaluation: value for row in self.systems if (value := self.value(label, row)) is not None
+            row.evaluation: value
+            for row in self.systems
+            if (value := self.value(label, row)) is not None
         }
         if not values or self.higher_is_better is None:
             return []
@@ -83,19 +90,28 @@ class ClassTable:
     def mean(self, label: str) -> float | None:
         if any((label, row.evaluation) in self.infinite for row in self.systems):
             return math.inf
-        values = [value for row in self.systems if (value := self.value(label, row)) is not None]
+        values = [
+            value
+            for row in self.systems
+            if (value := self.value(label, row)) is not None
+        ]
         return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
         """The mean over the shown classes: infinite where one of the values is, None where one is missing."""
-        if any((shown_class.label, row.evaluation) in self.infinite for shown_class in self.classes):
+        if any(
+            (shown_class.label, row.evaluation) in self.infinite
+            for shown_class in self.classes
+        ):
             return math.inf
         values = [self.value(shown_class.label, row) for shown_class in self.classes]
         numbers = [value for value in values if value is not None]
         return fmean(numbers) if numbers and len(numbers) == len(values) else None
 
 
-def in_order_of(table: ClassTable, row: System, *, is_reversed: bool = False) -> ClassTable:
+def in_order_of(
+    table: ClassTable, row: System, *, is_reversed: bool = False
+) -> ClassTable:
     sign = -1.0 if (table.higher_is_better is False) == is_reversed else 1.0
 
     def place(row_class: Class) -> tuple[bool, float]:
@@ -110,14 +126,22 @@ def best_systems(table: ClassTable) -> list[System]:
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
     def place(row: System) -> tuple[int, float]:
-        values = [value for name in table.classes if (value := table.value(name.label, row)) is not None]
+        values = [
+            value
+            for name in table.classes
+            if (value := table.value(name.label, row)) is not None
+        ]
         return -len(values), sign * fmean(values) if values else 0.0
 
     return sorted(table.systems, key=place)
 
 
 def system_head(
-    table: ClassTable, row: System, order: str, address: Callable[..., str], name: str | None = None
+    table: ClassTable,
+    row: System,
+    order: str,
+    address: Callable[..., str],
+    name: str | None = None,
 ) -> dict[str, Any]:
     name = row.system if name is None else name
     is_sorted, is_reversed = order.removeprefix("-") == name, order.startswith("-")
@@ -131,12 +155,16 @@ def system_head(
     }
 
 
-_breakdowns = Prepared(lambda run: Breakdown.objects.filter(evaluation=run).select_related("classes"))
+_breakdowns = Prepared(
+    lambda run: Breakdown.objects.filter(evaluation=run).select_related("classes")
+)
 
 
 def classes_of(board: Board) -> dict[str, list[str]]:
     """By dimension the classes that the first row has."""
-    first = [own.classes for row in board.rows[:1] for own in _breakdowns(row.evaluation)]
+    first = [
+        own.classes for row in board.rows[:1] for own in _breakdowns(row.evaluation)
+    ]
     labels = {classes.dimension: classes.labels for classes in first}
     names = board.phase.task.task_type.dimensions
     return {dimension: labels[dimension] for dimension in names if dimension in labels}
@@ -144,7 +172,9 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 def offered_dimensions(board: Board) -> list[str]:
     labels = classes_of(board)
-    return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(labels)
+    return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(
+        labels
+    )
 
 
 def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
@@ -154,10 +184,16 @@ def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
     rows = [(row.evaluation, row.scoring) for row in board.rows]
     if unread := [row for row in rows if row not in known]:
         # Rows that left the board are dropped once there are more of them than of those on it.
-        known = {row: known[row] for row in (rows if len(known) > 2 * len(rows) else known) if row in known}
+        known = {
+            row: known[row]
+            for row in (rows if len(known) > 2 * len(rows) else known)
+            if row in known
+        }
         known |= {row: [] for row in unread}
         scorings = dict(unread)
-        for own in Breakdown.objects.filter(evaluation__in=scorings).prefetch_related("classes"):
+        for own in Breakdown.objects.filter(evaluation__in=scorings).prefetch_related(
+            "classes"
+        ):
             facts = (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
             known[own.evaluation_id, scorings[own.evaluation_id]].append(facts)
         caches["boards"].set(key, known, SECONDS)
@@ -167,8 +203,15 @@ def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
 def metrics_of(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
-    names = {name for own, metrics, _sizes in _class_facts(board) if own == dimension for name in metrics}
-    columns = [column.metric for column in board.columns if column.name == column.metric]
+    names = {
+        name
+        for own, metrics, _sizes in _class_facts(board)
+        if own == dimension
+        for name in metrics
+    }
+    columns = [
+        column.metric for column in board.columns if column.name == column.metric
+    ]
     kind = board.phase.task.task_type
     options = kind.checked_options(board.phase.task.options)
     shown = [name for name in [*columns, *OF_LABELS] if name in names]
@@ -177,20 +220,30 @@ def metrics_of(board: Board, dimension: str) -> list[str]:
 
 def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
     dimensions = offered_dimensions(board)
-    dimension = query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
+    dimension = (
+        query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
+    )
     metrics = metrics_of(board, dimension) if dimension else []
-    return dimension, query.metric if query.metric in metrics else next(iter(metrics), "")
+    return dimension, query.metric if query.metric in metrics else next(
+        iter(metrics), ""
+    )
 
 
-def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) -> ClassTable:
+def class_table(
+    board: Board, rows: Sequence[Row], dimension: str, metric: str
+) -> ClassTable:
     hidden = hidden_on(board).get(dimension, frozenset())
     supports: dict[str, int] = {}
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
     infinite = set()
     withheld: dict[tuple[str, int], str] = {}
-    for label, evaluation, number in class_numbers([row.evaluation for row in rows], dimension, metric):
-        value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
+    for label, evaluation, number in class_numbers(
+        [row.evaluation for row in rows], dimension, metric
+    ):
+        value, is_infinite, low, high, n, why = (
+            OF_SMALL_CLASS if label in hidden else number
+        )
         supports[label] = max(supports.get(label, 0), n)
         values[label, evaluation] = value
         if why:
@@ -199,7 +252,9 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
             intervals[label, evaluation] = low, high
         if is_infinite:
             infinite.add((label, evaluation))
-    column = next((candidate for candidate in board.columns if candidate.name == metric), None)
+    column = next(
+        (candidate for candidate in board.columns if candidate.name == metric), None
+    )
     return ClassTable(
         dimension=dimension,
         metric=metric,
@@ -207,7 +262,9 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
         higher_is_better=column.higher_is_better if column else True,
         classes=[
             Class(label, supports[label])
-            for label in natural_order([label for label in supports if label not in hidden])
+            for label in natural_order(
+                [label for label in supports if label not in hidden]
+            )
         ],
         systems=list(rows),
         values=values,
@@ -219,40 +276,57 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
 
 
 def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
-    return [row for row in board.rows if row.submission in wanted] or board.rows[:CHOSEN_AT_FIRST]
+    return [row for row in board.rows if row.submission in wanted] or board.rows[
+        :CHOSEN_AT_FIRST
+    ]
 
 
 #: By dimension the labels of the classes that are not shown.
 HiddenClasses = Mapping[str, frozenset[str]]
 
 
-def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audience) -> HiddenClasses:
-    rows = Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related("classes")
+def hidden_classes(
+    evaluations: Collection[int], phase: Phase, audience: Audience
+) -> HiddenClasses:
+    rows = Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related(
+        "classes"
+    )
     return hidden_of(rows, phase, audience)
 
 
-def hidden_of(breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience) -> HiddenClasses:
+def hidden_of(
+    breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
+) -> HiddenClasses:
     """What the viewer may not see; a class is as large as the metric says that counts fewest there."""
     if may_see_instances(phase, audience):
         return {}
-    return _too_small_of(((row.classes.dimension, row.sizes()) for row in breakdowns), phase)
+    return _too_small_of(
+        ((row.classes.dimension, row.sizes()) for row in breakdowns), phase
+    )
 
 
 def hidden_on(board: Board) -> HiddenClasses:
     """As `hidden_of` of all rows."""
     if may_see_instances(board.phase, board.audience):
         return {}
-    return _too_small_of(((own, sizes) for own, _metrics, sizes in _class_facts(board)), board.phase)
+    return _too_small_of(
+        ((own, sizes) for own, _metrics, sizes in _class_facts(board)), board.phase
+    )
 
 
-def _too_small_of(sized: Iterable[tuple[str, dict[str, int]]], phase: Phase) -> HiddenClasses:
+def _too_small_of(
+    sized: Iterable[tuple[str, dict[str, int]]], phase: Phase
+) -> HiddenClasses:
     by_dimension: dict[str, dict[str, int]] = {}
     for dimension, sizes in sized:
         least = by_dimension.setdefault(dimension, {})
         for label, size in sizes.items():
             least[label] = min(size, least.get(label, size))
     smallest = secrecy_of(phase).min_class_size
-    return {dimension: too_small(least, smallest) for dimension, least in by_dimension.items()}
+    return {
+        dimension: too_small(least, smallest)
+        for dimension, least in by_dimension.items()
+    }
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
@@ -269,18 +343,24 @@ def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     while not is_settled:
         is_settled = True
         for group in groups:
-            while follows(group & hidden, sizes, min_size) and (shown := group - hidden):
+            while follows(group & hidden, sizes, min_size) and (
+                shown := group - hidden
+            ):
                 hidden.add(min(shown, key=lambda label: (sizes[label], label)))
                 is_settled = False
     return frozenset(hidden)
 
 
 def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) -> bool:
-    return bool(hidden) and (len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size)
+    return bool(hidden) and (
+        len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size
+    )
 
 
 #: `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`, `<5`; but no name that holds digits, `C90-2039`.
-_NUMBERED = re.compile(r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])")
+_NUMBERED = re.compile(
+    r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])"
+)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BELOW = re.compile(r"(?:fewer|less|under|below|up to)\b|[<≤]", re.IGNORECASE)
 
@@ -290,7 +370,10 @@ def natural_order(labels: Sequence[str]) -> list[str]:
     rest = [label for label in labels if label == NO_CLASS]
     if all(map(_NUMBERED.match, named)):
         named.sort(
-            key=lambda label: ([float(number) for number in _NUMBER.findall(label)], not _BELOW.match(label))
+            key=lambda label: (
+                [float(number) for number in _NUMBER.findall(label)],
+                not _BELOW.match(label),
+            )
         )
     return named + rest
 
@@ -302,7 +385,9 @@ DATA_SET = "dataset"
 def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
     """None where the task has no data sets apart, or no run of the board says what it was trained on."""
     rows = [row for row in board.rows if run_cards.trained_on(row.card)]
-    metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
+    metrics = (
+        metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
+    )
     if not metrics:
         return None
     chosen = metric if metric in metrics else metrics[0]
@@ -313,11 +398,14 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         values = {
             row.evaluation: value
             for row in rows
-            if not _saw(row, name.label) and (value := table.value(name.label, row)) is not None
+            if not _saw(row, name.label)
+            and (value := table.value(name.label, row)) is not None
         }
         top = (max if table.higher_is_better else min)(values.values(), default=None)
         is_ordered = table.higher_is_better is not None
-        best[name.label] = {key for key, value in values.items() if is_ordered and value == top}
+        best[name.label] = {
+            key for key, value in values.items() if is_ordered and value == top
+        }
     lines = []
     for row in sorted(rows, key=lambda row: run_cards.trained_on(row.card)):
         cells = [
@@ -328,7 +416,9 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
             }
             for label in best
         ]
-        lines.append({"trained": run_cards.trained_on(row.card), "row": row, "cells": cells})
+        lines.append(
+            {"trained": run_cards.trained_on(row.card), "row": row, "cells": cells}
+        )
     return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 

@@ -9,14 +9,38 @@ from typing import Any
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
 from scoring.results.board import confirming, public_results, query
-from scoring.results.board.differences import ClassTable, System, class_table, classes_of, metrics_of
-from scoring.results.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
+from scoring.results.board.differences import (
+    ClassTable,
+    System,
+    class_table,
+    classes_of,
+    metrics_of,
+)
+from scoring.results.board.formatting import (
+    DASH,
+    MINUS,
+    dimension_label,
+    metric_label,
+    ranks,
+    shown,
+)
 from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.results.board.standings import Board, Row
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
 
-_COMMON = ("rank", "ranks", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
+_COMMON = (
+    "rank",
+    "ranks",
+    "rank_low",
+    "rank_high",
+    "group",
+    "team",
+    "system",
+    "kind",
+    "submission",
+    "sent",
+)
 _CLASS_COLUMNS = (
     "dimension",
     "class",
@@ -47,7 +71,15 @@ ESCAPED = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-_SHARES = ("share", "share_low", "share_high", "mean_rank", "borda", "borda_low", "borda_high")
+_SHARES = (
+    "share",
+    "share_low",
+    "share_high",
+    "mean_rank",
+    "borda",
+    "borda_low",
+    "borda_high",
+)
 DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
 TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
@@ -78,11 +110,21 @@ def _slugs(board: Board) -> tuple[str, str, str]:
 
 def _origin(board: Board) -> dict[str, Any]:
     season, task, phase = _slugs(board)
-    return {"season": season, "task": task, "phase": phase, "version": board.version, "rules": board.rules}
+    return {
+        "season": season,
+        "task": task,
+        "phase": phase,
+        "version": board.version,
+        "rules": board.rules,
+    }
 
 
 def _gold(board: Board) -> dict[str, Any] | None:
-    return {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None
+    return (
+        {"number": board.gold.number, "sha256": board.gold.digest}
+        if board.gold
+        else None
+    )
 
 
 def described(board: Board, row: Row) -> dict[str, Any]:
@@ -109,8 +151,14 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
 def heads_and_lines(
     board: Board, rows: Sequence[Row], of_teams: TeamFigures
 ) -> tuple[list[object], Iterator[Iterator[object]]]:
-    reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
-    card_fields = [name for name in run_cards.CARD if any(name in row.card for row in rows)]
+    reported = [
+        measure
+        for measure in EVERY
+        if any(measure in figures for figures in of_teams.values())
+    ]
+    card_fields = [
+        name for name in run_cards.CARD if any(name in row.card for row in rows)
+    ]
     entered = manual_scores_of(board, rows)
     confirmation = confirming.confirmation_of(board)
     has_organisers = any(row.has_organiser for row in rows)
@@ -134,11 +182,21 @@ def heads_and_lines(
         yield from (plain(facts[name]) for name in _COMMON)
         for column in board.columns:
             cell = row.scores.get(column.name)
-            yield from (cell.word or cell.value, cell.low, cell.high) if cell else ("",) * 3
-        yield from (board.rules, f"v{board.gold.number}" if board.gold else "", board.by)
-        yield from (of_teams.get(row.submission, {}).get(figure, "") for figure in reported)
+            yield from (
+                (cell.word or cell.value, cell.low, cell.high) if cell else ("",) * 3
+            )
+        yield from (
+            board.rules,
+            f"v{board.gold.number}" if board.gold else "",
+            board.by,
+        )
+        yield from (
+            of_teams.get(row.submission, {}).get(figure, "") for figure in reported
+        )
         yield from (plain(row.card.get(name, "")) for name in card_fields)
-        yield from (entered.value(measure, row.submission) for measure in entered.measures)
+        yield from (
+            entered.value(measure, row.submission) for measure in entered.measures
+        )
         if has_organisers:
             yield "yes" if row.has_organiser else ""
         if board.goes_by_priority:
@@ -159,7 +217,11 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "gold": _gold(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
-        **({"rank_by": board.ranking.metric} if board.phase.task.rank_by and board.ranking else {}),
+        **(
+            {"rank_by": board.ranking.metric}
+            if board.phase.task.rank_by and board.ranking
+            else {}
+        ),
         "columns": [
             {
                 "name": column.name,
@@ -175,11 +237,19 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 **described(board, row),
                 # Left out where it is not so, so that a board that is kept stays the same to the byte.
                 **({"has_organiser": True} if row.has_organiser else {}),
-                **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
+                **(
+                    {"priority": row.priority}
+                    if board.goes_by_priority and row.priority
+                    else {}
+                ),
                 "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
                 "team_reported": of_teams.get(row.submission, {}),
                 **({"card": row.card} if row.card else {}),
-                **({"outside": measured} if (measured := entered.of(row.submission)) else {}),
+                **(
+                    {"outside": measured}
+                    if (measured := entered.of(row.submission))
+                    else {}
+                ),
             }
             for row in rows
         ],
@@ -214,10 +284,15 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     confirmation = confirming.confirmation_of(board)
     caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.
-    entered = ManualScores(measures=[], values={}) if choice.columns else manual_scores_of(board, rows)
+    entered = (
+        ManualScores(measures=[], values={})
+        if choice.columns
+        else manual_scores_of(board, rows)
+    )
     measures = entered.measures
     heads = [
-        metric_label(column.metric) + (f" ({column.name})" if column.name != column.metric else "")
+        metric_label(column.metric)
+        + (f" ({column.name})" if column.name != column.metric else "")
         for column in columns
     ]
 
@@ -230,15 +305,26 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
             if cell is None:
                 yield ""
                 continue
-            is_best = row.competes and cell.value is not None and cell.value == best.get(column.name)
-            value = shown(cell.value, column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
+            is_best = (
+                row.competes
+                and cell.value is not None
+                and cell.value == best.get(column.name)
+            )
+            value = shown(
+                cell.value,
+                column.scale,
+                is_infinite=cell.is_infinite,
+                withheld=cell.withheld,
+            )
             if not column.is_ranking:
                 yield _number(value, is_best=is_best)
                 continue
             ends = (cell.low, cell.high) if choice.has_intervals else (None, None)
             mark = DAGGER if row.submission in tied else ""
             yield _number(value, ends, column.scale, mark, is_best=is_best)
-        yield from (written(entered.value(measure, row.submission)) for measure in measures)
+        yield from (
+            written(entered.value(measure, row.submission)) for measure in measures
+        )
 
     tabular = as_tabular(
         [
@@ -248,14 +334,24 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
             *(measure.signature for measure in measures),
         ],
         f"rll{'r' * (len(columns) + len(measures))}",
-        ["Rank", "System", "Team", *heads, *(f"{measure} (outside)" for measure in measures)],
+        [
+            "Rank",
+            "System",
+            "Team",
+            *heads,
+            *(f"{measure} (outside)" for measure in measures),
+        ],
         map(line, rows),
     )
     return as_table(tabular, choice.caption or caption, "-".join(_slugs(board)))
 
 
 def preliminary(confirmation: confirming.Confirmation | None) -> str:
-    return f"{confirmation.sentence}. " if confirmation and confirmation.is_preliminary else ""
+    return (
+        f"{confirmation.sentence}. "
+        if confirmation and confirmation.is_preliminary
+        else ""
+    )
 
 
 def as_table(tabular: str, caption: str, label: str) -> str:
@@ -264,10 +360,15 @@ def as_table(tabular: str, caption: str, label: str) -> str:
 
 
 def as_tabular(
-    comments: Iterable[str], places: str, heads: Iterable[str], rows: Iterable[Iterable[str]]
+    comments: Iterable[str],
+    places: str,
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
 ) -> str:
     def line(cells: Iterable[str]) -> str:
-        joined = " & ".join(cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells)
+        joined = " & ".join(
+            cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells
+        )
         # Behind `\\` and `\midrule` LaTeX would take these for an argument.
         return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
 
@@ -290,7 +391,9 @@ def set_in_latex(text: str) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return " ".join(
+        "".join(sign if sign.isprintable() else " " for sign in text).split()
+    )
 
 
 def marked(command: str, text: str) -> Markup:
@@ -350,15 +453,27 @@ def classes_json(board: Board) -> str:
     def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
-        value: dict[str, Any] = {"submission": row.submission, "value": table.values[key]}
-        value |= {"low": low, "high": high} | ({"infinite": True} if key in table.infinite else {})
-        return value | ({"withheld": table.withheld[key]} if key in table.withheld else {})
+        value: dict[str, Any] = {
+            "submission": row.submission,
+            "value": table.values[key],
+        }
+        value |= {"low": low, "high": high} | (
+            {"infinite": True} if key in table.infinite else {}
+        )
+        return value | (
+            {"withheld": table.withheld[key]} if key in table.withheld else {}
+        )
 
     content = {
         **_origin(board),
         "gold": _gold(board),
         "systems": [
-            {"submission": row.submission, "system": row.system, "team": row.team, "kind": row.kind}
+            {
+                "submission": row.submission,
+                "system": row.system,
+                "team": row.team,
+                "kind": row.kind,
+            }
             for row in board.rows
         ],
         "tables": [
@@ -387,7 +502,10 @@ def classes_json(board: Board) -> str:
 
 
 def classes_latex(
-    board: Board, table: ClassTable, leading: Mapping[str, int], choice: query.TableChoice = ALL
+    board: Board,
+    table: ClassTable,
+    leading: Mapping[str, int],
+    choice: query.TableChoice = ALL,
 ) -> str:
     """``leading`` has by class the evaluation that is significantly better than every other of the board."""
     phase = board.phase
@@ -400,7 +518,11 @@ def classes_latex(
     marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
 
     def head(row: System) -> str:
-        return row.system if isinstance(row, Row) and row.competes else marked("textit", row.system)
+        return (
+            row.system
+            if isinstance(row, Row) and row.competes
+            else marked("textit", row.system)
+        )
 
     def line(label: str, support: int | None) -> Iterator[str]:
         yield from (label, "" if support is None else str(support))
@@ -410,18 +532,36 @@ def classes_latex(
             if key not in table.values:
                 yield ""
                 continue
-            ends = table.intervals.get(key, (None, None)) if choice.has_intervals else (None, None)
+            ends = (
+                table.intervals.get(key, (None, None))
+                if choice.has_intervals
+                else (None, None)
+            )
             mark = STAR if marks.get(label) == row.evaluation else ""
-            yield _number(table.text(label, row), ends, table.scale, mark, is_best=row.evaluation in best)
+            yield _number(
+                table.text(label, row),
+                ends,
+                table.scale,
+                mark,
+                is_best=row.evaluation in best,
+            )
 
     tabular = as_tabular(
         [title, *([confirmation.sentence] if confirmation else [])],
         f"lr{'r' * len(table.systems)}",
-        [dimension_label(table.dimension).capitalize(), "Support", *map(head, table.systems)],
+        [
+            dimension_label(table.dimension).capitalize(),
+            "Support",
+            *map(head, table.systems),
+        ],
         (line(name.label, name.support) for name in table.lines),
     )
     label = "-".join([*_slugs(board), table.dimension, table.metric])
-    return as_table(tabular, choice.caption or f"{title}. {preliminary(confirmation)}{marking}", label)
+    return as_table(
+        tabular,
+        choice.caption or f"{title}. {preliminary(confirmation)}{marking}",
+        label,
+    )
 
 
 def overall_values(table: public_results.Overall) -> dict[str, Any]:
@@ -438,7 +578,10 @@ def overall_values(table: public_results.Overall) -> dict[str, Any]:
         ],
         "rows": [
             {
-                **{name: getattr(row, name) for name in ("rank", "ranks", "rank_low", "rank_high")},
+                **{
+                    name: getattr(row, name)
+                    for name in ("rank", "ranks", "rank_low", "rank_high")
+                },
                 "team": row.slug,
                 "team_name": row.team,
                 "has_organiser": row.has_organiser,
@@ -446,10 +589,18 @@ def overall_values(table: public_results.Overall) -> dict[str, Any]:
                 "absent": len(table.boards) - len(row.places),
                 **{name: getattr(row, name) for name in _SHARES},
                 "places": [
-                    {"phase": phase, "rank": place.rank, "rank_low": place.low, "rank_high": place.high}
+                    {
+                        "phase": phase,
+                        "rank": place.rank,
+                        "rank_low": place.low,
+                        "rank_high": place.high,
+                    }
                     for phase, place in row.places.items()
                 ],
-                "without": [{"phase": phase, "rank": rank} for phase, rank in row.without.items()],
+                "without": [
+                    {"phase": phase, "rank": rank}
+                    for phase, rank in row.without.items()
+                ],
             }
             for row in table.rows
         ],
@@ -463,12 +614,25 @@ def overall_json(season: Season, table: public_results.Overall) -> str:
 def overall_csv(season: Season, table: public_results.Overall) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
-    columns = ("rank", "ranks", "rank_low", "rank_high", "team", *_SHARES, "boards", "absent")
+    columns = (
+        "rank",
+        "ranks",
+        "rank_low",
+        "rank_high",
+        "team",
+        *_SHARES,
+        "boards",
+        "absent",
+    )
     lines = []
     for row, values in zip(table.rows, overall_values(table)["rows"], strict=True):
         facts = {**values, "team": plain(row.team)}
         places = {phase: place.rank for phase, place in row.places.items()}
-        by_board = [of.get(board.phase.pk, "") for of in (places, row.without) for board in table.boards]
+        by_board = [
+            of.get(board.phase.pk, "")
+            for of in (places, row.without)
+            for board in table.boards
+        ]
         marks = ["yes" if row.has_organiser else ""] if has_organisers else []
         lines.append([*(facts[name] for name in columns), *by_board, *marks])
     heads = [*columns, *boards, *(f"rank_without_{board}" for board in boards)]
@@ -476,11 +640,30 @@ def overall_csv(season: Season, table: public_results.Overall) -> str:
 
 
 def overall_latex(season: Season, table: public_results.Overall) -> str:
-    heads = ["Rank", "Team", "Share", "Boards", *(str(board.phase.task) for board in table.boards)]
+    heads = [
+        "Rank",
+        "Team",
+        "Share",
+        "Boards",
+        *(str(board.phase.task) for board in table.boards),
+    ]
     lines = []
     for row in table.rows:
         share = f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]"
         places = (row.places.get(board.phase.pk) for board in table.boards)
         on = [ranks(place.low, place.high) if place else "" for place in places]
-        lines.append([row.ranks, row.marked_name, share, f"{len(row.places)} of {len(table.boards)}", *on])
-    return as_tabular([f"{season}: all tasks together"], f"rlrr{'r' * len(table.boards)}", heads, lines)
+        lines.append(
+            [
+                row.ranks,
+                row.marked_name,
+                share,
+                f"{len(row.places)} of {len(table.boards)}",
+                *on,
+            ]
+        )
+    return as_tabular(
+        [f"{season}: all tasks together"],
+        f"rlrr{'r' * len(table.boards)}",
+        heads,
+        lines,
+    )

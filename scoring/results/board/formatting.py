@@ -54,7 +54,9 @@ def display_names() -> dict[str, str]:
     for kind in task_types().values():
         for name in {*kind.metrics, *kind.dimensions, *kind.display_names}:
             names[name].add(kind.display_names.get(name, ""))
-    return {name: words for name, [words, *others] in names.items() if words and not others}
+    return {
+        name: words for name, [words, *others] in names.items() if words and not others
+    }
 
 
 #: What the declared task that an answer is about calls metrics and dimensions; a request begins without.
@@ -64,7 +66,11 @@ _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 def name_as(task: Task | None) -> None:
     """From now on in this request labels are as the task's folder has them, in the language of the reader."""
     declared = task.task_type.declared if task and task.declaration_id else None
-    translated = declared.translations.get((get_language() or "").partition("-")[0], {}) if declared else {}
+    translated = (
+        declared.translations.get((get_language() or "").partition("-")[0], {})
+        if declared
+        else {}
+    )
     own = task.task_type.display_names if task and declared else {}
     _names_of_task.set({**own, **translated})
 
@@ -88,14 +94,18 @@ def _in_words(name: str) -> str:
     # ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
-        label += ("" if not label or word == "*" else "-" if before == "ROUGE" else " ") + word
+        label += (
+            "" if not label or word == "*" else "-" if before == "ROUGE" else " "
+        ) + word
     return ", ".join([label, *averages])
 
 
 def dimension_label(name: str) -> str:
     """In the language of the reader: `scripts/messages.py` has the dimensions of all types translated."""
     named = _names_of_task.get({}).get(name)
-    return named or pgettext("dimension", display_names().get(name, name.replace("_", " ")))
+    return named or pgettext(
+        "dimension", display_names().get(name, name.replace("_", " "))
+    )
 
 
 #: A date is one.
@@ -116,9 +126,18 @@ def note_label(name: str, count: int) -> str:
     if "not" in words:
         return " ".join(words)
     if count == 1:
-        place = next((i for i, word in enumerate(words) if word in ("to", "of", "in", "without")), len(words))
+        place = next(
+            (
+                i
+                for i, word in enumerate(words)
+                if word in ("to", "of", "in", "without")
+            ),
+            len(words),
+        )
         head = words[place - 1]
-        words[place - 1] = head[:-1] if head.endswith("s") and not head.endswith("ss") else head
+        words[place - 1] = (
+            head[:-1] if head.endswith("s") and not head.endswith("ss") else head
+        )
     return f"{thousands(count)} {' '.join(words)}"
 
 
@@ -133,7 +152,11 @@ def decimals(scale: float) -> int:
 
 
 def shown(
-    value: float | None, scale: float = 1.0, *, is_infinite: bool = False, withheld: object = ""
+    value: float | None,
+    scale: float = 1.0,
+    *,
+    is_infinite: bool = False,
+    withheld: object = "",
 ) -> str:
     """`0.3125`, `−0.2000`, `∞`, a dash where undefined, a word where not told; zero has no sign."""
     if withheld:
@@ -148,37 +171,52 @@ def shown(
 def score_text(score: Score | None) -> str:
     if score is None:
         return ""
-    return shown(score.value, score.scale, is_infinite=score.is_infinite, withheld=score.withheld)
+    return shown(
+        score.value, score.scale, is_infinite=score.is_infinite, withheld=score.withheld
+    )
 
 
 def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     if low is None or high is None:
         return ""
-    return gettext("%(low)s to %(high)s") % {"low": shown(low, scale), "high": shown(high, scale)}
+    return gettext("%(low)s to %(high)s") % {
+        "low": shown(low, scale),
+        "high": shown(high, scale),
+    }
 
 
-def with_interval(value: float | None, found: Sequence[float] | str | None, scale: float = 1.0) -> str:
+def with_interval(
+    value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
+) -> str:
     """`0.62 (0.40 to 0.78)`, or in the brackets why there is none; neither was stored by earlier versions."""
     if value is None or math.isnan(value):
         return DASH
     low, high = found if found and not isinstance(found, str) else (None, None)
-    ends = reason_in_words(found) if isinstance(found, str) else interval(low, high, scale)
+    ends = (
+        reason_in_words(found) if isinstance(found, str) else interval(low, high, scale)
+    )
     return shown(value, scale) + (f" ({ends})" if ends else "")
 
 
 def reason_in_words(reason: str) -> str:
     words = {
         "few-units": gettext("no interval: fewer than three units carry this number"),
-        "few-of-a-class": gettext("no interval: a class is there in fewer than five units"),
+        "few-of-a-class": gettext(
+            "no interval: a class is there in fewer than five units"
+        ),
         "undefined": gettext("no interval: without some unit the number is undefined"),
         "all-equal": gettext("no interval: all units are equal"),
-        "not-honest": gettext("no interval: none of this number holds as often as it says"),
+        "not-honest": gettext(
+            "no interval: none of this number holds as often as it says"
+        ),
     }
     return words.get(reason, "")
 
 
 @lru_cache(maxsize=4096)
-def rank_text(rank: int | None, low: int | None, high: int | None, *, is_compared: bool) -> str:
+def rank_text(
+    rank: int | None, low: int | None, high: int | None, *, is_compared: bool
+) -> str:
     """`2–4` once all rows of the board are compared, `2` until then; nothing of what is not ranked."""
     if rank is None:
         return ""

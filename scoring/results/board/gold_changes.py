@@ -17,7 +17,9 @@ def changes(before: Board, after: Board) -> list[dict[str, Any]]:
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
     new = {_key(row, all_stand=all_stand): row for row in after.rows}
     keys = [*new, *(key for key in old if key not in new)]
-    scale = next((board.ranking.scale for board in (after, before) if board.ranking), 1.0)
+    scale = next(
+        (board.ranking.scale for board in (after, before) if board.ranking), 1.0
+    )
 
     def value(row: Row | None, board: Board) -> float | None:
         cell = row.scores.get(board.ranking.name) if row and board.ranking else None
@@ -28,9 +30,18 @@ def changes(before: Board, after: Board) -> list[dict[str, Any]]:
         was, now = old.get(key), new.get(key)
         row = new[key] if key in new else old[key]
         first, last = value(was, before), value(now, after)
-        rank_before, rank_after = before.rank_of(was) if was else "", after.rank_of(now) if now else ""
+        rank_before, rank_after = (
+            before.rank_of(was) if was else "",
+            after.rank_of(now) if now else "",
+        )
         moved = ""
-        if rank_before != rank_after and was and now and was.rank is not None and now.rank is not None:
+        if (
+            rank_before != rank_after
+            and was
+            and now
+            and was.rank is not None
+            and now.rank is not None
+        ):
             rises = (now.rank, now.rank_high or 0) < (was.rank, was.rank_high or 0)
             moved = _("up") if rises else _("down")
         rows.append(
@@ -42,7 +53,9 @@ def changes(before: Board, after: Board) -> list[dict[str, Any]]:
                 "moved": moved,
                 "before": "" if first is None else shown(first, scale),
                 "after": "" if last is None else shown(last, scale),
-                "difference": "" if first is None or last is None else shown(last - first, scale),
+                "difference": ""
+                if first is None or last is None
+                else shown(last - first, scale),
             }
         )
     return rows
@@ -54,17 +67,26 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
     return (row.team_slug, "") if row.team_slug else (None, row.system)
 
 
-def change_of_run(submission: Submission, newest: Evaluation, viewer: object) -> dict[str, Any] | None:
+def change_of_run(
+    submission: Submission, newest: Evaluation, viewer: object
+) -> dict[str, Any] | None:
     """None where the run met no other gold before. Ranks are those that the viewer may see."""
     older = Evaluation.objects.filter(submission=submission, rules=newest.rules)
-    older = older.filter(gold__number__lt=newest.gold.number).order_by("-gold__number", "-pk")
+    older = older.filter(gold__number__lt=newest.gold.number).order_by(
+        "-gold__number", "-pk"
+    )
     earlier = older.select_related("gold").prefetch_related("scores").first()
     if earlier is None:
         return None
-    first, last = (next(iter(evaluation.scores.all()), None) for evaluation in (earlier, newest))
+    first, last = (
+        next(iter(evaluation.scores.all()), None) for evaluation in (earlier, newest)
+    )
     if first is None or last is None:
         return None
-    before, after = (shown(one.value, one.scale, is_infinite=one.is_infinite) for one in (first, last))
+    before, after = (
+        shown(one.value, one.scale, is_infinite=one.is_infinite)
+        for one in (first, last)
+    )
     return {
         "metric_label": metric_label(last.metric),
         "before": before,
@@ -79,12 +101,22 @@ def change_of_run(submission: Submission, newest: Evaluation, viewer: object) ->
 
 def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str:
     board = standings(submission.phase, viewer, evaluation.rules, gold=evaluation.gold)
-    return next((board.rank_of(row) for row in board.rows if row.submission == submission.pk), "")
+    return next(
+        (board.rank_of(row) for row in board.rows if row.submission == submission.pk),
+        "",
+    )
 
 
-def boards(phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience) -> list[Board]:
+def boards(
+    phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
+) -> list[Board]:
     """On the version before and on this one; none where it is the first."""
-    earlier = Gold.objects.filter(task=gold.task_id, split=gold.split, number__lt=gold.number)
+    earlier = Gold.objects.filter(
+        task=gold.task_id, split=gold.split, number__lt=gold.number
+    )
     before = earlier.order_by("-number").first()
     versions = (before, gold) if before else ()
-    return [standings(phase, viewer, rules, gold=version, audience=audience) for version in versions]
+    return [
+        standings(phase, viewer, rules, gold=version, audience=audience)
+        for version in versions
+    ]

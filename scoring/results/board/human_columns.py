@@ -20,7 +20,9 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    cells: dict[int, tuple[int, float, float | None, float | None]] = field(default_factory=dict)
+    cells: dict[int, tuple[int, float, float | None, float | None]] = field(
+        default_factory=dict
+    )
 
 
 #: Of the ratings of sheets; what a column's decimals follow from.
@@ -36,7 +38,9 @@ def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None
     return sheets.order_by("-published_at", "-pk").first()
 
 
-def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySet[JudgedRun]:
+def published_judgements(
+    phase: Phase, at: dt.datetime | None = None
+) -> QuerySet[JudgedRun]:
     if not phase.task.task_type.has_claims:
         return JudgedRun.objects.none()
     runs = JudgedRun.objects.published().filter(submission__phase=phase)
@@ -49,20 +53,35 @@ def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColu
     if (sheet := published_sheet(phase, at)) is not None:
         parts = column_parts(sheet)
         keys = {name: joined(f"human_{name}", parts) for name in CRITERIA}
-        criteria = {name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()}
+        criteria = {
+            name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()
+        }
         rated += _filled(criteria, HumanScore.objects.filter(sheet=sheet))
     if not phase.task.task_type.has_claims:
         return rated
     kinds = {
-        kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
+        kind: HumanColumn(
+            f"human_{kind}",
+            joined(f"human_{kind}", judged_parts(kind)),
+            float(levels[-1]),
+        )
         for kind, levels in RATINGS.items()
     }
-    return rated + _filled(kinds, HumanScore.objects.filter(judged__in=published_judgements(phase, at)))
+    return rated + _filled(
+        kinds, HumanScore.objects.filter(judged__in=published_judgements(phase, at))
+    )
 
 
-def _filled(columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]) -> list[HumanColumn]:
+def _filled(
+    columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]
+) -> list[HumanColumn]:
     for score in scores:
-        columns[score.criterion].cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
+        columns[score.criterion].cells[score.submission_id] = (
+            -score.pk,
+            score.value,
+            score.low,
+            score.high,
+        )
     return [column for column in columns.values() if column.cells]
 
 
@@ -71,12 +90,18 @@ def agreement_in_words(sheet: Sheet) -> str:
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(
         _("%(name)s %(kappa)s and %(alpha)s")
-        % {"name": name, "kappa": _in_words(one, "mean"), "alpha": _in_words(one, "alpha")}
+        % {
+            "name": name,
+            "kappa": _in_words(one, "mean"),
+            "alpha": _in_words(one, "alpha"),
+        }
         for name, one in agreements.items()
     )
     if sheet.adjudicated_from is None:
         return words
-    decided = counted(sum(one.get("adjudicated", 0) for one in agreements.values()), "rating")
+    decided = counted(
+        sum(one.get("adjudicated", 0) for one in agreements.values()), "rating"
+    )
     return _(
         "%(agreements)s. Where two ratings of a text differ by %(from)s or more, the value is that "
         "of an adjudicator (%(decided)s)"
@@ -85,7 +110,11 @@ def agreement_in_words(sheet: Sheet) -> str:
 
 def _in_words(agreed: Mapping[str, Any], name: str) -> str:
     value = agreed.get(name)
-    return _("undefined") if value is None else with_interval(value, agreed.get(f"{name}_interval"), 100)
+    return (
+        _("undefined")
+        if value is None
+        else with_interval(value, agreed.get(f"{name}_interval"), 100)
+    )
 
 
 def column_parts(sheet: Sheet) -> dict[str, object]:

@@ -57,7 +57,9 @@ class Confusion:
                 sum(row),
                 [
                     (f"{label} → {answer}" if place < len(self.labels) else "", count)
-                    for place, (answer, count) in enumerate(zip(self.heads, row, strict=True))
+                    for place, (answer, count) in enumerate(
+                        zip(self.heads, row, strict=True)
+                    )
                 ],
             )
             for label, row in zip(self.labels, self.counts, strict=True)
@@ -83,10 +85,16 @@ def has_labels(task_type: TaskType) -> bool:
 def confusion_of(evaluation: Evaluation) -> Confusion | None:
     """None where an instance has several labels, or nothing of this is kept."""
     task_type = evaluation.phase.task.task_type
-    metrics = metrics_of(task_type, evaluation.rules, task_type.checked_options(evaluation.options))
+    metrics = metrics_of(
+        task_type, evaluation.rules, task_type.checked_options(evaluation.options)
+    )
     own = next(iter(of_labels(metrics)), None)
     try:
-        matrix = statistics_of(evaluation, [own.statistic]).matrices[own.statistic] if own else None
+        matrix = (
+            statistics_of(evaluation, [own.statistic]).matrices[own.statistic]
+            if own
+            else None
+        )
     except (Unreadable, KeyError):
         return None
     if own is None or matrix is None:
@@ -101,12 +109,17 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
         system=evaluation.submission.system,
         submission=evaluation.submission_id,
         labels=[str(label) for label in own.labels or ()],
-        counts=[[*row, count - sum(row)] for row, count in zip(table, support, strict=True)],
+        counts=[
+            [*row, count - sum(row)] for row, count in zip(table, support, strict=True)
+        ],
     )
 
 
 #: The metrics whose matrices hold the counts, and how a page calls what they count.
-SCHEMES = {"kl_intent": gettext_lazy("citation intents"), "kl_corwa": gettext_lazy("discourse tags")}
+SCHEMES = {
+    "kl_intent": gettext_lazy("citation intents"),
+    "kl_corwa": gettext_lazy("discourse tags"),
+}
 #: What a label outside of the task's set is called.
 OTHER = "other labels"
 DATASET = "dataset"
@@ -123,17 +136,26 @@ class LabelCounts:
     sources: Mapping[tuple[str, Source], int]
 
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
-        return [None if math.isnan(share) else float(share) for share in shares(self._of(side, dataset))]
+        return [
+            None if math.isnan(share) else float(share)
+            for share in shares(self._of(side, dataset))
+        ]
 
     def sentences(self, side: int, dataset: str = "") -> int:
         return int(self._of(side, dataset).sum())
 
     def divergence(self, dataset: str = "") -> float:
-        return float(divergence(shares(self._of(RUN, dataset)), shares(self._of(GOLD, dataset))))
+        return float(
+            divergence(shares(self._of(RUN, dataset)), shares(self._of(GOLD, dataset)))
+        )
 
     def published_divergence(self, dataset: str) -> float:
         """The run's macro average over the data sets against the gold there; NaN where undefined."""
-        return float(divergence(macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))))
+        return float(
+            divergence(
+                macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))
+            )
+        )
 
     def _of(self, side: int, dataset: str) -> base.Floats:
         side_counts: base.Floats = self.counts[:, side]
@@ -155,7 +177,12 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     if kept is not None:
         return kept
     task_type = evaluation.phase.task.task_type
-    metric = known_metric(task_type, scheme, evaluation.rules, task_type.checked_options(evaluation.options))
+    metric = known_metric(
+        task_type,
+        scheme,
+        evaluation.rules,
+        task_type.checked_options(evaluation.options),
+    )
     if not isinstance(metric, Divergence):
         return None
     try:
@@ -167,7 +194,9 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     counts = label_counts(stats.sum(axis=0), len(labels))
     # In the order of their first instances, as the matrix has them.
     classes = statistics.features.get(DATASET, [])
-    datasets = tuple(dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes))
+    datasets = tuple(
+        dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
+    )
     if len(datasets) != len(counts):
         return None
     has_others = bool(counts[..., -1].any())
@@ -182,22 +211,34 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
 
 
 def sources_in_words(counts: LabelCounts, side: str) -> str:
-    words = {Source.SUPPLIED: _("its own labels"), Source.TAGGED: _("the tagger's"), Source.NOBODY: _("none")}
+    words = {
+        Source.SUPPLIED: _("its own labels"),
+        Source.TAGGED: _("the tagger's"),
+        Source.NOBODY: _("none"),
+    }
     counted = {word: counts.sources[side, source] for source, word in words.items()}
     named = [f"{word} ({count})" for word, count in counted.items() if count]
-    return listed(named) if len(named) > 1 else next((word for word, n in counted.items() if n), _("none"))
+    return (
+        listed(named)
+        if len(named) > 1
+        else next((word for word, n in counted.items() if n), _("none"))
+    )
 
 
 #: Beside the gold so many runs at most have a colour of their own.
 MAX_DRAWN = 6
 
 
-def share_part(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = "") -> dict[str, Any]:
+def share_part(
+    counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = ""
+) -> dict[str, Any]:
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines: list[tuple[str, list[float | None], int]] = []
     for name, part, side in counts:
         # None where there is no sentence.
-        by_label: dict[str, Any] = dict(zip(part.labels, part.shares(side, dataset), strict=True))
+        by_label: dict[str, Any] = dict(
+            zip(part.labels, part.shares(side, dataset), strict=True)
+        )
         total = part.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
@@ -212,7 +253,8 @@ def share_part(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = ""
         axis=value_axis(_("Share of sentences"), 1.0, has_zero=True),
     )
     told = [
-        {"name": name, "sentences": total, "cells": list(map(shown, values))} for name, values, total in lines
+        {"name": name, "sentences": total, "cells": list(map(shown, values))}
+        for name, values, total in lines
     ]
     return {"labels": named, "bars": bars, "share_lines": told}
 
@@ -228,7 +270,8 @@ def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, An
         shares_by_scheme.append(
             {
                 "id": f"shares-{scheme}",
-                "caption": _("Share of sentences by %(labels)s") % {"labels": SCHEMES[scheme]},
+                "caption": _("Share of sentences by %(labels)s")
+                % {"labels": SCHEMES[scheme]},
                 "labelled": sources_in_words(counts, "run"),
                 **share_part([*gold, (_("this run"), counts, RUN)]),
             }
@@ -237,16 +280,28 @@ def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, An
 
 
 def divergence_map(
-    systems: Sequence[str], datasets: Sequence[str], values: Sequence[Sequence[float | None]]
+    systems: Sequence[str],
+    datasets: Sequence[str],
+    values: Sequence[Sequence[float | None]],
 ) -> HeatMap:
-    finite = [value for line in values for value in line if value is not None and math.isfinite(value)]
+    finite = [
+        value
+        for line in values
+        for value in line
+        if value is not None and math.isfinite(value)
+    ]
     top = max([*finite, 0.1])
     return HeatMap(
         title=_("Divergence from the gold by data set"),
         rows=[f"{place}. {name}" for place, name in enumerate(systems, start=1)],
         columns=datasets,
-        values=[[None if value is None else min(value, top) for value in line] for line in values],
-        texts=[["" if value is None else shown(value) for value in line] for line in values],
+        values=[
+            [None if value is None else min(value, top) for value in line]
+            for line in values
+        ],
+        texts=[
+            ["" if value is None else shown(value) for value in line] for line in values
+        ],
         low=min([*finite, 0.0]),
         high=top,
     )

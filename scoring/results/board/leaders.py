@@ -13,10 +13,22 @@ from numpy.typing import NDArray
 from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline import compare, evaluate
-from scoring.results.board.comparisons import AT_A_TIME, MAX_ROWS, StatisticsAway, Unreadable, statistics_of
+from scoring.results.board.comparisons import (
+    AT_A_TIME,
+    MAX_ROWS,
+    StatisticsAway,
+    Unreadable,
+    statistics_of,
+)
 from scoring.results.board.standings import Board, Row
 from scoring.stats.breakdown import classes
-from scoring.stats.significance import ALPHA, SEED, holm, randomisation_tests, trials_for
+from scoring.stats.significance import (
+    ALPHA,
+    SEED,
+    holm,
+    randomisation_tests,
+    trials_for,
+)
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +41,19 @@ class Question:
 
     @property
     def among(self) -> str:
-        return _digest((evaluation.pk, evaluation.statistics) for evaluation in self.evaluations)
+        return _digest(
+            (evaluation.pk, evaluation.statistics) for evaluation in self.evaluations
+        )
 
     def unanswered(self, board: Board) -> list[ClassLeader]:
         return [self.leader(board, label, []) for label in _best_first(self)]
 
     def leader(
-        self, board: Board, label: str, ordered: Sequence[Evaluation], p: float | None = None
+        self,
+        board: Board,
+        label: str,
+        ordered: Sequence[Evaluation],
+        p: float | None = None,
     ) -> ClassLeader:
         return ClassLeader(
             phase=board.phase,
@@ -52,7 +70,9 @@ class Question:
 
 
 def open_questions(board: Board) -> Iterator[Question]:
-    leaders = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold).order_by()
+    leaders = ClassLeader.objects.filter(
+        phase=board.phase, rules=board.rules, gold=board.gold
+    ).order_by()
     answers = leaders.values_list("dimension", "metric", "among").distinct()
     among = {(dimension, metric): systems for dimension, metric, systems in answers}
     for question in questions(board):
@@ -71,11 +91,19 @@ def questions(board: Board) -> Iterator[Question]:
     }
     task_type = board.phase.task.task_type
     options = task_type.checked_options(board.phase.task.options)
-    columns = [column.metric for column in board.columns if column.name == column.metric]
-    known = [known_metric(task_type, name, board.rules or "", options) for name in columns]
+    columns = [
+        column.metric for column in board.columns if column.name == column.metric
+    ]
+    known = [
+        known_metric(task_type, name, board.rules or "", options) for name in columns
+    ]
     for dimension in sorted({dimension for _, dimension, _ in broken_down}):
-        for metric in metrics_by(task_type, dimension, [one for one in known if one is not None]):
-            if metric.higher_is_better is None or not (metric.is_decomposable and metric.is_exchangeable):
+        for metric in metrics_by(
+            task_type, dimension, [one for one in known if one is not None]
+        ):
+            if metric.higher_is_better is None or not (
+                metric.is_decomposable and metric.is_exchangeable
+            ):
                 continue
             runs = tuple(
                 evaluations[row.evaluation]
@@ -97,30 +125,40 @@ class Leaders:
     significant: Mapping[str, int] = field(default_factory=dict)
 
     def among(self, labels: Collection[str]) -> "Leaders":
-        significant = {label: best for label, best in self.significant.items() if label in labels}
+        significant = {
+            label: best for label, best in self.significant.items() if label in labels
+        }
         return replace(self, significant=significant)
 
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     scored = {row.evaluation for row in _with_metric(board, metric)}
-    compared = Breakdown.objects.filter(evaluation__in=scored, classes__dimension=dimension).defer("numbers")
+    compared = Breakdown.objects.filter(
+        evaluation__in=scored, classes__dimension=dimension
+    ).defer("numbers")
     among = _digest(
         (row.evaluation_id, row.evaluation.statistics)
         for row in compared.select_related("evaluation").prefetch_related("classes")
         if metric in row.classes.metrics
     )
-    found = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold)
+    found = ClassLeader.objects.filter(
+        phase=board.phase, rules=board.rules, gold=board.gold
+    )
     of_these = found.filter(dimension=dimension, metric=metric)
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(count != among for _, _, _, count in leaders):
         return Leaders()
     # Whoever has a p-value has a leader.
-    significant = {label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA}
+    significant = {
+        label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA
+    }
     return Leaders(is_known=True, significant=significant)
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
-    named = ",".join(f"{number}:{statistics}" for number, statistics in sorted(evaluations))
+    named = ",".join(
+        f"{number}:{statistics}" for number, statistics in sorted(evaluations)
+    )
     return hashlib.sha256(named.encode()).hexdigest()
 
 
@@ -128,9 +166,9 @@ def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
 class Matrices:
     statistic: str
     dimension: str
-    _kept: OrderedDict[int, tuple[evaluate.Statistics, Mapping[str, NDArray[np.intp]]]] = field(
-        default_factory=OrderedDict
-    )
+    _kept: OrderedDict[
+        int, tuple[evaluate.Statistics, Mapping[str, NDArray[np.intp]]]
+    ] = field(default_factory=OrderedDict)
 
     def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
         """Those of a class, or all."""
@@ -138,14 +176,22 @@ class Matrices:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
                 raise Unreadable(evaluation.pk)
-            self._kept[evaluation.pk] = statistics, classes(statistics.features.get(self.dimension, []))
+            self._kept[evaluation.pk] = (
+                statistics,
+                classes(statistics.features.get(self.dimension, [])),
+            )
         self._kept.move_to_end(evaluation.pk)
-        while len(self._kept) > 1 and sum(len(own.units) for own, _ in self._kept.values()) > MAX_ROWS:
+        while (
+            len(self._kept) > 1
+            and sum(len(own.units) for own, _ in self._kept.values()) > MAX_ROWS
+        ):
             self._kept.popitem(last=False)
         statistics, places = self._kept[evaluation.pk]
         if label is None:
             return statistics
-        return statistics.of_rows(self.statistic, places.get(label, np.array([], dtype=np.intp)))
+        return statistics.of_rows(
+            self.statistic, places.get(label, np.array([], dtype=np.intp))
+        )
 
 
 def answered(board: Board, question: Question) -> list[ClassLeader]:
@@ -166,21 +212,29 @@ def answered(board: Board, question: Question) -> list[ClassLeader]:
 def _best_first(question: Question) -> dict[str, list[Evaluation]]:
     evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
-    for label, evaluation, number in class_numbers(evaluations, question.dimension, question.metric.name):
+    for label, evaluation, number in class_numbers(
+        evaluations, question.dimension, question.metric.name
+    ):
         by_run = values.setdefault(label, {})
         if number.value is not None:
             by_run[evaluation] = number.value
     sign = 1 if question.metric.higher_is_better is False else -1
     return {
         label: sorted(
-            (evaluation for evaluation in question.evaluations if evaluation.pk in by_run),
+            (
+                evaluation
+                for evaluation in question.evaluations
+                if evaluation.pk in by_run
+            ),
             key=lambda evaluation, by_run=by_run: sign * by_run[evaluation.pk],  # type: ignore[misc]
         )
         for label, by_run in values.items()
     }
 
 
-def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices) -> float | None:
+def largest_p(
+    metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
+) -> float | None:
     """The next best is tested first: where it does not differ, no other can make the best stand apart."""
     if len(ordered) < 2:
         return None
@@ -192,10 +246,14 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
 
     def tests_of(some: Sequence[Evaluation]) -> list[float]:
         rows = matrices.rows(best, where)
-        pairs = [compare.paired(own, rows, matrices.rows(other, where)) for other in some]
+        pairs = [
+            compare.paired(own, rows, matrices.rows(other, where)) for other in some
+        ]
         units = max(len(pair.a) for pair in pairs)
         most = trials_for(units, len(others))
-        tests = randomisation_tests(pairs, trials=trials_for(units), max_trials=most, seed=SEED)
+        tests = randomisation_tests(
+            pairs, trials=trials_for(units), max_trials=most, seed=SEED
+        )
         return [test.p for test in tests]
 
     tests = tests_of(others[:1])
@@ -206,11 +264,17 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
     return None if np.isnan(tests).any() else max(holm(tests))
 
 
-def save_leaders(board: Board, question: Question, leaders: Sequence[ClassLeader]) -> None:
+def save_leaders(
+    board: Board, question: Question, leaders: Sequence[ClassLeader]
+) -> None:
     """In the place of what was found before; a run that is deleted meanwhile leads nothing."""
     with transaction.atomic():
         best = [leader.best_id for leader in leaders if leader.best_id]
-        there = set(Evaluation.objects.select_for_update().filter(pk__in=best).values_list("pk", flat=True))
+        there = set(
+            Evaluation.objects.select_for_update()
+            .filter(pk__in=best)
+            .values_list("pk", flat=True)
+        )
         for leader in leaders:
             if leader.best_id not in there:
                 leader.best, leader.p = None, None

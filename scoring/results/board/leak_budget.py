@@ -16,7 +16,14 @@ from scoring.models import Evaluation, MonthlyRanks
 from scoring.results.board import differences, visibility
 from scoring.results.board.counting import board_gold
 from scoring.results.board.standings import month_of, rank, standings
-from scoring.stats.leakage import A_YEAR, BITS_NEEDED, bits_by_ladder, bits_by_ranks, bits_told, ranks_a_year
+from scoring.stats.leakage import (
+    A_YEAR,
+    BITS_NEEDED,
+    bits_by_ladder,
+    bits_by_ranks,
+    bits_told,
+    ranks_a_year,
+)
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, Phase, seasons
 
@@ -36,10 +43,20 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         )
     if phase.min_answered_share:
         share = {"share": phase.min_answered_share}
-        yield _("A run that answers less than %(share)s %% of the instances is told no score.") % share
+        yield (
+            _(
+                "A run that answers less than %(share)s %% of the instances is told no score."
+            )
+            % share
+        )
     if phase.min_answered:
         few = {"instances": counted(phase.min_answered, "instance")}
-        yield _("Of classes in which a run answers fewer than %(instances)s nothing is told.") % few
+        yield (
+            _(
+                "Of classes in which a run answers fewer than %(instances)s nothing is told."
+            )
+            % few
+        )
     if phase.shares_tries:
         yield _("Runs to other phases on the same gold use up tries of this one.")
 
@@ -80,7 +97,11 @@ class Budget:
 
     @property
     def by_team(self) -> float | None:
-        return None if self.bits is None or self.beside is None else self.bits + self.beside
+        return (
+            None
+            if self.bits is None or self.beside is None
+            else self.bits + self.beside
+        )
 
     @property
     def is_too_much(self) -> bool:
@@ -98,7 +119,9 @@ class Budget:
             "needed": thousands(round(self.needed)),
             "enough": enough,
         }
-        line = _("The %(teams)s that are registered are told at most %(bits)s bits together.")
+        line = _(
+            "The %(teams)s that are registered are told at most %(bits)s bits together."
+        )
         if enough <= self.teams:
             line += " " + _(
                 "%(enough)s of them together reach the %(needed)s bits by which made-up answers can find out "
@@ -114,7 +137,9 @@ class Budget:
     @property
     def sentences(self) -> list[str]:
         words = {
-            "tries": _("any number of tries") if self.tries is None else counted(self.tries, "try", "tries"),
+            "tries": _("any number of tries")
+            if self.tries is None
+            else counted(self.tries, "try", "tries"),
             "numbers": counted(self.numbers, "number"),
             "instances": thousands(self.instances),
             "needed": thousands(round(self.needed)),
@@ -122,21 +147,39 @@ class Budget:
             "bits": "" if self.bits is None else thousands(math.ceil(self.bits)),
             "beside": "" if self.beside is None else thousands(math.ceil(self.beside)),
         }
-        lines = [_("A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run.")]
+        lines = [
+            _(
+                "A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run."
+            )
+        ]
         if not self.has_classes:
-            lines.append(_("How many there are by class is known once a run has been scored."))
+            lines.append(
+                _("How many there are by class is known once a run has been scored.")
+            )
         if self.bits is None:
             lines.append(_("That can tell all of the %(instances)s secret instances."))
         else:
-            lines.append(_("That tells at most %(bits)s bits of the %(instances)s secret instances."))
+            lines.append(
+                _(
+                    "That tells at most %(bits)s bits of the %(instances)s secret instances."
+                )
+            )
         if self.beside is None:
-            lines.append(_("Other phases on this split can tell all of them, once their scores are shown."))
+            lines.append(
+                _(
+                    "Other phases on this split can tell all of them, once their scores are shown."
+                )
+            )
         elif self.beside:
             lines.append(
-                _("Other phases on this split tell up to %(beside)s bits more, once their scores are shown.")
+                _(
+                    "Other phases on this split tell up to %(beside)s bits more, once their scores are shown."
+                )
             )
         if self.public:
-            lines.append(_("The %(public)s instances of the public part count as known."))
+            lines.append(
+                _("The %(public)s instances of the public part count as known.")
+            )
         if self.is_too_much:
             lines.append(
                 _(
@@ -152,14 +195,22 @@ def budget_of(phase: Phase) -> Budget | None:
     gold = Gold.objects.current(phase)
     if gold is None or phase.shows_instances or not phase.shows_scores:
         return None
-    tries, sizes, teams = _tries(phase), _sizes(phase, gold), phase.task.season.registrations.count()
+    tries, sizes, teams = (
+        _tries(phase),
+        _sizes(phase, gold),
+        phase.task.season.registrations.count(),
+    )
     public = gold.instances * (phase.public_part or 0) // 100
     bits: float | None = None
     if public:
         # Of the private part nothing but ranks is told until the end.
         bits = bits_by_ranks(times_a_year(phase), teams + 1)
     elif tries is not None:
-        bits = bits_by_ladder(tries, gold.instances) if phase.ladder else bits_told(tries, sizes)
+        bits = (
+            bits_by_ladder(tries, gold.instances)
+            if phase.ladder
+            else bits_told(tries, sizes)
+        )
     return Budget(
         tries=tries,
         numbers=1 if phase.ladder else len(sizes),
@@ -185,8 +236,13 @@ def _told_beside(phase: Phase, gold: Gold) -> float | None:
 
 
 def _tries(phase: Phase) -> int | None:
-    days = min(A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1)))
-    limits = [phase.runs_in_total, phase.runs_per_day and int(phase.runs_per_day * days)]
+    days = min(
+        A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1))
+    )
+    limits = [
+        phase.runs_in_total,
+        phase.runs_per_day and int(phase.runs_per_day * days),
+    ]
     return min((limit for limit in limits if limit is not None), default=None)
 
 
@@ -194,14 +250,22 @@ def _sizes(phase: Phase, gold: Gold) -> list[int]:
     """Over how many instances each number is that a team sees of a run, by the newest one that was scored."""
     kind = phase.task.task_type
     options = kind.checked_options(phase.task.options)
-    sizes = [gold.instances for rules in phase.task.rules for _metric in kind.metrics_of(rules, options)]
+    sizes = [
+        gold.instances
+        for rules in phase.task.rules
+        for _metric in kind.metrics_of(rules, options)
+    ]
     newest = phase.evaluations.filter(gold=gold, withheld="").order_by("-pk").first()
     if newest is not None:
-        hidden = differences.hidden_classes([newest.pk], phase, visibility.Audience.TEAM)
+        hidden = differences.hidden_classes(
+            [newest.pk], phase, visibility.Audience.TEAM
+        )
         for row in newest.breakdowns.select_related("classes"):
             for label, numbers in row.by_class().items():
                 if label not in hidden.get(row.classes.dimension, ()):
-                    sizes += [number.n for number in numbers.values()] * len(phase.task.rules)
+                    sizes += [number.n for number in numbers.values()] * len(
+                        phase.task.rules
+                    )
     return sizes
 
 
@@ -213,16 +277,24 @@ def probe_in_words(probe: str) -> str:
         )
     if way == "copy":
         names = ("run", "count", "total")
-        words = _("Its scores differ from those of run %(run)s in %(count)s of %(total)s rows.")
+        words = _(
+            "Its scores differ from those of run %(run)s in %(count)s of %(total)s rows."
+        )
         return words % dict(zip(names, numbers, strict=True))
-    words = _("What it has right is unrelated to what %(runs)s earlier runs have, as with random answers.")
+    words = _(
+        "What it has right is unrelated to what %(runs)s earlier runs have, as with random answers."
+    )
     return words % {"runs": numbers[0]}
 
 
 def times_a_year(phase: Phase) -> int:
     """0 where the private part would tell too much of itself by ranking anything before an end."""
     gold = Gold.objects.current(phase)
-    if gold is None or not phase.has_monthly_ranks or phase.counting == Phase.Counting.ALL:
+    if (
+        gold is None
+        or not phase.has_monthly_ranks
+        or phase.counting == Phase.Counting.ALL
+    ):
         return 0
     private = gold.instances - gold.instances * (phase.public_part or 0) // 100
     return ranks_a_year(private, phase.judged_runs)
@@ -231,7 +303,9 @@ def times_a_year(phase: Phase) -> int:
 def keep_due() -> int:
     """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
     at, count = now(), 0
-    phases = Phase.objects.filter(public_part__isnull=False, opens__lte=at).select_related("task__season")
+    phases = Phase.objects.filter(
+        public_part__isnull=False, opens__lte=at
+    ).select_related("task__season")
     for phase in phases:
         # The last month that began a part of the year, if the phase was open by then.
         if not (times := times_a_year(phase)):
@@ -241,18 +315,28 @@ def keep_due() -> int:
         if month_of(phase.opens) >= month:
             continue
         due = set(phase.task.rules)
-        due -= set(phase.monthly_ranks.filter(month=month).values_list("rules", flat=True))
+        due -= set(
+            phase.monthly_ranks.filter(month=month).values_list("rules", flat=True)
+        )
         for rules in due:
             with transaction.atomic():
                 given = {"runs": _ranked(phase, rules)}
-                MonthlyRanks.objects.get_or_create(phase=phase, rules=rules, month=month, defaults=given)
+                MonthlyRanks.objects.get_or_create(
+                    phase=phase, rules=rules, month=month, defaults=given
+                )
                 seasons.bump_version(phase.pk)
             count += 1
     return count
 
 
 def _ranked(phase: Phase, rules: str) -> list[list[object]]:
-    board = standings(phase, None, rules, gold=board_gold(phase), audience=visibility.Audience.ORGANISER)
+    board = standings(
+        phase,
+        None,
+        rules,
+        gold=board_gold(phase),
+        audience=visibility.Audience.ORGANISER,
+    )
     if board.ranking is None:
         return []
     sign = -1 if board.ranking.higher_is_better is False else 1
@@ -260,6 +344,13 @@ def _ranked(phase: Phase, rules: str) -> list[list[object]]:
     untold = dict(counting.values_list("pk", "untold"))
     for row in board.rows:
         value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
-        row.value, row.is_comparable = None if value is None else sign * value, value is not None
+        row.value, row.is_comparable = (
+            None if value is None else sign * value,
+            value is not None,
+        )
     rank(board.rows)
-    return [[row.submission, row.team_slug, row.rank] for row in board.rows if row.rank is not None]
+    return [
+        [row.submission, row.team_slug, row.rank]
+        for row in board.rows
+        if row.rank is not None
+    ]

@@ -54,9 +54,13 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     if board.frozen_at is not None:
         scores = scores.filter(measure__entered_at__lte=board.frozen_at)
     values: dict[int, dict[int, float]] = {}
-    for measure, submission, value in scores.values_list("measure_id", "submission_id", "value"):
+    for measure, submission, value in scores.values_list(
+        "measure_id", "submission_id", "value"
+    ):
         values.setdefault(measure, {})[submission] = value
-    return ManualScores(measures=list(ManualMeasure.objects.filter(pk__in=values)), values=values)
+    return ManualScores(
+        measures=list(ManualMeasure.objects.filter(pk__in=values)), values=values
+    )
 
 
 def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
@@ -73,7 +77,13 @@ def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
 
 
 def enter_measure(
-    *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
+    *,
+    phase: Phase,
+    name: str,
+    higher_is_better: bool,
+    source: str,
+    values: str,
+    by: User,
 ) -> ManualMeasure | None:
     """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
     name, source = plain_text.one_line(name), plain_text.one_line(source)
@@ -85,24 +95,38 @@ def enter_measure(
         was = _described(before)
         if before is None and not entered:
             raise ValidationError({"values": _("give the value of at least one run")})
-        if before is None and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES:
-            words = _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}
+        if (
+            before is None
+            and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES
+        ):
+            words = _("the phase has %(most)s measures, the most that fit") % {
+                "most": MAX_MEASURES
+            }
             raise ValidationError({"name": words})
         said: dict[str, Any] = {"source": source, "higher_is_better": higher_is_better}
-        if was == {**said, "values": {str(run): entered[run] for run in sorted(entered)}}:
+        if was == {
+            **said,
+            "values": {str(run): entered[run] for run in sorted(entered)},
+        }:
             return before
         if before is not None:
             before.delete()
         measure = None
         if entered:
-            measure = ManualMeasure.objects.create(phase=locked, name=name, entered_at=timezone.now(), **said)
+            measure = ManualMeasure.objects.create(
+                phase=locked, name=name, entered_at=timezone.now(), **said
+            )
             ManualScore.objects.bulk_create(
-                ManualScore(measure=measure, submission_id=run, value=value) for run, value in entered.items()
+                ManualScore(measure=measure, submission_id=run, value=value)
+                for run, value in entered.items()
             )
         is_now = _described(measure)
         if is_now != was:
             seasons.bump_version(locked.pk)
-            facts: dict[str, object] = {"name": name, "phase": f"{locked.task}, {locked}"}
+            facts: dict[str, object] = {
+                "name": name,
+                "phase": f"{locked.task}, {locked}",
+            }
             if is_now:
                 facts["scores"] = len(is_now["values"])
             changes = [
@@ -112,7 +136,9 @@ def enter_measure(
             ]
             key = "outside-scores" if is_now else "outside-scores/removed"
             place = locked.task.season
-            audit.record(key, actor=by, subject=locked, place=place, facts=facts, changes=changes)
+            audit.record(
+                key, actor=by, subject=locked, place=place, facts=facts, changes=changes
+            )
     return measure
 
 
@@ -145,8 +171,16 @@ def entered_of(submission: Submission) -> list[tuple[str, str]]:
 def _values(phase: Phase, text: str) -> dict[int, float]:
     lines = text.splitlines()
     if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
-        counts = {"lines": in_decimals(f"{len(lines):,}"), "most": in_decimals(f"{MAX_LINES:,}")}
-        raise ValidationError({"values": _("there are %(lines)s lines; at most %(most)s are read") % counts})
+        counts = {
+            "lines": in_decimals(f"{len(lines):,}"),
+            "most": in_decimals(f"{MAX_LINES:,}"),
+        }
+        raise ValidationError(
+            {
+                "values": _("there are %(lines)s lines; at most %(most)s are read")
+                % counts
+            }
+        )
     runs = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
     values: dict[int, float] = {}
     faults: list[str] = []
@@ -158,8 +192,12 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
         if len(parts) == 2:
             with suppress(ValueError):
                 run, value = parts[0], float(parts[1])
-        if not math.isfinite(value) or not (run.isascii() and run.isdigit() and len(run) < 16):
-            words = _("line %(number)s: “%(line)s” is not the number of a run and a value")
+        if not math.isfinite(value) or not (
+            run.isascii() and run.isdigit() and len(run) < 16
+        ):
+            words = _(
+                "line %(number)s: “%(line)s” is not the number of a run and a value"
+            )
         elif int(run) not in runs:
             words = _("line %(number)s: the phase has no run %(run)s")
         elif int(run) in values:
@@ -169,7 +207,9 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
             continue
         faults.append(words % {"number": number, "line": line[:60], "run": run})
     if len(faults) > MAX_FAULTS:
-        faults[MAX_FAULTS:] = [_("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}]
+        faults[MAX_FAULTS:] = [
+            _("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}
+        ]
     if faults:
         raise ValidationError({"values": faults})
     return values
@@ -193,7 +233,9 @@ class TeamReported:
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     by_run: dict[int, dict[str, float]] = defaultdict(dict)
     figures = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
-    for submission, name, value in figures.values_list("submission_id", "name", "value"):
+    for submission, name, value in figures.values_list(
+        "submission_id", "name", "value"
+    ):
         by_run[submission][name] = value
     return dict(by_run)
 
@@ -217,4 +259,8 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 def written(value: float | None) -> str:
     """As the team gave it: whole numbers with their thousands apart, others to six digits."""
-    return "" if value is None else in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")
+    return (
+        ""
+        if value is None
+        else in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")
+    )

@@ -15,25 +15,40 @@ stored_run = Prepared(lambda submission: Submission.objects.filter(pk=submission
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
     """Where this phase gives it out, and no other that holds any of it still keeps it back."""
-    if visibility.visibility_of(phase, visibility.audience_of(phase, viewer)) != visibility.Visibility.SCORES:
+    if (
+        visibility.visibility_of(phase, visibility.audience_of(phase, viewer))
+        != visibility.Visibility.SCORES
+    ):
         return False
-    return may_give_gold(phase, version.pk if version else None) and may_have_inputs(viewer, phase)
+    return may_give_gold(phase, version.pk if version else None) and may_have_inputs(
+        viewer, phase
+    )
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
-    if not may_have_gold(phase, viewer) or standings.standing_of(phase, viewer, submission) is None:
+    if (
+        not may_have_gold(phase, viewer)
+        or standings.standing_of(phase, viewer, submission) is None
+    ):
         return None
     [run] = stored_run(submission)
     # What annotators answered is gold, and so no run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
-def reads_instances(phase: Phase, audience: visibility.Audience, viewer: object) -> bool:
+def reads_instances(
+    phase: Phase, audience: visibility.Audience, viewer: object
+) -> bool:
     """Whether the answers of all systems of its board can be read beside the gold."""
     return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
 
 
-OF_INSTANCES = ("long_inputs", "long_outputs", "printed_self_references", "self_references")
+OF_INSTANCES = (
+    "long_inputs",
+    "long_outputs",
+    "printed_self_references",
+    "self_references",
+)
 
 
 def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
@@ -45,7 +60,9 @@ def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
     splits = []
     for split, group in phases.items():
         gold = Gold.objects.current(group[0])
-        if gold is None or not (is_organiser or any(inputs_are_free(phase) for phase in group)):
+        if gold is None or not (
+            is_organiser or any(inputs_are_free(phase) for phase in group)
+        ):
             continue
         has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in group)
         lines = []
@@ -53,9 +70,15 @@ def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
             inputs, own = row["inputs"], row["gold"] if has_gold else {}
             counts = {**inputs, **own}
             shares = {
-                name: 100 * counts[name] / counts["instances"] for name in OF_INSTANCES if name in counts
+                name: 100 * counts[name] / counts["instances"]
+                for name in OF_INSTANCES
+                if name in counts
             }
             label = _("all data sets") if row["name"] is None else row["name"]
-            lines.append({"label": label, "inputs": inputs, "gold": own, "shares": shares})
-        splits.append({"split": split, "gold": gold, "has_gold": has_gold, "lines": lines})
+            lines.append(
+                {"label": label, "inputs": inputs, "gold": own, "shares": shares}
+            )
+        splits.append(
+            {"split": split, "gold": gold, "has_gold": has_gold, "lines": lines}
+        )
     return splits

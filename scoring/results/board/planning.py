@@ -24,32 +24,54 @@ EFFECTS = (0.01, 0.02, 0.05)
 class PlanForm(forms.Form):
     source = forms.ChoiceField(
         label=gettext_lazy("Runs to learn from"),
-        help_text=gettext_lazy("Pilot runs or baselines on gold of this season, or a board that is public."),
+        help_text=gettext_lazy(
+            "Pilot runs or baselines on gold of this season, or a board that is public."
+        ),
     )
     effects = forms.CharField(
         label=gettext_lazy("Differences to be found"),
         required=False,
         max_length=80,
-        help_text=gettext_lazy("In the ranking metric, at most four, with spaces between: 0.01 0.02 0.05"),
+        help_text=gettext_lazy(
+            "In the ranking metric, at most four, with spaces between: 0.01 0.02 0.05"
+        ),
     )
     systems = forms.IntegerField(
         label=gettext_lazy("Systems that are compared"),
         required=False,
         min_value=2,
         max_value=MAX_SYSTEMS,
-        help_text=gettext_lazy("The p-values of a row are corrected for all others, as on a board."),
+        help_text=gettext_lazy(
+            "The p-values of a row are corrected for all others, as on a board."
+        ),
     )
 
     def __init__(self, season: Season, *args: Any) -> None:
         super().__init__(*args)
         newest: dict[tuple[int, str], Gold] = {}
-        for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("number"):
+        for gold in (
+            Gold.objects.filter(task__season=season)
+            .select_related("task")
+            .order_by("number")
+        ):
             newest[gold.task_id, gold.split] = gold
-        boards = Phase.objects.filter(task__season__is_public=True, task__is_reported_only=False)
-        boards = boards.exclude(task__season=season).select_related("task__season").order_by("-closes")
-        self.boards = {f"board-{one.pk}": one for one in boards[:MAX_BOARDS] if visibility.is_public(one)}
+        boards = Phase.objects.filter(
+            task__season__is_public=True, task__is_reported_only=False
+        )
+        boards = (
+            boards.exclude(task__season=season)
+            .select_related("task__season")
+            .order_by("-closes")
+        )
+        self.boards = {
+            f"board-{one.pk}": one
+            for one in boards[:MAX_BOARDS]
+            if visibility.is_public(one)
+        }
         self.golds = {f"gold-{one.pk}": one for one in newest.values()}
-        named = {key: f"{gold.task.title}, {gold.split}" for key, gold in self.golds.items()}
+        named = {
+            key: f"{gold.task.title}, {gold.split}" for key, gold in self.golds.items()
+        }
         for key, one in self.boards.items():
             named[key] = f"{one.task.season.title}: {one.task.title}, {one.title}"
         self.fields["source"].choices = list(named.items())  # type: ignore[attr-defined]
@@ -58,9 +80,15 @@ class PlanForm(forms.Form):
         try:
             effects = [float(word) for word in self.cleaned_data["effects"].split()]
         except ValueError as found:
-            raise forms.ValidationError(_("These are no numbers with spaces between.")) from found
-        if len(effects) > MAX_EFFECTS or not all(0 < effect < math.inf for effect in effects):
-            raise forms.ValidationError(_("Give at most four differences, each above 0."))
+            raise forms.ValidationError(
+                _("These are no numbers with spaces between.")
+            ) from found
+        if len(effects) > MAX_EFFECTS or not all(
+            0 < effect < math.inf for effect in effects
+        ):
+            raise forms.ValidationError(
+                _("Give at most four differences, each above 0.")
+            )
         return sorted(set(effects))
 
     def plan(self) -> "Plan | None":
@@ -71,7 +99,9 @@ class PlanForm(forms.Form):
         known = gold_power(gold, phase) if gold else None
         if known is None:
             return None
-        effects = given["effects"] or [share * (known.scale or known.largest) for share in EFFECTS]
+        effects = given["effects"] or [
+            share * (known.scale or known.largest) for share in EFFECTS
+        ]
         return Plan(known=known, effects=effects, systems=given["systems"] or 2)
 
 
@@ -91,15 +121,22 @@ class Plan:
         known, others = self.known, self.systems - 1
 
         def chance(effect: float, size: int) -> float:
-            return power(effect, known.error, known.units, at_units=size, comparisons=others)
+            return power(
+                effect, known.error, known.units, at_units=size, comparisons=others
+            )
 
         sizes = sorted({*SIZES, known.units})
-        return [(size, [chance(effect, size) for effect in self.effects]) for size in sizes]
+        return [
+            (size, [chance(effect, size) for effect in self.effects]) for size in sizes
+        ]
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
         return [
-            (counted_units(size, self.known.unit), [f"{100 * chance:.0f}\u00a0%" for chance in own])
+            (
+                counted_units(size, self.known.unit),
+                [f"{100 * chance:.0f}\u00a0%" for chance in own],
+            )
             for size, own in self.chances
         ]
 
@@ -107,20 +144,28 @@ class Plan:
     def needed(self) -> list[str]:
         """With how many units each difference is found with the usual chance."""
         known, others = self.known, self.systems - 1
-        found = (units_needed(own, known.error, known.units, comparisons=others) for own in self.effects)
+        found = (
+            units_needed(own, known.error, known.units, comparisons=others)
+            for own in self.effects
+        )
         return [thousands(units) if units else "–" for units in found]
 
     @property
     def figure(self) -> Scatter:
         def point(size: int, chance: float, name: str = "") -> Point:
-            return Point(name=name, x=Measured(value=size), y=Measured(value=100 * chance))
+            return Point(
+                name=name, x=Measured(value=size), y=Measured(value=100 * chance)
+            )
 
         def series(place: int) -> list[Point]:
             return [
-                point(size, own[place], counted_units(size, self.known.unit)) for size, own in self.chances
+                point(size, own[place], counted_units(size, self.known.unit))
+                for size, own in self.chances
             ]
 
-        usual = [point(size, CHANCE) for size, _own in (self.chances[0], self.chances[-1])]
+        usual = [
+            point(size, CHANCE) for size, _own in (self.chances[0], self.chances[-1])
+        ]
         return Scatter(
             title=_("Chance that a difference is found, by the size of the test set"),
             series=[
@@ -128,8 +173,15 @@ class Plan:
                     PointSeries(name=head, points=series(place), has_line=True)
                     for place, head in enumerate(self.heads)
                 ),
-                PointSeries(name=f"{CHANCE:.0%}", points=usual, has_points=False, is_reference=True),
+                PointSeries(
+                    name=f"{CHANCE:.0%}",
+                    points=usual,
+                    has_points=False,
+                    is_reference=True,
+                ),
             ],
             x=Axis(title=_("Units of the test set"), kind="log", decimals=0),
-            y=Axis(title=_("Chance in %"), bounds=(0.0, 100.0), has_zero=True, decimals=0),
+            y=Axis(
+                title=_("Chance in %"), bounds=(0.0, 100.0), has_zero=True, decimals=0
+            ),
         )

@@ -21,8 +21,20 @@ from scoring.models import Evaluation
 from scoring.results.board.cache import SECONDS
 from scoring.results.board.comparisons import told_apart
 from scoring.results.board.formatting import interval, metric_label, ranks, shown
-from scoring.results.board.standings import WITH_ORGANISER, Board, Cell, Column, Row, standings
-from scoring.results.board.visibility import Audience, Visibility, shows_teams, visibility_of
+from scoring.results.board.standings import (
+    WITH_ORGANISER,
+    Board,
+    Cell,
+    Column,
+    Row,
+    standings,
+)
+from scoring.results.board.visibility import (
+    Audience,
+    Visibility,
+    shows_teams,
+    visibility_of,
+)
 from tasks.gold.secrecy import looked_up
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
@@ -65,12 +77,21 @@ class Placing:
         if self.column is None or self.cell is None:
             return ""
         cell = self.cell
-        return shown(cell.value, self.column.scale, is_infinite=cell.is_infinite, withheld=cell.withheld)
+        return shown(
+            cell.value,
+            self.column.scale,
+            is_infinite=cell.is_infinite,
+            withheld=cell.withheld,
+        )
 
     @property
     def interval(self) -> str:
         cell = self.cell
-        return interval(cell.low, cell.high, self.column.scale) if cell and self.column else ""
+        return (
+            interval(cell.low, cell.high, self.column.scale)
+            if cell and self.column
+            else ""
+        )
 
     @property
     def system_slug(self) -> str:
@@ -107,26 +128,43 @@ def system_slug(name: str) -> str:
 def public_team(viewer: object, slug: str) -> PublicTeam:
     """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
     if (team := models.Team.objects.filter(slug=slug).first()) is not None:
-        entered = Season.objects.filter(is_public=True, registrations__team=team).order_by("-pk")
+        entered = Season.objects.filter(
+            is_public=True, registrations__team=team
+        ).order_by("-pk")
         scored = Evaluation.objects.filter(team=team).values("phase")
         phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)
-        listed = [own for own in entered if listed_entries(None, own).approved().filter(team=team).exists()]
+        listed = [
+            own
+            for own in entered
+            if listed_entries(None, own).approved().filter(team=team).exists()
+        ]
         results = [
             Result(phase=phase, placing=placing)
-            for phase in looked_up(phases.select_related("task__season").order_by("-opens", "-pk"))
+            for phase in looked_up(
+                phases.select_related("task__season").order_by("-opens", "-pk")
+            )
             for placing in _placings(phase).get(team.slug, ())
         ]
         if listed or results or access.teams_of(viewer).filter(pk=team.pk).exists():
             return PublicTeam(team=team, seasons=listed, results=results)
-    raise Http404(_("No public board and no season's list names a team at this address."))
+    raise Http404(
+        _("No public board and no season's list names a team at this address.")
+    )
 
 
-def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
+def public_system(
+    slug: str, system: str
+) -> tuple[PublicTeam, list[Result], Submission]:
     team = public_team(None, slug)
-    results = [result for result in team.results if result.placing.system_slug == system]
+    results = [
+        result for result in team.results if result.placing.system_slug == system
+    ]
     if not results:
         raise Http404(_("No public board has a system of this team at this address."))
-    newest = max(results, key=lambda result: (result.placing.submitted_at, result.placing.submission))
+    newest = max(
+        results,
+        key=lambda result: (result.placing.submitted_at, result.placing.submission),
+    )
     return team, results, Submission.objects.get(pk=newest.placing.submission)
 
 
@@ -148,9 +186,19 @@ def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
     return _kept_for_public(phase, "placings", placings, get_language())
 
 
-def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: object) -> Kept:
+def _kept_for_public(
+    phase: Phase, what: str, make: Callable[[], Kept], *facts: object
+) -> Kept:
     visibility = visibility_of(phase, Audience.PUBLIC)
-    parts = [what, release(), phase.pk, phase.version, visibility, phase.is_frozen(), *facts]
+    parts = [
+        what,
+        release(),
+        phase.pk,
+        phase.version,
+        visibility,
+        phase.is_frozen(),
+        *facts,
+    ]
     key = ":".join(map(str, parts))
     result: Kept | None = caches["results"].get(key)
     if result is None:
@@ -169,7 +217,10 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
     def top(board: Board) -> tuple[Placing, ...]:
         rows = board.systems
         baseline = next((row for row in rows[TOP:] if row.is_baseline), None)
-        return _placed(board, [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])])
+        return _placed(
+            board,
+            [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])],
+        )
 
     return _kept_places(phase, "top", top)
 
@@ -180,10 +231,22 @@ def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
     return _placed(board, [row for row in board.systems if row.submission in runs])
 
 
-def _kept_places(phase: Phase, what: str, of: Callable[[Board], tuple[Placing, ...]]) -> tuple[Placing, ...]:
-    names = "names" if shows_teams(phase, Audience.PUBLIC) else "numbers" if phase.shows_teams else "nothing"
+def _kept_places(
+    phase: Phase, what: str, of: Callable[[Board], tuple[Placing, ...]]
+) -> tuple[Placing, ...]:
+    names = (
+        "names"
+        if shows_teams(phase, Audience.PUBLIC)
+        else "numbers"
+        if phase.shows_teams
+        else "nothing"
+    )
     return _kept_for_public(
-        phase, what, lambda: of(standings(phase, None, audience=Audience.PUBLIC)), names, get_language()
+        phase,
+        what,
+        lambda: of(standings(phase, None, audience=Audience.PUBLIC)),
+        names,
+        get_language(),
     )
 
 
@@ -295,7 +358,9 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
-        for phase in looked_up(task.phases.select_related("task__season").order_by("-opens", "-pk")):
+        for phase in looked_up(
+            task.phases.select_related("task__season").order_by("-opens", "-pk")
+        ):
             if contributes(phase):
                 board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
                 # A team may have several rows; its best one counts.
@@ -306,8 +371,14 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
                 if len(best) > 1:
                     boards.append(_overall_board(board, best))
                     for slug, row in best.items():
-                        own = OverallRow(team=row.team or "", slug=slug, has_organiser=row.has_organiser)
-                        teams.setdefault(slug, own).places[phase.pk] = boards[-1].places[slug]
+                        own = OverallRow(
+                            team=row.team or "",
+                            slug=slug,
+                            has_organiser=row.has_organiser,
+                        )
+                        teams.setdefault(slug, own).places[phase.pk] = boards[
+                            -1
+                        ].places[slug]
                     break
     return overall_of(boards, list(teams.values()), counts_absences=counts_absences)
 
@@ -322,7 +393,9 @@ def overall_of(
                 own.borda += place.points
                 own.borda_low += contributing.teams - place.high
                 own.borda_high += contributing.teams - place.low
-        own.share, own.share_low, own.share_high = _shares(own.slug, boards, counts_absences)
+        own.share, own.share_low, own.share_high = _shares(
+            own.slug, boards, counts_absences
+        )
     by_share = _ranks_by_share(rows, boards, counts_absences)
     left_out = {}
     for one in boards:
@@ -330,7 +403,11 @@ def overall_of(
         left_out[one.phase.pk] = _ranks_by_share(rows, others, counts_absences)
     for own in rows:
         own.rank = by_share[own.slug]
-        own.without = {phase: found[own.slug] for phase, found in left_out.items() if own.slug in found}
+        own.without = {
+            phase: found[own.slug]
+            for phase, found in left_out.items()
+            if own.slug in found
+        }
     is_above = _least_leads(rows, boards, counts_absences) > ROUNDING
     for number, own in enumerate(rows):
         own.rank_low = 1 + int(is_above[:, number].sum())
@@ -340,7 +417,9 @@ def overall_of(
 
 
 def contributes(phase: Phase) -> bool:
-    return visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING and shows_teams(phase, Audience.PUBLIC)
+    return visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING and shows_teams(
+        phase, Audience.PUBLIC
+    )
 
 
 #: Shares that differ by less are equal.
@@ -349,11 +428,17 @@ ROUNDING = 1e-9
 
 def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> float:
     """Of a board in a team's mean; 0 where it is on none."""
-    count = len(boards) if counts_absences else sum(slug in board.places for board in boards)
+    count = (
+        len(boards)
+        if counts_absences
+        else sum(slug in board.places for board in boards)
+    )
     return 1 / count if count else 0.0
 
 
-def _shares(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> tuple[float, float, float]:
+def _shares(
+    slug: str, boards: Sequence[OverallBoard], counts_absences: bool
+) -> tuple[float, float, float]:
     """The mean share, and its least and its most."""
     weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
     for board in boards:
@@ -373,7 +458,10 @@ def _ranks_by_share(
         for row in rows
         if any(row.slug in board.places for board in boards)
     }
-    return {slug: 1 + sum(other > share for other in shares.values()) for slug, share in shares.items()}
+    return {
+        slug: 1 + sum(other > share for other in shares.values())
+        for slug, share in shares.items()
+    }
 
 
 def _least_leads(
@@ -390,12 +478,17 @@ def _least_leads(
         above = np.zeros(leads.shape)
         for slug, place in board.places.items():
             own = numbers[slug]
-            low[own], high[own] = board.share(board.teams - place.high), board.share(board.teams - place.low)
+            low[own], high[own] = (
+                board.share(board.teams - place.high),
+                board.share(board.teams - place.low),
+            )
             above[[numbers[other] for other in board.above[slug]], own] = 1
         # Behind one stand all that are between both, and the other itself.
         gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
         is_sure = (above > 0) & (weights[:, None] == weights[None, :])
-        leads += np.where(is_sure, gaps, (weights * low)[:, None] - (weights * high)[None, :])
+        leads += np.where(
+            is_sure, gaps, (weights * low)[:, None] - (weights * high)[None, :]
+        )
     return leads
 
 
@@ -411,12 +504,16 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         # Where ranks alone are shown, they order the rows as their values do.
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
-        apart = told_apart([row.evaluation for row in ranked], (-places).tolist(), metric)
+        apart = told_apart(
+            [row.evaluation for row in ranked], (-places).tolist(), metric
+        )
     above: dict[str, frozenset[str]] = {}
     # Best first, so that whoever is above has been looked at.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
-        above[slug] = frozenset(direct.union(*(above.get(other, frozenset()) for other in direct)))
+        above[slug] = frozenset(
+            direct.union(*(above.get(other, frozenset()) for other in direct))
+        )
     below = {slug: sum(slug in others for others in above.values()) for slug in best}
     standing = [row.rank or 0 for row in best.values()]
     return OverallBoard(

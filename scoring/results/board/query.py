@@ -68,12 +68,18 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         if (query.baselines or not row.is_baseline)
         and (query.human or not row.is_human)
         and not (query.without and any(name in query.without for name, _ in row.marks))
-        and (not query.declared or all(run_cards.declares(row.card, fact) for fact in query.declared))
+        and (
+            not query.declared
+            or all(run_cards.declares(row.card, fact) for fact in query.declared)
+        )
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
     if query.column == RANK:
         return rows[::-1] if query.is_reversed else rows
-    column = next((candidate for candidate in board.columns if candidate.name == query.column), None)
+    column = next(
+        (candidate for candidate in board.columns if candidate.name == query.column),
+        None,
+    )
 
     def key(row: Row) -> str | float | None:
         if query.column == SYSTEM:
@@ -105,27 +111,41 @@ def board_of(
 ) -> Board:
     gold = None
     if gold_number is not None:
-        gold = Gold.objects.filter(task=phase.task_id, split=phase.split, number=gold_number).first()
+        gold = Gold.objects.filter(
+            task=phase.task_id, split=phase.split, number=gold_number
+        ).first()
         if gold is None:
-            raise Http404(_("There is no gold v%(number)s of this phase.") % {"number": gold_number})
+            raise Http404(
+                _("There is no gold v%(number)s of this phase.")
+                % {"number": gold_number}
+            )
     try:
-        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by, by_version=True)
+        board = standings(
+            phase, viewer, rules, gold=gold, audience=audience, by=by, by_version=True
+        )
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:
         raise Http404(
-            _("The board is frozen, and did not stand on gold v%(number)s.") % {"number": gold_number}
+            _("The board is frozen, and did not stand on gold v%(number)s.")
+            % {"number": gold_number}
         )
     return board
 
 
-def requested_board(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
+def requested_board(
+    phase: Phase, viewer: object, query: BoardQuery, audience: Audience
+) -> Board:
     if query.others:
         viewer, audience = None, Audience.PUBLIC
-    return board_of(phase, viewer, query.rules, query.gold, audience=audience, by=query.by)
+    return board_of(
+        phase, viewer, query.rules, query.gold, audience=audience, by=query.by
+    )
 
 
-def board_with_scores(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
+def board_with_scores(
+    phase: Phase, viewer: object, query: BoardQuery, audience: Audience
+) -> Board:
     board = requested_board(phase, viewer, query, audience)
     if board.visibility != Visibility.SCORES:
         raise Http404(_("The numbers of this board are not published."))

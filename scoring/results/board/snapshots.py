@@ -7,7 +7,13 @@ from django.utils.timezone import now
 
 from citeboard.core.middleware import ENGLISH
 from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
-from scoring.results.board.counting import CountingRun, board_gold, counting_runs, gold_at, is_being_released
+from scoring.results.board.counting import (
+    CountingRun,
+    board_gold,
+    counting_runs,
+    gold_at,
+    is_being_released,
+)
 from scoring.results.board.exports import as_json
 from scoring.results.board.manual_scores import figures_of
 from scoring.results.board.standings import Board, standings
@@ -23,7 +29,11 @@ from scoring.results.board.visibility import (
 from tasks.models import Gold, Phase, Submission, seasons
 
 #: Runs in these states will change the board; one that waits for labels may do so for good.
-UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.Status.SCORING)
+UNSETTLED = (
+    Submission.Status.CHECKING,
+    Submission.Status.QUEUED,
+    Submission.Status.SCORING,
+)
 
 
 def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
@@ -31,13 +41,19 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     if board.gold is None or not board.rows:
         return None
     is_as_of_now = board.frozen_at == frozen_at(board.phase, Audience.PUBLIC)
-    is_everybodys = is_as_of_now and visibility_of(board.phase, Audience.PUBLIC) == board.visibility
+    is_everybodys = (
+        is_as_of_now and visibility_of(board.phase, Audience.PUBLIC) == board.visibility
+    )
     audience = Audience.PUBLIC if is_everybodys else Audience.ORGANISER
-    board = standings(board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by)
+    board = standings(
+        board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
+    )
     has_scores = board.visibility == Visibility.SCORES
     # It is kept for all, whatever language somebody reads in who cites it.
     with translation.override(ENGLISH):
-        content = as_json(board, board.rows, figures_of(board.rows) if has_scores else {})
+        content = as_json(
+            board, board.rows, figures_of(board.rows) if has_scores else {}
+        )
     return Snapshot.objects.keep(
         content,
         phase=board.phase,
@@ -61,12 +77,18 @@ def keep_cited(board: Board) -> Snapshot | None:
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
     """The one at this address; equal content kept on several occasions is shown as it was kept first."""
-    snapshots = _readable(phase, audience_of(phase, viewer)).filter(digest__startswith=short)
+    snapshots = _readable(phase, audience_of(phase, viewer)).filter(
+        digest__startswith=short
+    )
     return snapshots.order_by("created_at", "id").first()
 
 
 def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
-    return list(_readable(phase, audience).exclude(occasion=Snapshot.Occasion.CITED).defer("packed"))
+    return list(
+        _readable(phase, audience)
+        .exclude(occasion=Snapshot.Occasion.CITED)
+        .defer("packed")
+    )
 
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
@@ -81,7 +103,11 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
         snapshots = snapshots.filter(has_names=False)
     if (at := frozen_at(phase, audience)) is not None:
         snapshots = snapshots.filter(Q(created_at__lte=at) | Q(frozen_at__lte=at))
-    return snapshots if audience == Audience.ORGANISER else snapshots.filter(audience=Audience.PUBLIC)
+    return (
+        snapshots
+        if audience == Audience.ORGANISER
+        else snapshots.filter(audience=Audience.PUBLIC)
+    )
 
 
 def keep_due() -> int:
@@ -89,34 +115,64 @@ def keep_due() -> int:
     save_frozen_board()
     at = now()
     scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
-    is_settled = ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED))
-    is_shown_later = When(board_from__gt=F("closes"), board_from__lte=at, then=F("board_from"))
+    is_settled = ~Exists(
+        Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
+    )
+    is_shown_later = When(
+        board_from__gt=F("closes"), board_from__lte=at, then=F("board_from")
+    )
     settled_at = Case(is_shown_later, default=F("closes"))
     settled = Phase.objects.annotate(settled_at=settled_at).filter(scored, is_settled)
 
-    def unkept(phases: QuerySet[Phase], occasion: Snapshot.Occasion, since: str) -> QuerySet[Phase]:
+    def unkept(
+        phases: QuerySet[Phase], occasion: Snapshot.Occasion, since: str
+    ) -> QuerySet[Phase]:
         known = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=occasion)
         is_kept = Exists(known.filter(created_at__gte=OuterRef(since)))
         return phases.filter(~is_kept).select_related("task__season")
 
     frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
-    closed = unkept(settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at")
-    private = Evaluation.objects.filter(phase=OuterRef("pk"), release__startswith=seasons.PARTS[1])
-    replaced = private.exclude(replaced_at=None).order_by("-replaced_at").values("replaced_at")[:1]
+    closed = unkept(
+        settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at"
+    )
+    private = Evaluation.objects.filter(
+        phase=OuterRef("pk"), release__startswith=seasons.PARTS[1]
+    )
+    replaced = (
+        private.exclude(replaced_at=None)
+        .order_by("-replaced_at")
+        .values("replaced_at")[:1]
+    )
     of_parts = settled.filter(public_part__isnull=False, closes__lte=at)
     parts_released = of_parts.annotate(released_at=Subquery(replaced))
-    released = unkept(parts_released.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at")
-    revealed = unkept(settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until")
+    released = unkept(
+        parts_released.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at"
+    )
+    revealed = unkept(
+        settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until"
+    )
     due: list[tuple[Phase, Gold | None, Snapshot.Occasion]] = [
-        *((phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE) for phase in frozen),
-        *((phase, board_gold(phase), Snapshot.Occasion.CLOSE) for phase in {*closed, *released}),
+        *(
+            (phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE)
+            for phase in frozen
+        ),
+        *(
+            (phase, board_gold(phase), Snapshot.Occasion.CLOSE)
+            for phase in {*closed, *released}
+        ),
         *((phase, board_gold(phase), Snapshot.Occasion.REVEAL) for phase in revealed),
     ]
-    later = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number"))
+    later = Gold.objects.filter(
+        task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number")
+    )
     for gold in Gold.objects.filter(Exists(later)):
-        at_gold = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=Snapshot.Occasion.GOLD, gold=gold)
+        at_gold = Snapshot.objects.filter(
+            phase=OuterRef("pk"), occasion=Snapshot.Occasion.GOLD, gold=gold
+        )
         on_gold = Evaluation.objects.filter(phase=OuterRef("pk"), gold=gold)
-        phases = Phase.objects.filter(~Exists(at_gold), Exists(on_gold), task=gold.task_id, split=gold.split)
+        phases = Phase.objects.filter(
+            ~Exists(at_gold), Exists(on_gold), task=gold.task_id, split=gold.split
+        )
         for phase in phases.select_related("task__season"):
             current = board_gold(phase)
             if current is not None and current.number > gold.number:
@@ -128,7 +184,9 @@ def keep_due() -> int:
         # What the public sees, and what organisers see where that is more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
-        if (shown != Visibility.SCORES or phase.is_frozen()) and occasion != Snapshot.Occasion.FREEZE:
+        if (
+            shown != Visibility.SCORES or phase.is_frozen()
+        ) and occasion != Snapshot.Occasion.FREEZE:
             audiences.append(Audience.ORGANISER)
         with transaction.atomic():
             boards = [
@@ -145,7 +203,9 @@ def keep_due() -> int:
 
 
 def frozen_phases() -> QuerySet[Phase]:
-    frozen = Phase.objects.filter(frozen_from__lte=now()).exclude(frozen_until__lte=now())
+    frozen = Phase.objects.filter(frozen_from__lte=now()).exclude(
+        frozen_until__lte=now()
+    )
     return frozen.select_related("task__season")
 
 
@@ -160,9 +220,15 @@ def save_frozen_board(*phases: Phase) -> int:
             saved = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at)
             gold = None if saved.exists() else gold_at(phase, at)
             if gold is not None:
-                stood = sorted(run.evaluation for run in counting_runs(CountingRun, phase, rules, gold, at))
+                stood = sorted(
+                    run.evaluation
+                    for run in counting_runs(CountingRun, phase, rules, gold, at)
+                )
                 _, is_new = FrozenBoard.objects.get_or_create(
-                    phase=phase, rules=rules, frozen_from=at, defaults={"gold": gold, "evaluations": stood}
+                    phase=phase,
+                    rules=rules,
+                    frozen_from=at,
+                    defaults={"gold": gold, "evaluations": stood},
                 )
                 number += is_new
     return number

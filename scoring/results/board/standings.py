@@ -17,8 +17,20 @@ from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
 from scoring.results.board import formatting, visibility as visible
 from scoring.results.board.cache import SECONDS, digest_of, phase_facts
-from scoring.results.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
-from scoring.results.board.counting import CountingRun, board_gold, counting_runs, gold_at, scores_of
+from scoring.results.board.comparisons import (
+    SIGNIFICANCE,
+    VALUE,
+    Separation,
+    ranks_of,
+    separation,
+)
+from scoring.results.board.counting import (
+    CountingRun,
+    board_gold,
+    counting_runs,
+    gold_at,
+    scores_of,
+)
 from scoring.results.board.human_columns import human_columns
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
@@ -28,7 +40,10 @@ from tasks.types import base, task_type as type_of
 HUMAN_COLUMNS = 10_000
 #: The place of what is no main metric.
 MINOR = 1_000
-CONTRASTIVE, WITH_ORGANISER = gettext_lazy("contrastive"), gettext_lazy("with an organiser")
+CONTRASTIVE, WITH_ORGANISER = (
+    gettext_lazy("contrastive"),
+    gettext_lazy("with an organiser"),
+)
 MAX_NUMBERS = 20_000
 
 
@@ -69,7 +84,11 @@ class Cell(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """For JSON; beside a value of null it says that it is infinite, or why it is not told."""
-        facts: dict[str, object] = {"value": self.value, "low": self.low, "high": self.high}
+        facts: dict[str, object] = {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+        }
         if self.withheld:
             return facts | {"withheld": str(Withheld(self.withheld).label)}
         return facts | {"infinite": True} if self.is_infinite else facts
@@ -119,8 +138,13 @@ class Row(CountingRun):
 
     @property
     def marked_name(self) -> str:
-        marks = [(self.is_contrastive, CONTRASTIVE), (self.has_organiser, WITH_ORGANISER)]
-        return ", ".join([self.display_name, *(str(words) for holds, words in marks if holds)])
+        marks = [
+            (self.is_contrastive, CONTRASTIVE),
+            (self.has_organiser, WITH_ORGANISER),
+        ]
+        return ", ".join(
+            [self.display_name, *(str(words) for holds, words in marks if holds)]
+        )
 
 
 @dataclass
@@ -144,7 +168,9 @@ class Board:
     @property
     def version(self) -> int:
         """0 where it would count the runs of a board that is hidden or frozen."""
-        is_told = self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
+        is_told = (
+            self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
+        )
         return self.phase.version if is_told else 0
 
     @property
@@ -164,12 +190,18 @@ class Board:
     def best(self) -> list[Row]:
         """The ranked rows with the best value, which need not be better than others."""
         ranked = [row for row in self.rows if row.rank is not None]
-        return [row for row in ranked if row.value == ranked[0].value and row.rank == ranked[0].rank]
+        return [
+            row
+            for row in ranked
+            if row.value == ranked[0].value and row.rank == ranked[0].rank
+        ]
 
     @property
     def may_be_first(self) -> list[Row]:
         """None that is ranked until all have been compared."""
-        return [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
+        return (
+            [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
+        )
 
     @property
     def ranking(self) -> Column | None:
@@ -181,7 +213,10 @@ class Board:
             column
             for column in self.columns
             if column.is_ranking
-            or any((cell := row.scores.get(column.name)) and cell.is_known for row in self.rows)
+            or any(
+                (cell := row.scores.get(column.name)) and cell.is_known
+                for row in self.rows
+            )
         ]
 
     @cached_property
@@ -200,7 +235,9 @@ class Board:
 
     def rank_of(self, row: Row) -> str:
         """`2–4` once all rows have been compared, `2` until then; nothing for what is not ranked."""
-        return formatting.rank_text(row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared)
+        return formatting.rank_text(
+            row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared
+        )
 
     def place_of(self, row: Row) -> str:
         """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
@@ -250,8 +287,14 @@ def standings(
             board.gold = gold if gold.number <= board.gold.number else None
     if board.gold is not None and audience not in visible.RUNS_THE_SEASON:
         is_kept_back = not secrecy_of(phase).is_free(Kind.OTHERS, version=board.gold.pk)
-        board.visibility = visible.Visibility.NOTHING if is_kept_back else board.visibility
-    if board.visibility == visible.Visibility.NOTHING or board.rules is None or board.gold is None:
+        board.visibility = (
+            visible.Visibility.NOTHING if is_kept_back else board.visibility
+        )
+    if (
+        board.visibility == visible.Visibility.NOTHING
+        or board.rules is None
+        or board.gold is None
+    ):
         return board
     of_board = phase, board.rules, board.gold, board.frozen_at
     board.rows = counting_runs(Row, *of_board, by_version=by_version)
@@ -273,7 +316,9 @@ def _hide_other_teams(board: Board, viewer: object) -> None:
     own_teams = set(teams_of(viewer).values_list("slug", flat=True))
     for row in board.rows:
         if row.team_slug not in own_teams:
-            row.team = registrations.pseudonym(row.alias) if board.phase.shows_teams else None
+            row.team = (
+                registrations.pseudonym(row.alias) if board.phase.shows_teams else None
+            )
             row.team_slug, row.has_organiser = None, False
             row.card = run_cards.without_names(row.card)
 
@@ -291,7 +336,9 @@ def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
     """The board that others saw under the same facts: nothing of it may be changed."""
     audience = visible.audience_of(phase, viewer)
     facts = phase_facts(phase, audience)
-    named = () if visible.shows_teams(phase, audience) else visible.viewer_of(viewer).teams
+    named = (
+        () if visible.shows_teams(phase, audience) else visible.viewer_of(viewer).teams
+    )
     key = f"standing:{digest_of(get_language(), facts, named, rules)}"
     board: Board | None = caches["boards"].get(key)
     if board is None:
@@ -301,7 +348,9 @@ def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
     return board
 
 
-def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
+def standing_of(
+    phase: Phase, viewer: object, submission: int
+) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
         board = kept_standings(phase, viewer, rules)
         for row in board.rows:
@@ -316,14 +365,20 @@ def checked(phase: Phase, rules: str | None) -> str | None:
     if name is not None and name not in rule_sets:
         raise UnknownRules(
             _("%(task)s has no rules “%(rules)s”; it has %(known)s")
-            % {"task": phase.task, "rules": rules, "known": ", ".join(rule_sets) or _("none")}
+            % {
+                "task": phase.task,
+                "rules": rules,
+                "known": ", ".join(rule_sets) or _("none"),
+            }
         )
     return name or (phase.task.ranking_rules if rule_sets else None)
 
 
 def rank(rows: list[Row]) -> None:
     """Equal values share a rank, and the next one counts all before it (1, 1, 3); undefined come last."""
-    keys = {id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows}
+    keys = {
+        id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows
+    }
     rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
     place = 0
     before: Row | None = None
@@ -348,14 +403,26 @@ def _rank_by_month(board: Board) -> None:
     others how a run does there.
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
-    shown = drawn_up.filter(month__lte=month_of(board.frozen_at or now())).order_by("-month").first()
+    shown = (
+        drawn_up.filter(month__lte=month_of(board.frozen_at or now()))
+        .order_by("-month")
+        .first()
+    )
     runs = shown.runs if shown else []
-    counts_one = board.phase.counting in (Phase.Counting.BEST, Phase.Counting.LAST, Phase.Counting.SELECTED)
+    counts_one = board.phase.counting in (
+        Phase.Counting.BEST,
+        Phase.Counting.LAST,
+        Phase.Counting.SELECTED,
+    )
     by_team = {team: rank for _run, team, rank in runs if counts_one}
     by_run = {run: rank for run, _team, rank in runs}
     for row in board.rows:
         is_ranked = row.competes and not row.is_contrastive
-        row.rank = by_run.get(row.submission, by_team.get(row.team_slug)) if is_ranked else None
+        row.rank = (
+            by_run.get(row.submission, by_team.get(row.team_slug))
+            if is_ranked
+            else None
+        )
         row.rank_low = row.rank_high = row.rank
     board.rows.sort(key=lambda row: (row.rank is None, row.rank or 0))
     board.ranks_of = shown.month if shown else None
@@ -367,7 +434,12 @@ def _give_ranges(board: Board, by: str) -> None:
         return
     values = [None if row.value is None else significant(row.value) for row in rows]
     of_board = board.phase.pk, board.rules or "", board.gold.pk
-    ranks = ranks_of(of_board, [(row.evaluation, row.scoring) for row in rows], values, board.ranking.metric)
+    ranks = ranks_of(
+        of_board,
+        [(row.evaluation, row.scoring) for row in rows],
+        values,
+        board.ranking.metric,
+    )
     board.is_compared = ranks.is_complete
     if ranks.first_two is not None:
         unit = board.phase.task.unit
@@ -397,16 +469,39 @@ class Scored(NamedTuple):
 def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
     """By the number of its evaluation, with the columns. What was scored before is not read again."""
     task = board.phase.task
-    shown_by = (task.type, task.declaration_id, task.rank_by, task.shown_measures, task.options)
-    key = digest_of("scores", board.phase.pk, board.rules, board.gold and board.gold.pk, shown_by)
-    nothing: tuple[dict[int, Scored], Counter[int], list[Column], Mapping[int, str]] = {}, Counter(), [], {}
+    shown_by = (
+        task.type,
+        task.declaration_id,
+        task.rank_by,
+        task.shown_measures,
+        task.options,
+    )
+    key = digest_of(
+        "scores", board.phase.pk, board.rules, board.gold and board.gold.pk, shown_by
+    )
+    nothing: tuple[dict[int, Scored], Counter[int], list[Column], Mapping[int, str]] = (
+        {},
+        Counter(),
+        [],
+        {},
+    )
     kept, counted, columns, names = caches["boards"].get(key, nothing)
     scorings = {row.evaluation: row.scoring for row in board.rows}
-    scored = {number: own for number, own in kept.items() if own.scoring == scorings.get(number)}
+    scored = {
+        number: own
+        for number, own in kept.items()
+        if own.scoring == scorings.get(number)
+    }
     fresh: dict[int, dict[int, Cell]] = {}
-    make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
-    for evaluation, score, signature, value, low, high in scores_of([*(scorings.keys() - scored.keys())]):
-        fresh.setdefault(evaluation, {})[signature] = make(Cell, (score, value, low, high, False, ""))
+    make = (
+        tuple.__new__
+    )  # there are thousands of them, and a call of the class takes three times as long
+    for evaluation, score, signature, value, low, high in scores_of(
+        [*(scorings.keys() - scored.keys())]
+    ):
+        fresh.setdefault(evaluation, {})[signature] = make(
+            Cell, (score, value, low, high, False, "")
+        )
     if fresh or len(scored) != len(kept):
         counts = counted.copy()
         for number in kept.keys() - scored.keys():
@@ -415,7 +510,10 @@ def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
             counts.update(cells.keys())
         if (counts := +counts) != counted:
             columns, names = _columns(counts, board)
-            fresh, scored = {number: own.cells for number, own in scored.items()} | fresh, {}
+            fresh, scored = (
+                {number: own.cells for number, own in scored.items()} | fresh,
+                {},
+            )
         for number, cells in fresh.items():
             named = {names[signature]: cell for signature, cell in cells.items()}
             undefined = [cell.score for cell in cells.values() if cell.value is None]
@@ -429,17 +527,28 @@ def _fill(board: Board) -> None:
     scored, columns = _scored(board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
-        Column(human.metric, human.metric, human.key, human.scale, higher_is_better=True, position=position)
+        Column(
+            human.metric,
+            human.metric,
+            human.key,
+            human.scale,
+            higher_is_better=True,
+            position=position,
+        )
         for position, human in enumerate(rated, start=HUMAN_COLUMNS)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
     undefined = [score for own in scored.values() for score in own.undefined]
     why: dict[int, tuple[bool, str]] = {}
     if undefined:
-        of_these = Score.objects.filter(Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined).order_by()
+        of_these = Score.objects.filter(
+            Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined
+        ).order_by()
         why = {
             score: (own, reason)
-            for score, own, reason in of_these.values_list("id", "is_infinite", "withheld")
+            for score, own, reason in of_these.values_list(
+                "id", "is_infinite", "withheld"
+            )
         }
     for row in board.rows:
         if own := scored.get(row.evaluation):
@@ -469,7 +578,9 @@ def _traits(
     """Whether higher is better, None of a metric that is no more; and whether rows can be exchanged."""
     try:
         own_type = type_of(task_type)
-        built = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
+        built = metric_of(
+            own_type, metric, rules, own_type.checked_options(dict(options))
+        )
     except UnknownMetric:
         return None, True
     return built.higher_is_better, built.is_exchangeable
@@ -483,19 +594,39 @@ def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int
     for number, rows in counts.items():
         of_key[signatures[number].column] += rows
     leading: dict[str, str] = {}
-    for key, _signatures in sorted(of_key.items(), key=lambda item: (-item[1], item[0])):
+    for key, _signatures in sorted(
+        of_key.items(), key=lambda item: (-item[1], item[0])
+    ):
         leading.setdefault(heads[key].metric, key)
-    names = {key: head.metric if leading[head.metric] == key else key for key, head in heads.items()}
+    names = {
+        key: head.metric if leading[head.metric] == key else key
+        for key, head in heads.items()
+    }
     task = board.phase.task
     ranking = task.task_type.ranking_metric(board.rules or "", task.options)
     options = tuple(sorted(task.options.items()))
     columns = []
     for key, head in heads.items():
-        higher_is_better, is_exchangeable = _traits(head.metric, board.rules or "", task.type, options)
+        higher_is_better, is_exchangeable = _traits(
+            head.metric, board.rules or "", task.type, options
+        )
         is_ranking = head.metric == ranking and leading[head.metric] == key
-        facts = (head.scale, higher_is_better, head.position, is_ranking, is_exchangeable)
+        facts = (
+            head.scale,
+            higher_is_better,
+            head.position,
+            is_ranking,
+            is_exchangeable,
+        )
         columns.append(Column(names[key], head.metric, key, *facts))
     columns.sort(
-        key=lambda column: (not column.is_ranking, column.position, column.name != column.metric, column.key)
+        key=lambda column: (
+            not column.is_ranking,
+            column.position,
+            column.name != column.metric,
+            column.key,
+        )
     )
-    return columns, {number: names[signature.column] for number, signature in signatures.items()}
+    return columns, {
+        number: names[signature.column] for number, signature in signatures.items()
+    }

@@ -51,9 +51,16 @@ def table(
     marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
     reached: int | None = None
     for row in () if written else rows:
-        begins = marks_groups and row.rank is not None and reached is not None and row.rank > reached
+        begins = (
+            marks_groups
+            and row.rank is not None
+            and reached is not None
+            and row.rank > reached
+        )
         reached = max(row.rank or 0, reached or 0) or None
-        written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams))
+        written.append(
+            writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams)
+        )
     if is_whole:
         writer.whole[:] = ["".join(written)]
     ranking = board.ranking
@@ -72,7 +79,11 @@ def table(
                 f"<span>{low}</span><span>{high}</span></span>"
             )
         heads.append(f'<th scope="col" class="interval">{axis}</th>')
-    heads += [_metric_head(column, query, "n rest") for column in columns if column is not ranking]
+    heads += [
+        _metric_head(column, query, "n rest")
+        for column in columns
+        if column is not ranking
+    ]
     heads.append(_head(DATE, _("Sent"), query, "date rest", rises=False))
     return Table(heads=SafeString("".join(heads)), rows=SafeString("".join(written)))
 
@@ -81,23 +92,41 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     if query.all_columns:
         return board.main_first
     main = board.main
-    return main + [column for column in board.filled if column.name == query.column and column not in main]
+    return main + [
+        column
+        for column in board.filled
+        if column.name == query.column and column not in main
+    ]
 
 
 def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
     rises = column.higher_is_better is False
     differently = _("computed differently")
-    mark = f' <span class="sorted">{differently}</span>' if column.name != column.metric else ""
-    return _head(column.name, metric_label(column.metric), query, kind, rises=rises, mark=mark)
+    mark = (
+        f' <span class="sorted">{differently}</span>'
+        if column.name != column.metric
+        else ""
+    )
+    return _head(
+        column.name, metric_label(column.metric), query, kind, rises=rises, mark=mark
+    )
 
 
-def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, mark: str = "") -> str:
+def _head(
+    name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, mark: str = ""
+) -> str:
     sort = arrow = ""
     if query.column == name:
-        sign, aria = ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")
-        sort, arrow = f' aria-sort="{aria}"', f' <span class="arrow" aria-hidden="true">{sign}</span>'
+        sign, aria = (
+            ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")
+        )
+        sort, arrow = (
+            f' aria-sort="{aria}"',
+            f' <span class="arrow" aria-hidden="true">{sign}</span>',
+        )
     words = " ".join(
-        f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word) for word in label.split()
+        f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word)
+        for word in label.split()
     )
     return (
         f'<th scope="col" class="{kind}"{sort}><a id="sort-{escape(name)}"'
@@ -107,7 +136,9 @@ def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, m
 
 def sorted_in_words(board: Board, query: BoardQuery) -> str:
     plain = {RANK: _("rank"), SYSTEM: _("system"), DATE: _("date")}
-    metric = next((column.metric for column in board.columns if column.name == query.column), None)
+    metric = next(
+        (column.metric for column in board.columns if column.name == query.column), None
+    )
     if metric is None and query.column not in plain:
         return _("Sorted by rank")
     label = plain.get(query.column) or metric_label(metric or "")
@@ -132,7 +163,11 @@ class Writers:
         ranking = self.board.ranking
         if ranking is None:
             return None
-        cells = (row.scores[ranking.name] for row in self.board.rows if ranking.name in row.scores)
+        cells = (
+            row.scores[ranking.name]
+            for row in self.board.rows
+            if ranking.name in row.scores
+        )
         return Axis.over(cells, ranking.scale)
 
     def of(self, columns: Sequence[Column], compare: str) -> "Writer":
@@ -140,9 +175,20 @@ class Writers:
         key = (tuple(column.name for column in columns), compare, get_language())
         writer = self.known.get(key)
         if writer is None:
-            others = [(column.name, _form(column)) for column in columns if not column.is_ranking]
+            others = [
+                (column.name, _form(column))
+                for column in columns
+                if not column.is_ranking
+            ]
             before = self._written_before(*key, self.axis, self.board.ranking, *others)
-            writer = Writer(self.board, self.axis, escape(compare), self.board.ranking, others, before)
+            writer = Writer(
+                self.board,
+                self.axis,
+                escape(compare),
+                self.board.ranking,
+                others,
+                before,
+            )
             if len(self.known) < MAX_WRITERS:
                 self.known[key] = writer
         return writer
@@ -150,7 +196,9 @@ class Writers:
     def _written_before(self, *shown_alike: object) -> dict[object, str]:
         """Of an earlier board of this phase that shows the same scores by the same axis."""
         board = self.board
-        if not board.is_small or any(column.position >= HUMAN_COLUMNS for column in board.columns):
+        if not board.is_small or any(
+            column.position >= HUMAN_COLUMNS for column in board.columns
+        ):
             # What people said changes without a new score.
             return {}
         keys = [(column.name, column.key) for column in board.columns]
@@ -195,12 +243,20 @@ class Writer:
         )
         text = self.written.get(key)
         if text is None:
-            text = self.written[key] = self._row(row, begins_group=begins_group, is_own=False)
+            text = self.written[key] = self._row(
+                row, begins_group=begins_group, is_own=False
+            )
         return text
 
     def _row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
         """Names come from people and are escaped; all else is numbers."""
-        name = row.kind if not row.competes or row.is_contrastive else "group" if begins_group else ""
+        name = (
+            row.kind
+            if not row.competes or row.is_contrastive
+            else "group"
+            if begins_group
+            else ""
+        )
         kind = f' class="{name}"' if name else ""
         if is_own:
             kind = f' id="run-{row.submission}" class="{f"{name} own".strip()}"'
@@ -212,14 +268,23 @@ class Writer:
         if is_own:
             team = _("{name}, your team").format(name=team)
         if row.priority and self.board.goes_by_priority:
-            team = _("{name}, priority {priority}").format(name=team, priority=row.priority)
+            team = _("{name}, priority {priority}").format(
+                name=team, priority=row.priority
+            )
         if row.card:
-            team += "".join(f' <span class="run-mark">{escape(words)}</span>' for _name, words in row.marks)
+            team += "".join(
+                f' <span class="run-mark">{escape(words)}</span>'
+                for _name, words in row.marks
+            )
         if self.board.columns:
             all_numbers, compare, _ends = self._words
             unfold = f'<a tabindex="-1" class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
             system = f'<a href="runs/{row.submission}/">{system}</a>'
-            beside = f'<a href="{self.compare}{row.submission}">{compare}</a>' if self.compare else ""
+            beside = (
+                f'<a href="{self.compare}{row.submission}">{compare}</a>'
+                if self.compare
+                else ""
+            )
             team = f"<span>{team}</span>{unfold}{beside}"
         return (
             f'<tr{kind}><td class="rank">{rank}</td><th scope="row"><span class="system">'
@@ -244,7 +309,9 @@ class Writer:
             return '<td class="n first"></td><td class="interval"></td>'
         ends = figures = ""
         if cell.low is not None and cell.high is not None:
-            low, high = (self._written(end, self._form) for end in (cell.low, cell.high))
+            low, high = (
+                self._written(end, self._form) for end in (cell.low, cell.high)
+            )
             ends = self._words[2] % {"low": low, "high": high}
             figures = f' <span class="ends">{ends}</span>'
         number = f'<a href="runs/{row.submission}/#s{cell.score}">{self._text(cell, self._form)}</a>'
@@ -267,14 +334,18 @@ class Writer:
             if cell is None:
                 out.append('<td class="n rest"></td>')
             elif (value := cell[1]) is not None and value >= 0:
-                out.append(f'{begin}{cell[0]}">{format(value, form).replace(".", mark)}</a></td>')
+                out.append(
+                    f'{begin}{cell[0]}">{format(value, form).replace(".", mark)}</a></td>'
+                )
             else:
                 out.append(f'{begin}{cell[0]}">{self._text(cell, form)}</a></td>')
         return "".join(out)
 
     @cached_property
     def _days(self) -> tuple[str, list[str]]:
-        return _("%(day)d %(month)s %(year)d").replace(" ", "\u00a0"), list(map(str, MONTHS))
+        return _("%(day)d %(month)s %(year)d").replace(" ", "\u00a0"), list(
+            map(str, MONTHS)
+        )
 
     def _text(self, cell: Cell, form: str) -> str:
         if cell.value is None:
@@ -318,10 +389,15 @@ class Axis:
 
     @property
     def ends(self) -> list[str]:
-        return [f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS) for end in (self.low, self.high)]
+        return [
+            f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS)
+            for end in (self.low, self.high)
+        ]
 
     def place(self, value: float) -> float:
-        return MARGIN + (WIDTH - 2 * MARGIN) * (value - self.low) / (self.high - self.low)
+        return MARGIN + (WIDTH - 2 * MARGIN) * (value - self.low) / (
+            self.high - self.low
+        )
 
 
 def whisker(cell: Cell | None, axis: Axis | None, ends: str) -> str:
@@ -357,7 +433,11 @@ class OwnRun:
     def verdict(self) -> str:
         if self.p is None:
             return ""
-        p = "p < " + in_decimals("0.001") if self.p < 0.001 else "p = " + in_decimals(f"{self.p:.3f}")
+        p = (
+            "p < " + in_decimals("0.001")
+            if self.p < 0.001
+            else "p = " + in_decimals(f"{self.p:.3f}")
+        )
         if self.differs:
             return _("%(p)s for these two alone: they differ") % {"p": p}
         return _("%(p)s for these two alone: chance can explain it") % {"p": p}
@@ -370,13 +450,32 @@ def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
     for place, row in enumerate(ranked):
         if row.team_slug not in teams:
             continue
-        above = next((other for other in reversed(ranked[:place]) if other.rank != row.rank), None)
+        above = next(
+            (other for other in reversed(ranked[:place]) if other.rank != row.rank),
+            None,
+        )
         gap, p = "", None
-        if above is not None and ranking is not None and row.value is not None and above.value is not None:
+        if (
+            above is not None
+            and ranking is not None
+            and row.value is not None
+            and above.value is not None
+        ):
             first, second = sorted((row.evaluation, above.evaluation))
-            pair = Comparison.objects.filter(first=first, second=second, metric=ranking.metric)
+            pair = Comparison.objects.filter(
+                first=first, second=second, metric=ranking.metric
+            )
             p = pair.values_list("p", flat=True).first()
             gap = shown(above.value - row.value, ranking.scale)
         is_first = above is None and is_first_sure
-        runs.append(OwnRun(row=row, place=board.place_of(row), above=above, gap=gap, p=p, is_first=is_first))
+        runs.append(
+            OwnRun(
+                row=row,
+                place=board.place_of(row),
+                above=above,
+                gap=gap,
+                p=p,
+                is_first=is_first,
+            )
+        )
     return runs

@@ -9,8 +9,21 @@ from django.db import connection
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Annotator, Evaluation
 from scoring.results.board.counting import is_being_released
-from tasks.gold.secrecy import Kind, inputs_are_free, secrecy_of, shows_scores as shows_own_scores
-from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, TermsAcceptance
+from tasks.gold.secrecy import (
+    Kind,
+    inputs_are_free,
+    secrecy_of,
+    shows_scores as shows_own_scores,
+)
+from tasks.models import (
+    JoinRequest,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    TermsAcceptance,
+)
 
 
 class Audience(StrEnum):
@@ -33,7 +46,11 @@ class Visibility(StrEnum):
 def audience_of(phase: Phase, viewer: object) -> Audience:
     if not isinstance(viewer, User):
         return Audience.PUBLIC
-    return Audience.ORGANISER if viewer.is_staff else viewer_of(viewer).audience(phase.task.season_id)
+    return (
+        Audience.ORGANISER
+        if viewer.is_staff
+        else viewer_of(viewer).audience(phase.task.season_id)
+    )
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
@@ -50,7 +67,9 @@ def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES
     board = phase.board_now
-    if board not in (Phase.Audience.EVERYONE, Phase.Audience.RANKS) or is_kept_back(phase):
+    if board not in (Phase.Audience.EVERYONE, Phase.Audience.RANKS) or is_kept_back(
+        phase
+    ):
         return Visibility.NOTHING
     return Visibility.SCORES if board == Phase.Audience.EVERYONE else Visibility.RANKS
 
@@ -71,18 +90,28 @@ def is_free(kind: Kind, submission: Submission) -> bool:
 
 
 def is_public(phase: Phase) -> bool:
-    is_shown = visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES and not phase.is_frozen()
+    is_shown = (
+        visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES
+        and not phase.is_frozen()
+    )
     return phase.task.season.is_public and is_shown
 
 
 def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
     """The instant whose numbers the audience sees; None where it sees those of now."""
-    return phase.frozen_from if audience not in RUNS_THE_SEASON and phase.is_frozen() else None
+    return (
+        phase.frozen_from
+        if audience not in RUNS_THE_SEASON and phase.is_frozen()
+        else None
+    )
 
 
 def hides_activity(phase: Phase, audience: Audience) -> bool:
     """Whether the audience is not to know that runs came or were scored, not even that something changed."""
-    return visibility_of(phase, audience) == Visibility.NOTHING or frozen_at(phase, audience) is not None
+    return (
+        visibility_of(phase, audience) == Visibility.NOTHING
+        or frozen_at(phase, audience) is not None
+    )
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
@@ -110,7 +139,8 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
         return False
     known = viewer_of(viewer)
     return (
-        known.is_in(submission.team_id) or known.audience(submission.phase.task.season_id) in RUNS_THE_SEASON
+        known.is_in(submission.team_id)
+        or known.audience(submission.phase.task.season_id) in RUNS_THE_SEASON
     )
 
 
@@ -123,7 +153,9 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if is_told and not phase.is_frozen():
         return True
     audience = audience_of(phase, viewer)
-    known = Evaluation.objects.known_at(frozen_at(phase, audience)).filter(submission=submission)
+    known = Evaluation.objects.known_at(frozen_at(phase, audience)).filter(
+        submission=submission
+    )
     return audience in RUNS_THE_SEASON or (is_told and known.exists())
 
 
@@ -132,7 +164,10 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    return phase.own_runs_show != Phase.OwnRuns.NOTHING or audience_of(phase, viewer) in RUNS_THE_SEASON
+    return (
+        phase.own_runs_show != Phase.OwnRuns.NOTHING
+        or audience_of(phase, viewer) in RUNS_THE_SEASON
+    )
 
 
 def shows_teams(phase: Phase, audience: Audience) -> bool:
@@ -148,7 +183,15 @@ def shows_run_counts(phase: Phase, audience: Audience) -> bool:
 
 _TABLES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
-    for model in (Annotator, JoinRequest, Membership, Organiser, Registration, Team, TermsAcceptance)
+    for model in (
+        Annotator,
+        JoinRequest,
+        Membership,
+        Organiser,
+        Registration,
+        Team,
+        TermsAcceptance,
+    )
 }
 _FACTS = """
 SELECT 'team', m.team_id, t.slug FROM {membership} m JOIN {team} t ON t.id = m.team_id
@@ -186,11 +229,16 @@ class Viewer:
         return any(kind == "team" and row == team for kind, row, _word in self.facts)
 
     def audience(self, season: int) -> Audience:
-        if self.is_staff or ("runs", season, Organiser.Role.ORGANISER.value) in self.facts:
+        if (
+            self.is_staff
+            or ("runs", season, Organiser.Role.ORGANISER.value) in self.facts
+        ):
             return Audience.ORGANISER
         if season in self.seasons:
             return Audience.HELPER
-        return Audience.TEAM if ("entered", season, "") in self.facts else Audience.PUBLIC
+        return (
+            Audience.TEAM if ("entered", season, "") in self.facts else Audience.PUBLIC
+        )
 
 
 def viewer_of(user: object) -> Viewer:
@@ -198,4 +246,6 @@ def viewer_of(user: object) -> Viewer:
         return Viewer()
     with connection.cursor() as cursor:
         cursor.execute(_FACTS.format(**_TABLES), {"user": user.pk})
-        return Viewer(is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall())))
+        return Viewer(
+            is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall()))
+        )

@@ -57,20 +57,34 @@ class Content:
 
 
 def who_knows(season: Season) -> list[Content]:
-    phases = looked_up(Phase.objects.filter(task__season=season).select_related("task__season"))
+    phases = looked_up(
+        Phase.objects.filter(task__season=season).select_related("task__season")
+    )
     splits: dict[tuple[int, str], list[Phase]] = {}
-    for phase in sorted(phases, key=lambda phase: (phase.task.position, phase.task_id, phase.opens)):
+    for phase in sorted(
+        phases, key=lambda phase: (phase.task.position, phase.task_id, phase.opens)
+    ):
         splits.setdefault((phase.task_id, phase.split), []).append(phase)
     golds: dict[tuple[int, str], list[Gold]] = {}
-    for gold in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
+    for gold in (
+        Gold.objects.filter(task__season=season)
+        .select_related("task")
+        .order_by("-number")
+    ):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
     shared = shared_by_split(season)
     contents = []
     for key, group in splits.items():
         rows = [Known(kind, _times(group, kind)) for kind in Kind]
-        budgets = [(phase, budget) for phase in group if (budget := budget_of(phase)) is not None]
+        budgets = [
+            (phase, budget)
+            for phase in group
+            if (budget := budget_of(phase)) is not None
+        ]
         task, versions = group[0].task, golds.get(key, [])
-        contents.append(Content(task, key[1], group, versions, rows, shared.get(key, []), budgets))
+        contents.append(
+            Content(task, key[1], group, versions, rows, shared.get(key, []), budgets)
+        )
     return contents
 
 
@@ -114,17 +128,26 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
     board = phase.Audience.EVERYONE
     if (kind is Kind.OWN and phase.shows_scores) or phase.board_now == board:
         shown = phase.opens
-    elif phase.board_then == board and phase.board_from is not None and not phase.has_changed_board():
+    elif (
+        phase.board_then == board
+        and phase.board_from is not None
+        and not phase.has_changed_board()
+    ):
         shown = max(phase.board_from, phase.opens)
     else:
         return NEVER
-    is_on = {Kind.INSTANCES: phase.shows_instances, Kind.GOLD: phase.gold_is_public}.get(kind, True)
+    is_on = {
+        Kind.INSTANCES: phase.shows_instances,
+        Kind.GOLD: phase.gold_is_public,
+    }.get(kind, True)
     return shown if is_on else NEVER
 
 
 def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
     """Of versions of the season, with those of any; what another season has is not named."""
-    overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related("gold", "other__task")
+    overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related(
+        "gold", "other__task"
+    )
     told: dict[tuple[int, str], dict[str, None]] = {}
     shared_any = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
     for overlap in shared_any.order_by("gold__number", "other__number"):
@@ -132,7 +155,11 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
         near = other.task.season_id == season.pk
-        where = f"{other.task}, {other.split}, v{other.number}" if near else _("gold of another season")
+        where = (
+            f"{other.task}, {other.split}, v{other.number}"
+            if near
+            else _("gold of another season")
+        )
         counts = {
             _("scored instances: %s"): overlap.same,
             _("instances in the files: %s"): overlap.held,
@@ -156,13 +183,21 @@ def as_json(contents: Iterable[Content]) -> list[dict[str, object]]:
             "split": content.split,
             "phases": [phase.slug for phase in content.phases],
             "gold": [
-                {"version": gold.number, "instances": gold.instances, "sealed": gold.sealed_at is not None}
+                {
+                    "version": gold.number,
+                    "instances": gold.instances,
+                    "sealed": gold.sealed_at is not None,
+                }
                 for gold in content.versions
             ],
             "shared": content.shared,
             "known": {
                 row.kind.value: {
-                    group: "never" if at == NEVER else "now" if at is None else at.isoformat()
+                    group: "never"
+                    if at == NEVER
+                    else "now"
+                    if at is None
+                    else at.isoformat()
                     for group, at in row.times.items()
                 }
                 for row in content.rows

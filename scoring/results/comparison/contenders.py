@@ -7,7 +7,14 @@ from django.db.models import Exists, OuterRef
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from citeboard.core.query import Query, number_from, numbers_from, search_from, switch_from, text_from
+from citeboard.core.query import (
+    Query,
+    number_from,
+    numbers_from,
+    search_from,
+    switch_from,
+    text_from,
+)
 from citeboard.teams.access import teams_of
 from scoring.models import Evaluation
 from scoring.results.board.standings import Board
@@ -39,59 +46,96 @@ def on_board(board: Board) -> list[Contender]:
 
 def own_runs(board: Board, viewer: object) -> list[Contender]:
     scores = Evaluation.objects.known_at(board.frozen_at)
-    scored = scores.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
+    scored = scores.filter(
+        submission=OuterRef("pk"), gold=board.gold, rules=board.rules
+    )
     own = Submission.objects.filter(phase=board.phase, team__in=teams_of(viewer))
-    runs = own.filter(Exists(scored), status=Submission.Status.SCORED).select_related("team")
-    runs = runs.exclude(exclusion=Submission.Exclusion.DISQUALIFIED).order_by("-submitted_at", "-pk")
+    runs = own.filter(Exists(scored), status=Submission.Status.SCORED).select_related(
+        "team"
+    )
+    runs = runs.exclude(exclusion=Submission.Exclusion.DISQUALIFIED).order_by(
+        "-submitted_at", "-pk"
+    )
     shown = {row.submission for row in board.rows if row.scores}
     unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
     # All are of the same phase and of the viewer's own teams.
-    return [_of_run(run) for run in unseen] if unseen and may_see_scores(unseen[0], viewer) else []
+    return (
+        [_of_run(run) for run in unseen]
+        if unseen and may_see_scores(unseen[0], viewer)
+        else []
+    )
 
 
 def _of_run(run: Submission) -> Contender:
     display_name = _("baseline")
     if run.team:
-        display_name = _("%(team)s, run %(number)s") % {"team": run.team.name, "number": run.number}
+        display_name = _("%(team)s, run %(number)s") % {
+            "team": run.team.name,
+            "number": run.number,
+        }
     return Contender(run=run.pk, system=run.system, display_name=display_name)
 
 
 ChosenTwo = tuple[Contender, Contender]
 
 
-def named_run(board: Board, viewer: object, offered: Iterable[Contender], number: int) -> Contender:
-    if chosen := next((contender for contender in offered if contender.run == number), None):
+def named_run(
+    board: Board, viewer: object, offered: Iterable[Contender], number: int
+) -> Contender:
+    if chosen := next(
+        (contender for contender in offered if contender.run == number), None
+    ):
         return chosen
-    scored = Submission.objects.filter(phase=board.phase, pk=number, status=Submission.Status.SCORED)
-    scored = scored.exclude(kind=Submission.Kind.HUMAN).exclude(exclusion=Submission.Exclusion.DISQUALIFIED)
+    scored = Submission.objects.filter(
+        phase=board.phase, pk=number, status=Submission.Status.SCORED
+    )
+    scored = scored.exclude(kind=Submission.Kind.HUMAN).exclude(
+        exclusion=Submission.Exclusion.DISQUALIFIED
+    )
     run = scored.select_related("team", "phase__task").first()
     if run is None or not may_see_scores(run, viewer):
-        raise Http404(_("There is no run here whose numbers are shown to you under this number."))
+        raise Http404(
+            _("There is no run here whose numbers are shown to you under this number.")
+        )
     return _of_run(run)
 
 
 def chosen_two(
-    board: Board, viewer: object, offered: Sequence[Contender], numbers: tuple[int | None, int | None]
+    board: Board,
+    viewer: object,
+    offered: Sequence[Contender],
+    numbers: tuple[int | None, int | None],
 ) -> ChosenTwo | None:
-    a, b = (None if number is None else named_run(board, viewer, offered, number) for number in numbers)
+    a, b = (
+        None if number is None else named_run(board, viewer, offered, number)
+        for number in numbers
+    )
     if a is None:
         a = next((contender for contender in offered if contender != b), None)
     if b is None and a is not None:
-        place = next((place for place, contender in enumerate(offered) if contender == a), -1)
+        place = next(
+            (place for place, contender in enumerate(offered) if contender == a), -1
+        )
         beside = [*reversed(offered[: max(place, 0)]), *offered[place + 1 :]]
         b = next((contender for contender in beside if contender != a), None)
     return (a, b) if a is not None and b is not None and a != b else None
 
 
-def evaluations_of(board: Board, contenders: Iterable[Contender]) -> list[Evaluation | None]:
+def evaluations_of(
+    board: Board, contenders: Iterable[Contender]
+) -> list[Evaluation | None]:
     """Of each its newest on the board's gold and rules."""
     runs = [contender.run for contender in contenders]
     known = Evaluation.objects.known_at(board.frozen_at)
-    scored = known.filter(submission__in=runs, rules=board.rules, gold=board.gold).order_by("pk")
+    scored = known.filter(
+        submission__in=runs, rules=board.rules, gold=board.gold
+    ).order_by("pk")
     newest = {}
-    for evaluation in scored.select_related("submission", "gold").prefetch_related("scores"):
+    for evaluation in scored.select_related("submission", "gold").prefetch_related(
+        "scores"
+    ):
         evaluation.phase = evaluation.submission.phase = board.phase
         newest[evaluation.submission_id] = evaluation
     return [newest.get(run) for run in runs]

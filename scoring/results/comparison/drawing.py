@@ -40,10 +40,14 @@ NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
 #: What a task asks, in a sentence.
 ASKED = {
-    base.SENTENCES: gettext_lazy("Which sentences of the cited paper does this citation mean?"),
+    base.SENTENCES: gettext_lazy(
+        "Which sentences of the cited paper does this citation mean?"
+    ),
     base.RANKING: gettext_lazy("Which paper is cited here?"),
     base.TEXTS: gettext_lazy("Write this text from what is given."),
-    base.MARKS: gettext_lazy("Answer from the passages, with a mark where each claim comes from."),
+    base.MARKS: gettext_lazy(
+        "Answer from the passages, with a mark where each claim comes from."
+    ),
     base.LABELS: gettext_lazy("Which label fits what is given?"),
     base.LINES: gettext_lazy("What fits what is given?"),
 }
@@ -105,7 +109,9 @@ def drawn(
     """What is of a run goes by its name; what is not to be seen is empty."""
     lines_given = _given(form, given, answers.values())
     if pool:
-        lines_given.append(Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)}))
+        lines_given.append(
+            Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)})
+        )
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
     if form != base.RANKING and any(judged.values()):
         heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
@@ -119,23 +125,40 @@ def drawn(
         if form == base.RANKING and len(judged) == 1:
             # Of a cited paper that the ranking has below those that are shown, where.
             [outcomes] = judged.values()
-            places = {_candidate(text): text.partition(".")[0] for _outcome, text in outcomes}
-            at = {name: _("at place %(n)s") % {"n": place} for name, place in places.items() if place}
-            lines = [replace(line, words=at.get(line.pieces[0].text, line.words)) for line in lines]
+            places = {
+                _candidate(text): text.partition(".")[0] for _outcome, text in outcomes
+            }
+            at = {
+                name: _("at place %(n)s") % {"n": place}
+                for name, place in places.items()
+                if place
+            }
+            lines = [
+                replace(line, words=at.get(line.pieces[0].text, line.words))
+                for line in lines
+            ]
         parts.append(Part(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
         said = beside.get(name, ())
         if form == base.RANKING:
             scores = {_candidate(candidate): score for candidate, score in said}
-            lines = [_with_number(line, scores.get(line.pieces[0].text)) for line in lines]
+            lines = [
+                _with_number(line, scores.get(line.pieces[0].text)) for line in lines
+            ]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
         parts.append(Part(heading, ANSWER, lines, form == base.RANKING))
         if said and form != base.RANKING:
-            heading = _("Probabilities of %(system)s") % {"system": name} if name else _("Probabilities")
+            heading = (
+                _("Probabilities of %(system)s") % {"system": name}
+                if name
+                else _("Probabilities")
+            )
             parts.append(Part(heading, ANSWER, _probabilities(said, gold)))
         if told := claims.get(name):
-            heading = _("Claims of %(system)s") % {"system": name} if name else _("Claims")
+            heading = (
+                _("Claims of %(system)s") % {"system": name} if name else _("Claims")
+            )
             parts.append(Part(heading, ANSWER, told))
     return parts
 
@@ -151,7 +174,10 @@ def _probabilities(said: Beside, gold: str) -> list[Line]:
     wanted = gold.split("\n")
     return [
         _with_number(
-            Line([Piece(label, GOLD)], GOLD, _("gold")) if label in wanted else Line([Piece(label)]), number
+            Line([Piece(label, GOLD)], GOLD, _("gold"))
+            if label in wanted
+            else Line([Piece(label)]),
+            number,
         )
         for label, number in sorted(said, key=lambda pair: -pair[1])
     ]
@@ -162,7 +188,13 @@ def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
     for claim in claims:
         kind = BOTH if claim["is_supported"] else ANSWER
         marks = [f"[{mark['number']}] {mark['why']}".strip() for mark in claim["marks"]]
-        lines.append(Line([Piece(claim["text"], kind)], kind, "; ".join([claim["verdict"], *marks])))
+        lines.append(
+            Line(
+                [Piece(claim["text"], kind)],
+                kind,
+                "; ".join([claim["verdict"], *marks]),
+            )
+        )
     return lines
 
 
@@ -177,7 +209,9 @@ def _given(form: str, text: str, answers: Iterable[str]) -> list[Line]:
     for line in lines[1:]:
         is_cited = line.partition(" ")[0] in cited
         words = _("cited") if is_cited else _("not cited")
-        drawn_lines.append(Line(_marked(line, _MARK, 1), ANSWER if is_cited else "", words))
+        drawn_lines.append(
+            Line(_marked(line, _MARK, 1), ANSWER if is_cited else "", words)
+        )
     return drawn_lines
 
 
@@ -185,7 +219,10 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
     pieces, end = [], 0
     for number, match in enumerate(pattern.finditer(text), start=1):
         names = {"<REF>": _("[cited here]"), "<OTHERREF>": _("[another citation]")}
-        pieces += [Piece(text[end : match.start()]), Piece(names.get(match[0], match[0]), PLACE)]
+        pieces += [
+            Piece(text[end : match.start()]),
+            Piece(names.get(match[0], match[0]), PLACE),
+        ]
         end = match.end()
         if number == count:
             break
@@ -202,10 +239,26 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
     for sentence in sorted(order, key=_sentence_number):
         told = order[sentence]
         in_gold = any(outcome in IN_GOLD for _name, outcome in told)
-        having = [name for name, outcome in told if outcome in (base.RIGHT, base.ALIKE, base.WRONG)]
-        kind = BOTH if in_gold and having else GOLD if in_gold else ANSWER if having else ""
+        having = [
+            name
+            for name, outcome in told
+            if outcome in (base.RIGHT, base.ALIKE, base.WRONG)
+        ]
+        kind = (
+            BOTH
+            if in_gold and having
+            else GOLD
+            if in_gold
+            else ANSWER
+            if having
+            else ""
+        )
         if len(judged) == 1:
-            words = str(OUTCOME_LABELS.get(told[0][1], "")) if form == base.SENTENCES else _whose(kind)
+            words = (
+                str(OUTCOME_LABELS.get(told[0][1], ""))
+                if form == base.SENTENCES
+                else _whose(kind)
+            )
         else:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
         lines.append(Line([Piece(sentence, kind)], kind, words))
@@ -237,12 +290,19 @@ def _candidate(line: str) -> str:
 
 def _as_lines(text: str, others: Sequence[str], own: str) -> list[Line]:
     there = {line for other in others for line in other.split("\n")}
-    kinds = [(line, BOTH if line in there else own if others else "") for line in text.split("\n")]
+    kinds = [
+        (line, BOTH if line in there else own if others else "")
+        for line in text.split("\n")
+    ]
     return [Line([Piece(line, kind)], kind, _whose(kind)) for line, kind in kinds]
 
 
 def _whose(kind: str) -> str:
-    return {BOTH: _("gold and answer"), GOLD: _("gold alone"), ANSWER: _("answer alone")}.get(kind, "")
+    return {
+        BOTH: _("gold and answer"),
+        GOLD: _("gold alone"),
+        ANSWER: _("answer alone"),
+    }.get(kind, "")
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
@@ -258,7 +318,12 @@ def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
 
 
 def _shared_words(texts: Sequence[str]) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(text.casefold()) if len(word) >= MIN_SHARED}
+    return {
+        word
+        for text in texts
+        for word in _WORD.findall(text.casefold())
+        if len(word) >= MIN_SHARED
+    }
 
 
 def _overlap(text: str, shared: set[str]) -> list[Piece]:
@@ -282,22 +347,34 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     if not shown.answer:
         return {EMPTY}
     if form == base.SENTENCES:
-        kinds = {outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS}
+        kinds = {
+            outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS
+        }
         gold, wrong = (
-            [_sentence_number(text) for outcome, text in shown.judged if outcome in outcomes]
+            [
+                _sentence_number(text)
+                for outcome, text in shown.judged
+                if outcome in outcomes
+            ]
             for outcomes in (IN_GOLD, (base.ALIKE, base.WRONG))
         )
-        return kinds | {NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY}
+        return kinds | {
+            NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY
+        }
     if form == base.RANKING:
         cited = {_candidate(line) for line in shown.gold.split("\n")}
-        ranked = enumerate((_candidate(line) for line in shown.answer.split("\n")), start=1)
+        ranked = enumerate(
+            (_candidate(line) for line in shown.answer.split("\n")), start=1
+        )
         first = next((place for place, name in ranked if name in cited), math.inf)
         return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
     if form == base.LABELS:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
     if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
-    if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words([shown.answer]):
+    if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words(
+        [shown.answer]
+    ):
         return {NOTHING_SHARED}
     return set()
 
@@ -306,7 +383,9 @@ def kind_label(kind: str) -> str:
     return str(KIND_LABELS.get(kind, kind))
 
 
-def draw(form: str, shown: base.ShownInstance, claims: Sequence[Line] = ()) -> list[Part]:
+def draw(
+    form: str, shown: base.ShownInstance, claims: Sequence[Line] = ()
+) -> list[Part]:
     """All of an instance, for whoever may see all of it."""
     return drawn(
         form,
@@ -332,5 +411,10 @@ def example_of(kind: TaskType) -> base.ShownInstance | None:
 
 
 @lru_cache(maxsize=64)
-def _first_of(slug: str, files: tuple[tuple[str, str], ...]) -> base.ShownInstance | None:
-    return next((shown for shown in shown_sample(task_type(slug), dict(files)) if shown.answer), None)
+def _first_of(
+    slug: str, files: tuple[tuple[str, str], ...]
+) -> base.ShownInstance | None:
+    return next(
+        (shown for shown in shown_sample(task_type(slug), dict(files)) if shown.answer),
+        None,
+    )

@@ -24,7 +24,10 @@ from tasks.types.base import printed_options
 
 
 def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
-    scores = [{score.metric: score for score in side.scores.all()} for side in (pair.a, pair.b)]
+    scores = [
+        {score.metric: score for score in side.scores.all()}
+        for side in (pair.a, pair.b)
+    ]
     lines = []
     for metric in pair.metrics:
         a, b = (one[metric.name] for one in scores)
@@ -33,7 +36,10 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
             "label": metric_label(metric.name),
             "a": formatting.shown(a.value, a.scale, is_infinite=a.is_infinite),
             "b": formatting.shown(b.value, b.scale, is_infinite=b.is_infinite),
-            "difference": formatting.shown(a.value - b.value if both else None, a.scale),  # type: ignore[operator]
+            "difference": formatting.shown(
+                a.value - b.value if both else None,  # type: ignore[operator]
+                a.scale,
+            ),
         }
         if results and metric.is_exchangeable:
             result = results[metric.name]
@@ -49,8 +55,14 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
             p, difference = result["p_holm"], result["difference"]
             if p is not None and p <= significance.ALPHA and difference is not None:
                 is_more = difference > 0
-                sides = ("higher", "lower") if metric.higher_is_better is None else ("a", "b")
-                line["verdict"] = sides[0 if is_more == (metric.higher_is_better is not False) else 1]
+                sides = (
+                    ("higher", "lower")
+                    if metric.higher_is_better is None
+                    else ("a", "b")
+                )
+                line["verdict"] = sides[
+                    0 if is_more == (metric.higher_is_better is not False) else 1
+                ]
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
@@ -59,18 +71,26 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     return {
         "lines": lines,
         "is_made": results is not None,
-        "untested": listed([metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]),
+        "untested": listed(
+            [metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]
+        ),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
         "alpha": significance.ALPHA,
-        "smallest": p_value(smallest) if units and smallest > significance.ALPHA else "",
+        "smallest": p_value(smallest)
+        if units and smallest > significance.ALPHA
+        else "",
         "command": _command(pair, significance.trials_for(units)) if first else "",
     }
 
 
 def p_value(p: float | None) -> str:
-    return formatting.DASH if p is None else in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
+    return (
+        formatting.DASH
+        if p is None
+        else in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
+    )
 
 
 def _command(pair: Two, trials: int) -> str:
@@ -89,28 +109,45 @@ def _command(pair: Two, trials: int) -> str:
     )
 
 
-def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audience) -> dict[str, Any] | None:
+def class_part(
+    pair: Two, a: str, b: str, query: CompareQuery, audience: Audience
+) -> dict[str, Any] | None:
     names = [name for name in dimensions([pair.a, pair.b]) if pair.by(name)]
     if not names:
         return None
     dimension = query.dimension if query.dimension in names else names[0]
     measured = pair.by(dimension)
-    metric = next((shared for shared in measured if shared.name == query.metric), measured[0])
+    metric = next(
+        (shared for shared in measured if shared.name == query.metric), measured[0]
+    )
     phase = pair.a.phase
-    hidden = differences.hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
+    hidden = differences.hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(
+        dimension, frozenset()
+    )
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"
     # A point a class, with its interval; right of zero the first run has more.
     drawn = [line for line in lines if line.difference is not None]
     points = [
-        Measured(value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support)
+        Measured(
+            value=line.difference,
+            low=line.low,
+            high=line.high,
+            is_faint=not line.has_support,
+        )
         for line in drawn
     ]
     return {
-        "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
+        "dimensions": query.choices(
+            "dimension", names, dimension, dimension_label, label="", page=1
+        ),
         "metrics": query.choices(
-            "metric", [shared.name for shared in measured], metric.name, metric_label, page=1
+            "metric",
+            [shared.name for shared in measured],
+            metric.name,
+            metric_label,
+            page=1,
         ),
         "dimension_label": formatting.dimension_label(dimension),
         "metric_label": label,
@@ -120,9 +157,15 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
                 "n": line.n,
                 "has_support": line.has_support,
                 "withheld": line.withheld,
-                "a": formatting.shown(line.a, metric.scale, withheld=line.withheld and line.a is None),
-                "b": formatting.shown(line.b, metric.scale, withheld=line.withheld and line.b is None),
-                "difference": formatting.shown(line.difference, metric.scale, withheld=line.withheld),
+                "a": formatting.shown(
+                    line.a, metric.scale, withheld=line.withheld and line.a is None
+                ),
+                "b": formatting.shown(
+                    line.b, metric.scale, withheld=line.withheld and line.b is None
+                ),
+                "difference": formatting.shown(
+                    line.difference, metric.scale, withheld=line.withheld
+                ),
                 "interval": formatting.interval(line.low, line.high, metric.scale),
             }
             for line in lines
@@ -134,7 +177,9 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
             title=title,
             labels=[formatting.class_label(line.label) for line in drawn],
             series=[Series(name=_("difference"), values=points)],
-            axis=Axis(title=title, decimals=formatting.decimals(metric.scale), has_zero=True),
+            axis=Axis(
+                title=title, decimals=formatting.decimals(metric.scale), has_zero=True
+            ),
         ),
         "words": chart_in_words(lines, a, b),
     }
@@ -145,7 +190,10 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
         return None
     names = dimensions([pair.a, pair.b])
     dimension = query.dimension if query.dimension in names else next(iter(names), "")
-    metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
+    metric = next(
+        (shared for shared in pair.pooled if shared.name == query.metric),
+        pair.pooled[0],
+    )
     apart = differing(pair, metric, dimension, query.label, query.page)
     if apart is None:
         return None
@@ -176,11 +224,26 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
 
 def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
     apart = [line.difference for line in lines if line.difference is not None]
-    more, less = (sum(sign * difference > 0 for difference in apart) for sign in (1, -1))
-    facts = {"classes": counted(len(apart), "class", "classes"), "a": a, "b": b, "more": more, "less": less}
-    ends = [(line.low, line.high) for line in lines if line.low is not None and line.high is not None]
+    more, less = (
+        sum(sign * difference > 0 for difference in apart) for sign in (1, -1)
+    )
+    facts = {
+        "classes": counted(len(apart), "class", "classes"),
+        "a": a,
+        "b": b,
+        "more": more,
+        "less": less,
+    }
+    ends = [
+        (line.low, line.high)
+        for line in lines
+        if line.low is not None and line.high is not None
+    ]
     if not ends:
-        return _("Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s.") % facts
+        return (
+            _("Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s.")
+            % facts
+        )
     return _(
         "Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s; "
         "in %(sure)s the interval leaves out zero."

@@ -16,7 +16,11 @@ from scoring.metrics import Metric, base, known_metric, metrics_by, metrics_of_i
 from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
-from scoring.results.board.comparisons import open_statistics, reading_failed, statistics_of
+from scoring.results.board.comparisons import (
+    open_statistics,
+    reading_failed,
+    statistics_of,
+)
 from scoring.results.board.differences import natural_order
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.jackknife import ROUNDING
@@ -82,7 +86,9 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:
-            tests = compare_runs(pair.metrics, a, b, trials=trials_for(units), seed=SEED)
+            tests = compare_runs(
+                pair.metrics, a, b, trials=trials_for(units), seed=SEED
+            )
         finally:
             if takes_long:
                 _one_at_a_time.release()
@@ -111,7 +117,9 @@ def by_class(
 ) -> list[ClassDifference]:
     values: dict[str, dict[int, tuple[float | None, int]]] = {}
     why: dict[str, str] = {}
-    for label, evaluation, number in class_numbers([pair.a.pk, pair.b.pk], dimension, metric.name):
+    for label, evaluation, number in class_numbers(
+        [pair.a.pk, pair.b.pk], dimension, metric.name
+    ):
         told = OF_SMALL_CLASS if label in hidden else number
         values.setdefault(label, {})[evaluation] = (told.value, told.n)
         if told.withheld:
@@ -119,14 +127,21 @@ def by_class(
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
         # Over the units that a class occurs in.
-        first, second = (statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b))
-        rows, other_rows = (classes(side.features.get(dimension, [])) for side in (first, second))
+        first, second = (
+            statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
+        )
+        rows, other_rows = (
+            classes(side.features.get(dimension, [])) for side in (first, second)
+        )
         for label in rows.keys() & other_rows.keys():
             own = metric.of_label(label)
             if own is None:
                 continue
             sides = (
-                (first.of_rows(own.statistic, rows[label]), second.of_rows(own.statistic, other_rows[label]))
+                (
+                    first.of_rows(own.statistic, rows[label]),
+                    second.of_rows(own.statistic, other_rows[label]),
+                )
                 if own is metric
                 else (first, second)
             )
@@ -134,10 +149,20 @@ def by_class(
                 intervals[label] = ends
     differences = []
     for label in natural_order(list(values)):
-        (a, n), (b, m) = (values[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
+        (a, n), (b, m) = (
+            values[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b)
+        )
         difference = a - b if a is not None and b is not None else None
-        low, high = intervals.get(label, (None, None)) if difference is not None else (None, None)
-        differences.append(ClassDifference(label, max(n, m), a, b, difference, low, high, why.get(label, "")))
+        low, high = (
+            intervals.get(label, (None, None))
+            if difference is not None
+            else (None, None)
+        )
+        differences.append(
+            ClassDifference(
+                label, max(n, m), a, b, difference, low, high, why.get(label, "")
+            )
+        )
     return differences
 
 
@@ -145,7 +170,9 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     """Those that all were broken down by, in the task type's order; of several classes where any is."""
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
-    rows = Breakdown.objects.filter(evaluation__in=[run.pk for run in evaluations]).order_by()
+    rows = Breakdown.objects.filter(
+        evaluation__in=[run.pk for run in evaluations]
+    ).order_by()
     for dimension, names in rows.values_list("classes__dimension", "classes__labels"):
         counts[dimension] += 1
         labels.setdefault(dimension, set()).update(names)
@@ -161,7 +188,9 @@ class _Side:
     labels: Sequence[tuple[str, ...]]
 
 
-def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) -> dict[str, Any] | None:
+def differing(
+    pair: Two, metric: Metric, dimension: str, label: str, page: int
+) -> dict[str, Any] | None:
     """None where the task type names no instances. With a label, only instances of that class count.
     ``lines`` are those of a page: name, classes and both values.
     """
@@ -170,28 +199,54 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) 
         return None
     numbers: dict[str, int] = {}
     places = [
-        np.fromiter((numbers.setdefault(name, len(numbers)) for name in side), dtype=np.intp, count=len(side))
+        np.fromiter(
+            (numbers.setdefault(name, len(numbers)) for name in side),
+            dtype=np.intp,
+            count=len(side),
+        )
         for side in names
         if side is not None
     ]
     runs = [statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)]
-    a, b = (_side(run, rows, metric, dimension, len(numbers)) for run, rows in zip(runs, places, strict=True))
+    a, b = (
+        _side(run, rows, metric, dimension, len(numbers))
+        for run, rows in zip(runs, places, strict=True)
+    )
     with np.errstate(invalid="ignore"):
         # Of two infinite values the difference is undefined, and no difference that could be shown.
         differences = np.abs(a.values - b.values)
     is_wanted = np.full(len(numbers), not label)
     for side in (a, b) if label else ():
-        rows = [row for row, label_set in enumerate(side.labels) if label in (label_set or (NO_CLASS,))]
+        rows = [
+            row
+            for row, label_set in enumerate(side.labels)
+            if label in (label_set or (NO_CLASS,))
+        ]
         is_wanted[side.places[rows]] = True
-    labels = dict.fromkeys(one for side in (a, b) for labels in side.labels for one in labels or (NO_CLASS,))
-    chosen = np.flatnonzero(is_wanted & (differences > ROUNDING * max(1.0, metric.scale)))
+    labels = dict.fromkeys(
+        one
+        for side in (a, b)
+        for labels in side.labels
+        for one in labels or (NO_CLASS,)
+    )
+    chosen = np.flatnonzero(
+        is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
+    )
     order = chosen[np.argsort(-differences[chosen], kind="stable")]
     pages = max(1, -(-len(chosen) // PAGE))
     page, name_of, lines = min(page, pages), list(numbers), []
     for place in order[PAGE * (page - 1) : PAGE * page].tolist():
-        of_place = ((side, row) for side in (a, b) for row in np.flatnonzero(side.places == place).tolist())
-        of = tuple(dict.fromkeys(one for side, row in of_place for one in side.labels[row]))
-        lines.append((name_of[place], of, float(a.values[place]), float(b.values[place])))
+        of_place = (
+            (side, row)
+            for side in (a, b)
+            for row in np.flatnonzero(side.places == place).tolist()
+        )
+        of = tuple(
+            dict.fromkeys(one for side, row in of_place for one in side.labels[row])
+        )
+        lines.append(
+            (name_of[place], of, float(a.values[place]), float(b.values[place]))
+        )
     return {
         # Instances without a class last.
         "labels": sorted(labels, key=lambda label: label == NO_CLASS),
@@ -203,12 +258,16 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str, page: int) 
     }
 
 
-def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
+def values_by_instance(
+    evaluation: Evaluation, metrics: Sequence[Metric]
+) -> dict[str, dict[str, float]]:
     names = names_of(evaluation)
     if names is None:
         return {}
     numbers: dict[str, int] = {}
-    places = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+    places = np.array(
+        [numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp
+    )
     run = statistics_of(evaluation, {metric.statistic for metric in metrics})
     values = {
         metric.name: _side(run, places, metric, "", len(numbers)).values.tolist()
@@ -218,7 +277,9 @@ def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dic
     return {name: dict(zip(numbers, own, strict=True)) for name, own in values.items()}
 
 
-def classes_by_instance(evaluation: Evaluation, dimension: str) -> dict[str, tuple[str, ...]]:
+def classes_by_instance(
+    evaluation: Evaluation, dimension: str
+) -> dict[str, tuple[str, ...]]:
     names = names_of(evaluation)
     if names is None:
         return {}
@@ -234,10 +295,18 @@ def names_of(evaluation: Evaluation) -> list[str] | None:
         raise reading_failed(evaluation, reason) from reason
 
 
-def _side(run: Statistics, places: NDArray[np.intp], metric: Metric, dimension: str, instances: int) -> _Side:
+def _side(
+    run: Statistics,
+    places: NDArray[np.intp],
+    metric: Metric,
+    dimension: str,
+    instances: int,
+) -> _Side:
     stats = run.matrices[metric.statistic]
     sums = np.zeros((instances, stats.shape[1]))
     for column in range(stats.shape[1]):
-        sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=instances)
+        sums[:, column] = np.bincount(
+            places, weights=stats[:, column], minlength=instances
+        )
     labels = run.features.get(dimension, [()] * len(places))
     return _Side(values=metric.aggregate(sums), places=places, labels=labels)

@@ -21,7 +21,11 @@ from scoring.metrics import Metric, base, metrics_by
 from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
 from scoring.results.board import standings, visibility
-from scoring.results.board.comparisons import open_statistics, reading_failed, statistics_of
+from scoring.results.board.comparisons import (
+    open_statistics,
+    reading_failed,
+    statistics_of,
+)
 from scoring.results.board.differences import hidden_classes, natural_order
 from scoring.results.board.open_gold import may_have_gold, open_run
 from scoring.results.board.query import board_of
@@ -49,7 +53,13 @@ WHICH = {
 #: What is asked of A where the two change places.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
 #: Of one run, or of all: in which order, and by what the other systems of the board have there.
-WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = "worst", "best", "most-better", "alone-best", "none-right"
+WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
+    "worst",
+    "best",
+    "most-better",
+    "alone-best",
+    "none-right",
+)
 ORDERS = {
     WORST: gettext_lazy("worst first"),
     BEST: gettext_lazy("best first"),
@@ -72,21 +82,31 @@ class Rights:
 
 
 def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
-    if not all(visibility.may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
+    if not all(
+        visibility.may_see_submission(run, viewer) or open_run(phase, viewer, run.pk)
+        for run in runs
+    ):
         return None
     gold, values = _shown(phase, viewer, visibility.audience_of(phase, viewer), runs)
     return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=values)
 
 
 def _shown(
-    phase: Phase, viewer: object, audience: visibility.Audience, runs: Sequence[Submission]
+    phase: Phase,
+    viewer: object,
+    audience: visibility.Audience,
+    runs: Sequence[Submission],
 ) -> tuple[bool, bool]:
     """Of all these runs the gold, and the values on single instances."""
     if audience == visibility.Audience.ORGANISER:
         return True, True
-    gold = may_have_gold(phase, viewer) and all(visibility.is_free(Kind.GOLD, run) for run in runs)
+    gold = may_have_gold(phase, viewer) and all(
+        visibility.is_free(Kind.GOLD, run) for run in runs
+    )
     values = visibility.may_see_instances(phase, audience)
-    return gold, gold or (values and all(visibility.is_free(Kind.INSTANCES, run) for run in runs))
+    return gold, gold or (
+        values and all(visibility.is_free(Kind.INSTANCES, run) for run in runs)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +145,14 @@ class Reading:
         self.runs, self.metrics, self.rights = runs, metrics, rights
         self.metric = _metric_of(metrics, query) if rights.values else None
         self._texts = [texts_of(run) for run in runs[:drawn]]
-        names = [names_of(run) or list(row) for run, row in zip(runs, self._texts, strict=False)]
-        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))}
+        names = [
+            names_of(run) or list(row)
+            for run, row in zip(runs, self._texts, strict=False)
+        ]
+        self._numbers = {
+            name: number
+            for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))
+        }
         self._read: dict[int, tuple[NDArray[np.intp], Statistics]] = {}
         self._form = runs[0].phase.task.task_type.drawn_as
 
@@ -152,8 +178,16 @@ class Reading:
             return [*ways, ANSWERS, ALL]
         if metric is None or metric.higher_is_better is None:
             return [ALL]
-        among = [MOST_BETTER, ALONE_BEST] if len(self.runs) > 1 and len(self._texts) == 1 else []
-        none_right = [NONE_RIGHT] if len(self.runs) > 1 and math.isfinite(self._end(best=False)) else []
+        among = (
+            [MOST_BETTER, ALONE_BEST]
+            if len(self.runs) > 1 and len(self._texts) == 1
+            else []
+        )
+        none_right = (
+            [NONE_RIGHT]
+            if len(self.runs) > 1 and math.isfinite(self._end(best=False))
+            else []
+        )
         return [WORST, BEST, ALL, *among, *none_right]
 
     @cached_property
@@ -164,7 +198,10 @@ class Reading:
         named: dict[str, list[str]] = {}
         for dimension in self._side(0)[1].features:
             present = dict.fromkeys(
-                label for side in sides for labels in self._labels(side, dimension) for label in labels
+                label
+                for side in sides
+                for labels in self._labels(side, dimension)
+                for label in labels
             )
             if len(present) > 1:
                 named[dimension] = natural_order(list(present))
@@ -174,21 +211,33 @@ class Reading:
         """The number of the instance of each row, -1 of one that is not read; and the rows."""
         if side not in self._read:
             run = self.runs[side]
-            rows = names_of(run) or list(self._texts[side] if side < len(self._texts) else ())
-            places = np.array([self._numbers.get(name, -1) for name in rows], dtype=np.intp)
-            self._read[side] = places, statistics_of(run, {metric.statistic for metric in self.metrics})
+            rows = names_of(run) or list(
+                self._texts[side] if side < len(self._texts) else ()
+            )
+            places = np.array(
+                [self._numbers.get(name, -1) for name in rows], dtype=np.intp
+            )
+            self._read[side] = (
+                places,
+                statistics_of(run, {metric.statistic for metric in self.metrics}),
+            )
         return self._read[side]
 
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
         places, statistics = self._side(side)
-        return [row or (NO_CLASS,) for row in statistics.features.get(dimension, [()] * len(places))]
+        return [
+            row or (NO_CLASS,)
+            for row in statistics.features.get(dimension, [()] * len(places))
+        ]
 
     def of_class(self, dimension: str, label: str) -> set[str]:
         names = self.names
         return {
             names[place]
             for side in range(len(self._texts))
-            for place, labels in zip(self._side(side)[0], self._labels(side, dimension), strict=True)
+            for place, labels in zip(
+                self._side(side)[0], self._labels(side, dimension), strict=True
+            )
             if label in labels and place >= 0
         }
 
@@ -197,12 +246,19 @@ class Reading:
         """By instance how the first run came out, as far as the form tells; nothing where gold is hidden."""
         if not self.rights.gold or len(self._texts) != 1:
             return {}
-        return {name: drawing.kinds_of(self._form, shown) for name, shown in self._texts[0].items()}
+        return {
+            name: drawing.kinds_of(self._form, shown)
+            for name, shown in self._texts[0].items()
+        }
 
     def has_words(self, name: str, text: str) -> bool:
         read, may = [name], self.rights
         for shown in filter(None, (texts.get(name) for texts in self._texts)):
-            parts = ((shown.given, may.given), (shown.gold, may.gold), (shown.answer, may.answers))
+            parts = (
+                (shown.given, may.given),
+                (shown.gold, may.gold),
+                (shown.answer, may.answers),
+            )
             read += [part for part, is_free in parts if is_free]
         whole = "\n".join(read).casefold()
         return all(word in whole for word in text.casefold().split())
@@ -213,7 +269,11 @@ class Reading:
             return names
         if which == ANSWERS:
             a, b = self._texts
-            return [name for name in names if name in a and name in b and a[name].answer != b[name].answer]
+            return [
+                name
+                for name in names
+                if name in a and name in b and a[name].answer != b[name].answer
+            ]
         metric = self.metric
         assert metric is not None
         if which in ORDERS:
@@ -232,7 +292,9 @@ class Reading:
                 is_chosen = self._is_right(right) & ~self._is_right(1 - right)
         size = np.nan_to_num(np.abs(differences), nan=0.0)
         places = np.flatnonzero(is_chosen)
-        return [names[place] for place in places[np.argsort(-size[places], kind="stable")]]
+        return [
+            names[place] for place in places[np.argsort(-size[places], kind="stable")]
+        ]
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
         """By the one run that is drawn, or by the mean of all; what has no value comes last."""
@@ -250,7 +312,9 @@ class Reading:
         elif which == NONE_RIGHT:
             is_chosen = known.max(axis=0) <= sign * self._end(best=False) + tolerance
         places = np.flatnonzero(is_chosen)
-        order = np.argsort(-own[places] if which == BEST else own[places], kind="stable")
+        order = np.argsort(
+            -own[places] if which == BEST else own[places], kind="stable"
+        )
         names = self.names
         return [names[place] for place in places[order]]
 
@@ -269,15 +333,22 @@ class Reading:
             distance = np.abs(np.asarray(values) - self._end(best=True))
         return np.asarray(distance <= ROUNDING * max(1.0, self.metric.scale))
 
-    def _values(self, metric: Metric, side: int, only: NDArray[np.intp] | None = None) -> base.Floats:
+    def _values(
+        self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
+    ) -> base.Floats:
         """On every instance, or those of these numbers; a run's missing rows count as rows of zeros."""
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
         rows = np.flatnonzero(np.isin(places, wanted))
-        stats, places = statistics.matrices[metric.statistic][rows], np.searchsorted(wanted, places[rows])
+        stats, places = (
+            statistics.matrices[metric.statistic][rows],
+            np.searchsorted(wanted, places[rows]),
+        )
         sums = np.zeros((len(wanted), stats.shape[1]))
         for column in range(stats.shape[1]):
-            sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=len(wanted))
+            sums[:, column] = np.bincount(
+                places, weights=stats[:, column], minlength=len(wanted)
+            )
         return metric.aggregate(sums)
 
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
@@ -292,7 +363,9 @@ class Reading:
         instances = []
         for name in shown:
             texts = [kept.get(name) for kept in self._texts]
-            either = next((text for text in texts if text), None) or ShownInstance(name=name)
+            either = next((text for text in texts if text), None) or ShownInstance(
+                name=name
+            )
             gold = next((text.gold for text in texts if text and text.gold), "")
             place = int(np.searchsorted(only, self._numbers[name]))
             instances.append(
@@ -300,12 +373,23 @@ class Reading:
                     name=name,
                     given=either.given if self.rights.given else "",
                     gold=gold if self.rights.gold else "",
-                    answers=[text.answer if text and self.rights.answers else "" for text in texts],
-                    judged=[text.judged if text and sees_judged else () for text in texts],
-                    beside=[text.beside if text and self.rights.answers else () for text in texts],
+                    answers=[
+                        text.answer if text and self.rights.answers else ""
+                        for text in texts
+                    ],
+                    judged=[
+                        text.judged if text and sees_judged else () for text in texts
+                    ],
+                    beside=[
+                        text.beside if text and self.rights.answers else ()
+                        for text in texts
+                    ],
                     pool=either.pool if self.rights.given else 0,
                     is_kept=any(texts),
-                    values={name: [float(own[place]) for own in sides] for name, sides in values.items()},
+                    values={
+                        name: [float(own[place]) for own in sides]
+                        for name, sides in values.items()
+                    },
                 )
             )
         return instances
@@ -357,8 +441,14 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     """None where there is no instance of the name that is asked for. Raises Unreadable."""
     which = query.which if query.which in reading.offered else reading.offered[0]
     dimension, _sep, label = query.of_class.partition(":")
-    of_class = (dimension, label) if label in reading.classes.get(dimension, ()) else None
-    kind = query.kind if any(query.kind in kinds for kinds in reading.kinds.values()) else ""
+    of_class = (
+        (dimension, label) if label in reading.classes.get(dimension, ()) else None
+    )
+    kind = (
+        query.kind
+        if any(query.kind in kinds for kinds in reading.kinds.values())
+        else ""
+    )
     if query.instance:
         names = [query.instance] if query.instance in reading.names else []
     else:
@@ -374,7 +464,9 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
     if query.instance and not instances:
         return None
-    return Page(reading, which, of_class, kind, query.instance, names, number, instances)
+    return Page(
+        reading, which, of_class, kind, query.instance, names, number, instances
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,18 +490,28 @@ def read_two(phase: Phase, viewer: object, query: contenders.ReadQuery) -> ReadT
         raise Http404(_("The answers of these runs are not shown to you."))
     pair = two(scored[0], scored[1])
     if not pair.pooled:
-        raise Http404(_("These runs share no metric that has a value on single instances."))
-    page = page_of(Reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query)
+        raise Http404(
+            _("These runs share no metric that has a value on single instances.")
+        )
+    page = page_of(
+        Reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query
+    )
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
     return ReadTwo(board=board, chosen=chosen, pair=pair, page=page)
 
 
-def _metric_of(metrics: Sequence[Metric], query: contenders.InstancesQuery) -> Metric | None:
-    return next((own for own in metrics if own.name == query.metric), next(iter(metrics), None))
+def _metric_of(
+    metrics: Sequence[Metric], query: contenders.InstancesQuery
+) -> Metric | None:
+    return next(
+        (own for own in metrics if own.name == query.metric), next(iter(metrics), None)
+    )
 
 
-def may_read(phase: Phase, viewer: object, scored: Sequence[Evaluation]) -> Rights | None:
+def may_read(
+    phase: Phase, viewer: object, scored: Sequence[Evaluation]
+) -> Rights | None:
     for evaluation in scored:
         evaluation.submission.phase = phase
     return rights(phase, viewer, [evaluation.submission for evaluation in scored])
@@ -417,7 +519,9 @@ def may_read(phase: Phase, viewer: object, scored: Sequence[Evaluation]) -> Righ
 
 def rights_to(run: Submission, viewer: object) -> Rights | None:
     """As where two runs are compared; a team that is told nothing of its run yet reads nothing either."""
-    if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(run, viewer):
+    if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(
+        run, viewer
+    ):
         return None
     return rights(run.phase, viewer, [run])
 
@@ -434,7 +538,8 @@ def read_own(
     alike = [
         run
         for run in (others() if may.values and metric else ())
-        if metric and any(metric.name == own.name for own in two(evaluation, run).metrics)
+        if metric
+        and any(metric.name == own.name for own in two(evaluation, run).metrics)
     ]
     return page_of(Reading([evaluation, *alike], metrics, query, may, drawn=1), query)
 
@@ -442,40 +547,66 @@ def read_own(
 def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
     """The other systems of the board, where the viewer may see the values of all on single instances."""
     board = board_of(phase, viewer, evaluation.rules, None)
-    runs = comparable(board) if board.gold and board.gold.pk == evaluation.gold_id else []
+    runs = (
+        comparable(board) if board.gold and board.gold.pk == evaluation.gold_id else []
+    )
     is_shown = rights_to_all(board, viewer, runs) is not None
-    return [run for run in runs if is_shown and run.submission_id != evaluation.submission_id]
+    return [
+        run
+        for run in runs
+        if is_shown and run.submission_id != evaluation.submission_id
+    ]
 
 
 def comparable(board: standings.Board) -> list[Evaluation]:
     """Of each system on the board what it was scored, where that is computed as its ranking column is."""
     ranking = board.ranking
-    wanted = {row.submission for row in board.systems if ranking and ranking.name in row.scores}
+    wanted = {
+        row.submission
+        for row in board.systems
+        if ranking and ranking.name in row.scores
+    }
     scored = contenders.evaluations_of(
         board, [row for row in contenders.on_board(board) if row.run in wanted]
     )
-    return [run for run in scored if run is not None and run.statistics and not run.withheld]
+    return [
+        run for run in scored if run is not None and run.statistics and not run.withheld
+    ]
 
 
-def rights_to_all(board: standings.Board, viewer: object, runs: Sequence[Evaluation]) -> Rights | None:
+def rights_to_all(
+    board: standings.Board, viewer: object, runs: Sequence[Evaluation]
+) -> Rights | None:
     """To the instances of all these runs of a board; None where not even their values are shown."""
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
     if not values:
         return None
-    answers = board.audience in visibility.RUNS_THE_SEASON or (gold and all(run.file for run in submissions))
-    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers)
+    answers = board.audience in visibility.RUNS_THE_SEASON or (
+        gold and all(run.file for run in submissions)
+    )
+    return Rights(
+        given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers
+    )
 
 
-def read_all(board: standings.Board, viewer: object, query: contenders.InstancesQuery) -> Page | None:
+def read_all(
+    board: standings.Board, viewer: object, query: contenders.InstancesQuery
+) -> Page | None:
     """What all systems of a board have right or wrong. Raises Unreadable."""
     runs = comparable(board)
     may = rights_to_all(board, viewer, runs) if runs else None
     if may is None:
         raise Http404(_("The instances of this board are not shown to you."))
-    shared = set.intersection(*({metric.name for metric in two(runs[0], run).metrics} for run in runs))
-    metrics = [metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared]
-    return page_of(Reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query)
+    shared = set.intersection(
+        *({metric.name for metric in two(runs[0], run).metrics} for run in runs)
+    )
+    metrics = [
+        metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared
+    ]
+    return page_of(
+        Reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query
+    )
 
 
 MAX_RUNS = 8
@@ -553,21 +684,43 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
     # The metrics that all computed alike, in the order of the first.
-    alike = [{metric.name for metric in two(evaluations[0], other).metrics} for other in evaluations]
+    alike = [
+        {metric.name for metric in two(evaluations[0], other).metrics}
+        for other in evaluations
+    ]
     shared = two(evaluations[0], evaluations[0]).metrics if evaluations else []
-    metrics = [metric for metric in shared if all(metric.name in names for names in alike)]
+    metrics = [
+        metric for metric in shared if all(metric.name in names for names in alike)
+    ]
     lines = []
     for metric in metrics:
-        scores = [{score.metric: score for score in run.scores.all()}[metric.name] for run in evaluations]
+        scores = [
+            {score.metric: score for score in run.scores.all()}[metric.name]
+            for run in evaluations
+        ]
         values = [
-            Value(one.value, one.low, one.high, one.is_infinite, one.get_withheld_display()) for one in scores
+            Value(
+                one.value,
+                one.low,
+                one.high,
+                one.is_infinite,
+                one.get_withheld_display(),
+            )
+            for one in scores
         ]
         lines.append(_line(metric.name, metric.scale, values))
     shown = dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
     task_type = phase.task.task_type
-    by_class = [one for one in metrics_by(task_type, dimension, metrics) if one.is_exchangeable and shown]
-    chosen_metric = next((line for line in by_class if line.name == query.metric), next(iter(by_class), None))
+    by_class = [
+        one
+        for one in metrics_by(task_type, dimension, metrics)
+        if one.is_exchangeable and shown
+    ]
+    chosen_metric = next(
+        (line for line in by_class if line.name == query.metric),
+        next(iter(by_class), None),
+    )
     hidden_by = hidden_classes([run.pk for run in evaluations], phase, board.audience)
     hidden = hidden_by.get(dimension, frozenset())
     return Several(
@@ -576,31 +729,51 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
         runs=list(scored),
         missing=[run for run in chosen if run not in scored],
         metrics=lines,
-        left_out=len({score.metric for run in evaluations for score in run.scores.all()}) - len(metrics),
+        left_out=len(
+            {score.metric for run in evaluations for score in run.scores.all()}
+        )
+        - len(metrics),
         dimensions=shown,
         dimension=dimension,
         class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
-        classes=_class_lines(evaluations, dimension, chosen_metric, hidden) if chosen_metric else [],
+        classes=_class_lines(evaluations, dimension, chosen_metric, hidden)
+        if chosen_metric
+        else [],
         min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
     )
 
 
 def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
     first = values[0].value
-    apart = [None if one.value is None or first is None else one.value - first for one in values]
-    shown = [replace(one, difference=difference) for one, difference in zip(values, apart, strict=True)]
+    apart = [
+        None if one.value is None or first is None else one.value - first
+        for one in values
+    ]
+    shown = [
+        replace(one, difference=difference)
+        for one, difference in zip(values, apart, strict=True)
+    ]
     return Line(name=name, scale=scale, values=shown, n=n)
 
 
 def _class_lines(
-    evaluations: Sequence[Evaluation], dimension: str, metric: Metric, hidden: frozenset[str]
+    evaluations: Sequence[Evaluation],
+    dimension: str,
+    metric: Metric,
+    hidden: frozenset[str],
 ) -> list[Line]:
     by_label: dict[str, dict[int, Value]] = {}
     sizes: dict[str, int] = {}
-    for label, evaluation, number in class_numbers([run.pk for run in evaluations], dimension, metric.name):
-        value, is_infinite, low, high, n, why = OF_SMALL_CLASS if label in hidden else number
-        by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite, str(why))
+    for label, evaluation, number in class_numbers(
+        [run.pk for run in evaluations], dimension, metric.name
+    ):
+        value, is_infinite, low, high, n, why = (
+            OF_SMALL_CLASS if label in hidden else number
+        )
+        by_label.setdefault(label, {})[evaluation] = Value(
+            value, low, high, is_infinite, str(why)
+        )
         sizes[label] = max(n, sizes.get(label, 0))
     lines = []
     for label in natural_order(list(by_label)):

@@ -43,13 +43,25 @@ class Placement:
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Placement:
         beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
-        return cls(**{**kept, "interval": interval, "recomputed": Recomputed(**beside) if beside else None})
+        return cls(
+            **{
+                **kept,
+                "interval": interval,
+                "recomputed": Recomputed(**beside) if beside else None,
+            }
+        )
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "where": dict(self.where), "interval": list(self.interval)}
+        return {
+            **asdict(self),
+            "where": dict(self.where),
+            "interval": list(self.interval),
+        }
 
     def takes(self, features: Mapping[str, Feature]) -> bool:
-        return all(str(features.get(name)) == value for name, value in self.where.items())
+        return all(
+            str(features.get(name)) == value for name, value in self.where.items()
+        )
 
 
 def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
@@ -59,12 +71,25 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
     if beside is not None:
         rules, remark = current_rules(beside.text("rules")), beside.text("remark", "")
         dimension = beside.text("dimension", "")
-        words = {name: beside.words(name) for name in ("metrics", "systems", "classes", "runs")}
-        recomputed = Recomputed(rules=rules, **words, dimension=dimension, remark=remark)
+        words = {
+            name: beside.words(name)
+            for name in ("metrics", "systems", "classes", "runs")
+        }
+        recomputed = Recomputed(
+            rules=rules, **words, dimension=dimension, remark=remark
+        )
         beside.close()
-    texts = {name: table.text(name, "") for name in ("paper", "metric", "by", "overall")}
-    name, where, interval = table.text("table"), table.words("where"), table.texts("interval", ())
-    said = Placement(table=name, **texts, where=where, interval=interval, recomputed=recomputed)
+    texts = {
+        name: table.text(name, "") for name in ("paper", "metric", "by", "overall")
+    }
+    name, where, interval = (
+        table.text("table"),
+        table.words("where"),
+        table.texts("interval", ()),
+    )
+    said = Placement(
+        table=name, **texts, where=where, interval=interval, recomputed=recomputed
+    )
     table.close()
     return said, table, beside
 
@@ -80,25 +105,44 @@ def judged_placement(
     keys = [publication.paper.key for publication in publications]
     name = said.paper or (keys[0] if len(keys) == 1 else "")
     if name not in keys:
-        fault = f"“{name}” is not among the season's publications" if name else "“paper” is missing"
-        here.refuse("paper", fault, one_of(keys) if keys else "“published” in [season] names its file")
+        fault = (
+            f"“{name}” is not among the season's publications"
+            if name
+            else "“paper” is missing"
+        )
+        here.refuse(
+            "paper",
+            fault,
+            one_of(keys) if keys else "“published” in [season] names its file",
+        )
         return None
     publication = publications[keys.index(name)]
-    printed = next((table for table in publication.tables if table.name == said.table), None)
+    printed = next(
+        (table for table in publication.tables if table.name == said.table), None
+    )
     if printed is None:
         names = [table.name for table in publication.tables]
-        message = f"{publication.paper.key} has no “{said.table}”{near(said.table, names)}"
+        message = (
+            f"{publication.paper.key} has no “{said.table}”{near(said.table, names)}"
+        )
         here.refuse("table", message, one_of(names))
         return None
     measures = [measure.name for measure in printed.measures]
-    for key, wanted in (("metric", [said.metric] if said.metric else []), ("interval", said.interval)):
+    for key, wanted in (
+        ("metric", [said.metric] if said.metric else []),
+        ("interval", said.interval),
+    ):
         for name in wanted:
             if name not in measures:
-                here.refuse(key, f"{printed.name} has no metric “{name}”", one_of(measures))
+                here.refuse(
+                    key, f"{printed.name} has no metric “{name}”", one_of(measures)
+                )
     if len(said.interval) not in (0, 2):
         message = f"“interval” names {len(said.interval)} metrics"
         here.refuse("interval", message, "the lower and the upper end")
-    placement = replace(said, paper=publication.paper.key, metric=said.metric or measures[0])
+    placement = replace(
+        said, paper=publication.paper.key, metric=said.metric or measures[0]
+    )
     _judge_rows(here, printed, placement)
     if beside is not None and said.recomputed:
         _judge_recomputed(beside, said.recomputed, printed, metrics)
@@ -107,59 +151,118 @@ def judged_placement(
 
 
 def _judge_recomputed(
-    here: Table, entry: Recomputed, printed: PrintedTable, metrics: Mapping[str, Sequence[str]]
+    here: Table,
+    entry: Recomputed,
+    printed: PrintedTable,
+    metrics: Mapping[str, Sequence[str]],
 ) -> None:
     if entry.rules not in metrics:
-        here.refuse("rules", f"the task has no rules “{entry.rules}”", one_of(metrics) if metrics else "")
+        here.refuse(
+            "rules",
+            f"the task has no rules “{entry.rules}”",
+            one_of(metrics) if metrics else "",
+        )
         return
-    computed = {measure.name: measure.computed for measure in printed.measures if measure.computed}
+    computed = {
+        measure.name: measure.computed
+        for measure in printed.measures
+        if measure.computed
+    }
     for key, picked, there in (
-        ("systems", entry.systems, list(dict.fromkeys(row.system for row in printed.rows if row.system))),
-        ("metrics", entry.metrics or computed, [measure.name for measure in printed.measures]),
+        (
+            "systems",
+            entry.systems,
+            list(dict.fromkeys(row.system for row in printed.rows if row.system)),
+        ),
+        (
+            "metrics",
+            entry.metrics or computed,
+            [measure.name for measure in printed.measures],
+        ),
     ):
         if not picked and not (key == "systems" and entry.runs):
-            here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
+            here.refuse(
+                key,
+                f"“{key}” is empty",
+                "what is printed, and what of the board stands beside it",
+            )
         for name in picked:
             if name not in there:
-                here.refuse(key, f"{printed.name} has no “{name}”{near(name, there)}", one_of(there))
+                here.refuse(
+                    key,
+                    f"{printed.name} has no “{name}”{near(name, there)}",
+                    one_of(there),
+                )
     for name in entry.metrics.values():
         if name not in metrics[entry.rules]:
-            here.refuse("metrics", f"{entry.rules} has no metric “{name}”", one_of(metrics[entry.rules]))
+            here.refuse(
+                "metrics",
+                f"{entry.rules} has no metric “{name}”",
+                one_of(metrics[entry.rules]),
+            )
 
 
-def _judge_class_names(here: Table, entry: Recomputed, printed: PrintedTable, placement: Placement) -> None:
+def _judge_class_names(
+    here: Table, entry: Recomputed, printed: PrintedTable, placement: Placement
+) -> None:
     if entry.runs and not placement.by:
-        here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
+        here.refuse(
+            "runs", "“runs” names classes of a table that stands by system", "“by”"
+        )
         return
-    systems = dict.fromkeys(row.system for row in printed.rows if placement.takes(row.features))
+    systems = dict.fromkeys(
+        row.system for row in printed.rows if placement.takes(row.features)
+    )
     if entry.runs and len(systems) > 1:
-        here.refuse("runs", f"“runs” is for a table of one system, and {printed.name} has {len(systems)}")
+        here.refuse(
+            "runs",
+            f"“runs” is for a table of one system, and {printed.name} has {len(systems)}",
+        )
         return
     if entry.runs and entry.systems:
-        here.refuse("runs", "“runs” and “systems” both say which system of the board it is", "one of them")
+        here.refuse(
+            "runs",
+            "“runs” and “systems” both say which system of the board it is",
+            "one of them",
+        )
     taken = (row.features for row in printed.rows if placement.takes(row.features))
     classes = list(dict.fromkeys(class_of(features, placement) for features in taken))
     for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
             if name not in classes:
-                message = f"{printed.name} has no class “{name}” here{near(name, classes)}"
+                message = (
+                    f"{printed.name} has no class “{name}” here{near(name, classes)}"
+                )
                 here.refuse(key, message, one_of(classes))
 
 
 def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> None:
     fields = sorted({name for row in printed.rows for name in row.features})
-    for key, names in (("by", [placement.by] if placement.by else []), ("where", list(placement.where))):
+    for key, names in (
+        ("by", [placement.by] if placement.by else []),
+        ("where", list(placement.where)),
+    ):
         for name in names:
             if name not in fields:
-                here.refuse(key, f"the rows of {printed.name} have no “{name}”", one_of(fields))
+                here.refuse(
+                    key, f"the rows of {printed.name} have no “{name}”", one_of(fields)
+                )
                 return
     if not (rows := [row for row in printed.rows if placement.takes(row.features)]):
-        here.refuse("where" if placement.where else "table", f"no row of {printed.name} is picked")
+        here.refuse(
+            "where" if placement.where else "table",
+            f"no row of {printed.name} is picked",
+        )
         return
     classes = [class_of(row.features, placement) for row in rows]
     if placement.overall and placement.overall not in classes:
-        here.refuse("overall", f"{printed.name} has no {placement.by or 'class'} “{placement.overall}”")
-    if len({(row.system, name) for row, name in zip(rows, classes, strict=True)}) < len(rows):
+        here.refuse(
+            "overall",
+            f"{printed.name} has no {placement.by or 'class'} “{placement.overall}”",
+        )
+    if len({(row.system, name) for row, name in zip(rows, classes, strict=True)}) < len(
+        rows
+    ):
         message = f"{printed.name} has several rows of one system"
         here.refuse("table", message, "“by” or “where”, so that each stands once")
 

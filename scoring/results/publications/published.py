@@ -53,17 +53,29 @@ class PublishedTable:
 
     @property
     def leading(self) -> Measure:
-        return next(measure for measure in self.measures if measure.name == self.placement.metric)
+        return next(
+            measure
+            for measure in self.measures
+            if measure.name == self.placement.metric
+        )
 
     @property
     def columns(self) -> list[Measure]:
-        return [measure for measure in self.measures if measure.name not in self.placement.interval]
+        return [
+            measure
+            for measure in self.measures
+            if measure.name not in self.placement.interval
+        ]
 
     @property
     def computed(self) -> Mapping[str, str]:
         """By printed metric the metric of a board that stands beside it."""
         said = self.placement.recomputed
-        known = {measure.name: measure.computed for measure in self.columns if measure.computed}
+        known = {
+            measure.name: measure.computed
+            for measure in self.columns
+            if measure.computed
+        }
         return (said.metrics if said else {}) or known
 
     @property
@@ -82,11 +94,18 @@ class PublishedTable:
         doubts = []
         for row in self.rows:
             for figure in row.figures.values():
-                where = ", ".join(part for part in (row.system, row.label, figure.metric) if part)
+                where = ", ".join(
+                    part for part in (row.system, row.label, figure.metric) if part
+                )
                 if figure.suspect:
                     doubts.append((where, figure.suspect))
             if row.doubt:
-                doubts.append((", ".join(part for part in (row.system, row.label) if part), row.doubt))
+                doubts.append(
+                    (
+                        ", ".join(part for part in (row.system, row.label) if part),
+                        row.doubt,
+                    )
+                )
         return doubts
 
 
@@ -104,7 +123,9 @@ class Published:
 
     @property
     def papers(self) -> list[Paper]:
-        return list({table.table.paper_id: table.table.paper for table in self.tables}.values())
+        return list(
+            {table.table.paper_id: table.table.paper for table in self.tables}.values()
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -118,7 +139,9 @@ def published_of(task: Task) -> Published:
 def published_of_kind(task: Task) -> Published:
     """What is published of the task, or else of the site's public tasks of its kind."""
     if not (placements := _placements(task)) and not task.declaration_id:
-        alike = Task.objects.filter(type=task.type, declaration=None, season__is_public=True)
+        alike = Task.objects.filter(
+            type=task.type, declaration=None, season__is_public=True
+        )
         found = alike.exclude(published=[]).order_by("season_id", "position")
         placements = [placement for other in found for placement in _placements(other)]
     distinct = {repr(placement): placement for placement in placements}
@@ -127,8 +150,15 @@ def published_of_kind(task: Task) -> Published:
 
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
     placed_on = ((task.pk, _placements(task)) for task in tasks)
-    leading = {task: [one for one in of if not one.by or one.overall][:1] for task, of in placed_on}
-    return {task: shown.headlines[0] for task, shown in _published_by(leading).items() if shown.headlines}
+    leading = {
+        task: [one for one in of if not one.by or one.overall][:1]
+        for task, of in placed_on
+    }
+    return {
+        task: shown.headlines[0]
+        for task, shown in _published_by(leading).items()
+        if shown.headlines
+    }
 
 
 def _placements(task: Task) -> list[Placement]:
@@ -151,17 +181,27 @@ def _add_table(published: Published, shown: PublishedTable) -> None:
         published.headlines.append(replace(shown, rows=overall))
 
 
-def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Published]:
+def _published_by(
+    placements: Mapping[int, Sequence[Placement]],
+) -> dict[int, Published]:
     every = [placement for listed in placements.values() for placement in listed]
     wanted = {(placement.paper, placement.table) for placement in every}
     tables: dict[tuple[str, str], ReportedTable] = {}
     figures: dict[int, list[Reported]] = defaultdict(list)
     if every:
         keys, names = zip(*wanted, strict=True)
-        candidates = ReportedTable.objects.select_related("paper").filter(paper__key__in=keys, name__in=names)
-        tables = {key: table for table in candidates if (key := (table.paper.key, table.name)) in wanted}
+        candidates = ReportedTable.objects.select_related("paper").filter(
+            paper__key__in=keys, name__in=names
+        )
+        tables = {
+            key: table
+            for table in candidates
+            if (key := (table.paper.key, table.name)) in wanted
+        }
     if tables:
-        for figure in Reported.objects.filter(table__in=[table.pk for table in tables.values()]):
+        for figure in Reported.objects.filter(
+            table__in=[table.pk for table in tables.values()]
+        ):
             figures[figure.table_id].append(figure)
     results: dict[int, Published] = {}
     for task, listed in placements.items():
@@ -169,10 +209,17 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
         for placement in listed:
             if (table := tables.get((placement.paper, placement.table))) is None:
                 continue
-            rows = rows_of(table, [row for row in figures[table.pk] if placement.takes(row.features)])
+            rows = rows_of(
+                table,
+                [row for row in figures[table.pk] if placement.takes(row.features)],
+            )
             for row in rows:
-                row.label = class_of(next(iter(row.figures.values())).features, placement)
-            shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
+                row.label = class_of(
+                    next(iter(row.figures.values())).features, placement
+                )
+            shown = PublishedTable(
+                table=table, placement=placement, measures=measures_of(table), rows=rows
+            )
             _add_table(published, shown)
         for headline in published.headlines:
             headline.rows = best_first(headline.rows, headline.leading)
@@ -199,7 +246,11 @@ def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[Published
             system=row[0].system,
             line=row[0].line,
             figures={figure.metric: figure for figure in row},
-            label=", ".join(str(row[0].features.get(name)) for name in table.row_key if name != "system"),
+            label=", ".join(
+                str(row[0].features.get(name))
+                for name in table.row_key
+                if name != "system"
+            ),
         )
         for row in by_key.values()
     ]
@@ -225,7 +276,10 @@ _COLUMNS = (
 
 
 def published_csv(published: Published) -> str:
-    return csv_text(_COLUMNS, *([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)))
+    return csv_text(
+        _COLUMNS,
+        *([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)),
+    )
 
 
 def published_json(published: Published) -> str:
@@ -234,7 +288,9 @@ def published_json(published: Published) -> str:
 
 def described_results(published: Published) -> dict[str, Any]:
     names = ("key", "authors", "year", "title", "venue", "doi")
-    known = ({name: getattr(paper, name) for name in names} for paper in published.papers)
+    known = (
+        {name: getattr(paper, name) for name in names} for paper in published.papers
+    )
     papers = [facts | {"doi": facts["doi"] or None} for facts in known]
     return {"papers": papers, "figures": list(figures(published))}
 
@@ -242,10 +298,24 @@ def described_results(published: Published) -> dict[str, Any]:
 def figures(published: Published) -> Iterator[dict[str, Any]]:
     for table in published.tables:
         for row in table.rows:
-            where = (table.table.paper.key, table.table.name, row.line, row.system, row.label or None)
+            where = (
+                table.table.paper.key,
+                table.table.name,
+                row.line,
+                row.system,
+                row.label or None,
+            )
             for figure in row.figures.values():
-                printed = (figure.metric, figure.value, figure.printed, figure.deviation, figure.scale)
-                yield dict(zip(_COLUMNS, (*where, *printed, figure.doubt or None), strict=True))
+                printed = (
+                    figure.metric,
+                    figure.value,
+                    figure.printed,
+                    figure.deviation,
+                    figure.scale,
+                )
+                yield dict(
+                    zip(_COLUMNS, (*where, *printed, figure.doubt or None), strict=True)
+                )
 
 
 def fields_of(figure: Reported) -> dict[str, Any]:
@@ -253,12 +323,17 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 
 def concluded(
-    tables: Iterable[ReportedTable], own: Callable[[ReportedTable, Conclusion], Finding] | None = None
+    tables: Iterable[ReportedTable],
+    own: Callable[[ReportedTable, Conclusion], Finding] | None = None,
 ) -> list[dict[str, Any]]:
     """What papers say of tables, held to what they print there and, by ``own``, to what is computed here."""
     telling = {table.pk: table for table in tables if table.conclusions}
     printed: dict[int, list[Figure]] = defaultdict(list)
-    for figure in Reported.objects.filter(table__in=telling, value__isnull=False) if telling else ():
+    for figure in (
+        Reported.objects.filter(table__in=telling, value__isnull=False)
+        if telling
+        else ()
+    ):
         assert figure.value is not None
         printed[figure.table_id].append((fields_of(figure), figure.value))
     return [
@@ -276,11 +351,16 @@ def concluded(
 def _verdict(found: Finding) -> str:
     if not found.units:
         return ""
-    words = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[found.holds]
+    words = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[
+        found.holds
+    ]
     ends = f" [{found.low:.3f}, {found.high:.3f}]" if math.isfinite(found.low) else ""
     mean = f"{found.mean:+.3f}{ends}".replace("-", MINUS)
     facts = {"verdict": words, "above": found.above, "units": found.units, "mean": mean}
-    return _("%(verdict)s: in %(above)s of %(units)s cases, by %(mean)s on average") % facts
+    return (
+        _("%(verdict)s: in %(above)s of %(units)s cases, by %(mean)s on average")
+        % facts
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,11 +381,21 @@ IN_DOMAIN = "in_domain"
 def printed_transfers(task: Task) -> list[dict[str, Any]]:
     transfers = []
     for table in published_of(task).by_class:
-        if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values()):
+        if any(
+            IN_DOMAIN in figure.features
+            for row in table.rows
+            for figure in row.figures.values()
+        ):
             tested = list(dict.fromkeys(row.label for row in table.rows))
-            printed = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
+            printed = {
+                (row.system, row.label): row.figures.get(table.leading.name)
+                for row in table.rows
+            }
             systems = dict.fromkeys(row.system for row in table.rows)
-            lines = [(system, [printed.get((system, label)) for label in tested]) for system in systems]
+            lines = [
+                (system, [printed.get((system, label)) for label in tested])
+                for system in systems
+            ]
             transfers.append({"table": table, "tested": tested, "lines": lines})
     return transfers
 
@@ -316,18 +406,29 @@ class PublishedSystem:
     evaluation: int
 
 
-def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: str = "") -> dict[str, Any]:
+def headline(
+    shown: PublishedTable, query: PublishedQuery | None = None, text: str = ""
+) -> dict[str, Any]:
     sort = query.sort if query else ""
     metric = sort.removeprefix("-")
-    measure = next((column for column in shown.columns if column.name == metric), shown.leading)
+    measure = next(
+        (column for column in shown.columns if column.name == metric), shown.leading
+    )
     rows = best_first(shown.rows, measure)
     if sort.startswith("-") and measure.name == metric:
         rows.reverse()
     wanted = text.casefold()
     rows = [row for row in rows if not wanted or wanted in row.system.casefold()]
     scale = WIDTHS.get(shown.leading.scale)
-    axis = None if scale is None else Axis.over([_interval(shown, row) for row in shown.rows], scale)
-    columns = [shown.leading, *(column for column in shown.columns if column is not shown.leading)]
+    axis = (
+        None
+        if scale is None
+        else Axis.over([_interval(shown, row) for row in shown.rows], scale)
+    )
+    columns = [
+        shown.leading,
+        *(column for column in shown.columns if column is not shown.leading),
+    ]
     return {
         "title": shown.title,
         "table": shown.table,
@@ -358,23 +459,46 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         metric=shown.leading.label,
         scale=WIDTHS.get(shown.leading.scale, 0.0),
         higher_is_better=shown.leading.higher_is_better,
-        classes=[differences.Class(label, 0) for label in differences.natural_order(labels)],
+        classes=[
+            differences.Class(label, 0) for label in differences.natural_order(labels)
+        ],
         systems=[PublishedSystem(name, number) for name, number in numbers.items()],
-        values={(row.label, numbers[row.system]): row.value(shown.leading.name) for row in shown.rows},
+        values={
+            (row.label, numbers[row.system]): row.value(shown.leading.name)
+            for row in shown.rows
+        },
     )
-    orders = next((row for row in classes.systems if row.system == query.order.removeprefix("-")), None)
+    orders = next(
+        (row for row in classes.systems if row.system == query.order.removeprefix("-")),
+        None,
+    )
     if orders:
-        classes = differences.in_order_of(classes, orders, is_reversed=query.order.startswith("-"))
-    figures = {(row.label, row.system): row.figures.get(shown.leading.name) for row in shown.rows}
+        classes = differences.in_order_of(
+            classes, orders, is_reversed=query.order.startswith("-")
+        )
+    figures = {
+        (row.label, row.system): row.figures.get(shown.leading.name)
+        for row in shown.rows
+    }
     # In the bars stand those that the reader chose, or the best where none of them is in the table.
     chosen = [row for row in classes.systems if row.system in query.systems]
-    drawn = chosen[:MAX_SERIES] or differences.best_systems(classes)[: differences.CHOSEN_AT_FIRST]
+    drawn = (
+        chosen[:MAX_SERIES]
+        or differences.best_systems(classes)[: differences.CHOSEN_AT_FIRST]
+    )
     of_groups = best_of_groups(shown.rows, [shown.leading])
     lines: list[dict[str, Any]] = []
     for name in classes.classes:
-        best = {row.system for row in classes.best(name.label)} if len(classes.systems) > 1 else set()
+        best = (
+            {row.system for row in classes.best(name.label)}
+            if len(classes.systems) > 1
+            else set()
+        )
         cells = [
-            {**_cell(figures.get((name.label, row.system)), of_groups), "is_best": row.system in best}
+            {
+                **_cell(figures.get((name.label, row.system)), of_groups),
+                "is_best": row.system in best,
+            }
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
@@ -383,29 +507,43 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     bars = system_bars(replace(classes, systems=drawn), classes.metric)
     series = []
     for system in bars.series:
-        texts = (_cell(figures.get((label, system.name)))["text"] for label in bars.labels)
-        values = [replace(value, text=text) for value, text in zip(system.values, texts, strict=True)]
+        texts = (
+            _cell(figures.get((label, system.name)))["text"] for label in bars.labels
+        )
+        values = [
+            replace(value, text=text)
+            for value, text in zip(system.values, texts, strict=True)
+        ]
         series.append(replace(system, values=values))
     return {
         "table": shown.table,
         "measure": shown.leading,
         "dimension": shown.dimension,
-        "heads": [differences.system_head(classes, row, query.order, query.with_) for row in classes.systems],
+        "heads": [
+            differences.system_head(classes, row, query.order, query.with_)
+            for row in classes.systems
+        ],
         "printed_order": query.with_(order="") if orders else "",
         "lines": lines,
-        "heat": replace(heat, texts=[[cell["text"] for cell in line["cells"]] for line in lines]),
+        "heat": replace(
+            heat, texts=[[cell["text"] for cell in line["cells"]] for line in lines]
+        ),
         "bars": replace(bars, series=series),
         "systems": [(row.system, row in drawn) for row in classes.systems],
         "drawn": len(drawn),
         "most": MAX_SERIES,
-        "carried": query.pairs(systems=tuple(name for name in query.systems if name not in numbers)),
+        "carried": query.pairs(
+            systems=tuple(name for name in query.systems if name not in numbers)
+        ),
         "words": in_words(classes),
         "has_groups": bool(of_groups),
         "doubts": shown.doubts,
     }
 
 
-def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> dict[str, Any]:
+def as_printed(
+    table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]
+) -> dict[str, Any]:
     keys = [name for name in table.row_key if name != "system"]
     best = best_of_groups(rows, measures)
     return {
@@ -418,23 +556,41 @@ def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Meas
             {
                 "line": row.line,
                 "system": row.system,
-                "keys": [next(iter(row.figures.values())).features.get(name) for name in keys],
-                "cells": [_cell(row.figures.get(measure.name), best) for measure in measures],
+                "keys": [
+                    next(iter(row.figures.values())).features.get(name) for name in keys
+                ],
+                "cells": [
+                    _cell(row.figures.get(measure.name), best) for measure in measures
+                ],
             }
             for row in rows
         ],
     }
 
 
-def best_of_groups(rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> frozenset[int]:
+def best_of_groups(
+    rows: Sequence[PublishedRow], measures: Sequence[Measure]
+) -> frozenset[int]:
     """The highest figure of each group of systems, and all that are equal to it."""
     groups: dict[tuple[str, str], list[Reported]] = defaultdict(list)
     upward = {measure.name for measure in measures if measure.higher_is_better}
     for figure in (figure for row in rows for figure in row.figures.values()):
-        if figure.metric in upward and figure.features.get("group") and figure.value is not None:
+        if (
+            figure.metric in upward
+            and figure.features.get("group")
+            and figure.value is not None
+        ):
             groups[figure.metric, str(figure.features["group"])].append(figure)
-    highest = {key: max(figure.value or 0.0 for figure in group) for key, group in groups.items()}
-    return frozenset(one.pk for key, group in groups.items() for one in group if one.value == highest[key])
+    highest = {
+        key: max(figure.value or 0.0 for figure in group)
+        for key, group in groups.items()
+    }
+    return frozenset(
+        one.pk
+        for key, group in groups.items()
+        for one in group
+        if one.value == highest[key]
+    )
 
 
 def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
@@ -448,16 +604,26 @@ def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
     }
 
 
-def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:
+def measures_by_class(
+    tables: Sequence[PublishedTable], query: PublishedQuery
+) -> list[Choice]:
     if all(len(table.columns) < 2 for table in tables):
         return []
     measures = {measure.name: measure for table in tables for measure in table.columns}
     leading = {table.leading.name for table in tables}
-    current = query.metric if query.metric in measures else next(iter(leading)) if len(leading) == 1 else ""
+    current = (
+        query.metric
+        if query.metric in measures
+        else next(iter(leading))
+        if len(leading) == 1
+        else ""
+    )
     return query.choices("metric", measures, current, lambda name: measures[name].label)
 
 
-def _head(measure: Measure, sorted_by: Measure, query: PublishedQuery | None) -> dict[str, Any]:
+def _head(
+    measure: Measure, sorted_by: Measure, query: PublishedQuery | None
+) -> dict[str, Any]:
     sort = query.sort if query else ""
     is_sorted = measure is sorted_by
     is_reversed = is_sorted and sort.startswith("-")
@@ -478,4 +644,6 @@ def _interval(shown: PublishedTable, row: PublishedRow) -> Cell:
 
 
 def _whisker(cell: Cell, axis: Axis | None) -> str:
-    return whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else ""
+    return (
+        whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else ""
+    )

@@ -48,11 +48,19 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     try:
         content = _parsed(path)
     except (OSError, ValueError, RecursionError) as fault:
-        raise InputRefused([Problem(file=path.name, message=f"cannot be read: {fault}")]) from fault
+        raise InputRefused(
+            [Problem(file=path.name, message=f"cannot be read: {fault}")]
+        ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
         # Of another form nothing else would be as expected.
-        raise InputRefused([Problem(file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA)])
+        raise InputRefused(
+            [
+                Problem(
+                    file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA
+                )
+            ]
+        )
     fields = Fields(top.value("paper", {}), ("paper",), findings)
     if (key := fields.text("key")) and not _KEY.fullmatch(key):
         expected = "small letters, digits and single hyphens, as in an address"
@@ -63,7 +71,10 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         year=fields.whole("year", 1900, 2100),
         title=fields.text("title"),
         venue=fields.text("venue"),
-        **{name: fields.text(name, "") for name in ("pages", "doi", "arxiv", "figures_from")},
+        **{
+            name: fields.text(name, "")
+            for name in ("pages", "doi", "arxiv", "figures_from")
+        },
     )
     fields.close()
     tables = tuple(_table(fields) for fields in top.objects("tables", "table"))
@@ -82,12 +93,16 @@ def _parsed(path: Path) -> Any:
     if path.suffix.lower() == ".toml":
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         tables = content.pop("tables", [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        if not isinstance(tables, list) or not all(
+            isinstance(table, dict) for table in tables
+        ):
             raise ValueError("“tables” is not a list of [[tables]]")
         return {
             "schema": content.pop("schema", SCHEMA),
             "paper": content.pop("paper", {}),
-            "tables": [_csv_table(path.parent, dict(table), LARGEST) for table in tables],
+            "tables": [
+                _csv_table(path.parent, dict(table), LARGEST) for table in tables
+            ],
             **content,
         }
 
@@ -95,7 +110,9 @@ def _parsed(path: Path) -> Any:
         raise ValueError(f"{constant} is not a number that is printed anywhere")
 
     def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        name, count = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+        name, count = (
+            Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+        )
         if count > 1:
             raise ValueError(f"the field “{name}” is there twice in one object")
         return dict(pairs)
@@ -110,7 +127,11 @@ def _table(fields: Fields) -> PrintedTable:
     row_key = fields.texts("row_key")
     for field in row_key:
         if field != "system" and field not in FEATURES:
-            fields.refuse("row_key", f"“row_key” names “{field}”{near(field, FEATURES)}", "fields of rows")
+            fields.refuse(
+                "row_key",
+                f"“row_key” names “{field}”{near(field, FEATURES)}",
+                "fields of rows",
+            )
     measures = tuple(_measure(field) for field in fields.objects("metrics", "metric"))
     dataset = fields.text("dataset", "")
     table = PrintedTable(
@@ -125,22 +146,32 @@ def _table(fields: Fields) -> PrintedTable:
         notes=fields.texts("notes", (), may_repeat=True),
         rows=tuple(_row(field, measures) for field in fields.objects("rows", "entry")),
         conclusions=tuple(
-            _conclusion(field) for field in fields.objects("conclusions", "conclusion", default=())
+            _conclusion(field)
+            for field in fields.objects("conclusions", "conclusion", default=())
         ),
     )
     fields.close()
     for conclusion in table.conclusions:
         if not conclusion.finding(table.figures).units:
-            fields.refuse("conclusions", f"“{conclusion.name}” compares no two figures of this table")
+            fields.refuse(
+                "conclusions",
+                f"“{conclusion.name}” compares no two figures of this table",
+            )
     for key, count in Counter(table.key(row) for row in table.rows).items():
         if count > 1:
             named = ", ".join(str(part) for part in key)
-            fields.refuse("rows", f"two entries are of {named}", f"other {', '.join(row_key)} in each")
+            fields.refuse(
+                "rows",
+                f"two entries are of {named}",
+                f"other {', '.join(row_key)} in each",
+            )
     table = with_contradictions(table)
     for row in table.rows:
         if row.contradiction:
             named = ", ".join(str(part) for part in table.key(row))
-            fields.findings.add(fields.path, f"{named}: {row.contradiction}", fatal=False)
+            fields.findings.add(
+                fields.path, f"{named}: {row.contradiction}", fatal=False
+            )
     return table
 
 
@@ -149,7 +180,9 @@ def _measure(fields: Fields) -> Measure:
         name=fields.text("name"),
         scale=fields.choice("scale", list(SCALES)),
         higher_is_better=fields.flag("higher_is_better"),
-        **{name: fields.text(name, "") for name in ("printed_name", "what", "computed")},
+        **{
+            name: fields.text(name, "") for name in ("printed_name", "what", "computed")
+        },
     )
     fields.close()
     return measure
@@ -158,13 +191,22 @@ def _measure(fields: Fields) -> Measure:
 def _conclusion(fields: Fields) -> Conclusion:
     named = (*FEATURES, "system", "metric")
     by = fields.texts("by")
-    more, less = (fields.mapping(name, list, "lists of values by field") for name in ("more", "less"))
+    more, less = (
+        fields.mapping(name, list, "lists of values by field")
+        for name in ("more", "less")
+    )
     for key, names in (("by", by), ("more", more), ("less", less)):
         if not names or (isinstance(names, dict) and None in names.values()):
-            fields.refuse(key, f"“{key}” names no field and values", "fields of rows, system or metric")
+            fields.refuse(
+                key,
+                f"“{key}” names no field and values",
+                "fields of rows, system or metric",
+            )
         for name in names:
             if name not in named:
-                fields.refuse(key, f"“{key}” names “{name}”{near(name, named)}", one_of(named))
+                fields.refuse(
+                    key, f"“{key}” names “{name}”{near(name, named)}", one_of(named)
+                )
     name, of = fields.text("name"), fields.choice("of", OF, MEAN)
     fields.close()
     return Conclusion(name=name, by=by, more=more, less=less, of=of)
@@ -196,12 +238,18 @@ def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
     return row
 
 
-def _refuse_names(fields: Fields, said: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
+def _refuse_names(
+    fields: Fields, said: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+) -> None:
     """Refuse figures of unknown metrics, and metrics without a figure."""
     for key in ("values", "printed", "deviations", "less_than"):
         for name in said[key]:
             if name not in names:
-                fields.refuse(name, f"there is no metric “{name}”{near(name, names)}", one_of(names))
+                fields.refuse(
+                    name,
+                    f"there is no metric “{name}”{near(name, names)}",
+                    one_of(names),
+                )
         for name in names if key in ("values", "printed") else ():
             if name not in said[key]:
                 fields.refuse(name, f"{name} is missing")
@@ -218,8 +266,13 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
     figures = []
     for measure in measures:
         name = measure.name
-        parts: dict[str, Any] = {part: said[key].get(name) for part, key in PARTS.items()}
-        texts = {part: parts[part] or "" for part in ("printed", "printed_deviation", "mark", "suspect")}
+        parts: dict[str, Any] = {
+            part: said[key].get(name) for part, key in PARTS.items()
+        }
+        texts = {
+            part: parts[part] or ""
+            for part in ("printed", "printed_deviation", "mark", "suspect")
+        }
         figure = Figure(measure=name, **{**parts, **texts})
         figures.append(figure)
         low, high = SCALES.get(measure.scale, (None, None))
@@ -297,7 +350,9 @@ class Measure:
 
     @property
     def upward(self) -> str:
-        return {True: "higher is better", False: "lower is better", None: ""}[self.higher_is_better]
+        return {True: "higher is better", False: "lower is better", None: ""}[
+            self.higher_is_better
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,7 +381,9 @@ class Row:
     note: str = ""
 
     def printed(self, measure: str) -> str:
-        return next((figure.printed for figure in self.figures if figure.measure == measure), "")
+        return next(
+            (figure.printed for figure in self.figures if figure.measure == measure), ""
+        )
 
     def named(self, field: str) -> Feature:
         return self.system if field == "system" else self.features.get(field)
@@ -385,15 +442,23 @@ class Fields(Table):
     def stated(self, name: str, value: object, number: int | None = None) -> str:
         return f"“{name}” is {shown(value)}"
 
-    def text(self, name: str, default: object = REQUIRED, *, longest: int | None = LONGEST) -> str:
+    def text(
+        self, name: str, default: object = REQUIRED, *, longest: int | None = LONGEST
+    ) -> str:
         return super().text(name, default, longest=longest)
 
     def whole(self, name: str, low: int, high: int) -> int:
         value = self.value(name)
-        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and low <= value <= high
+        ):
             return value
         if value is not MISSING:
-            self.refuse(name, self.stated(name, value), f"a whole number from {low} to {high}")
+            self.refuse(
+                name, self.stated(name, value), f"a whole number from {low} to {high}"
+            )
         return low
 
     def flag(self, name: str) -> bool | None:
@@ -404,16 +469,23 @@ class Fields(Table):
             self.refuse(name, self.stated(name, value), "true or false or null")
         return None
 
-    def objects(self, name: str, word: str, *, default: object = REQUIRED) -> list[Fields]:
+    def objects(
+        self, name: str, word: str, *, default: object = REQUIRED
+    ) -> list[Fields]:
         value = self.value(name, default)
         if not isinstance(value, list) or not value:
             if value is not MISSING and value is not default:
                 self.refuse(name, self.stated(name, value), "a list of objects")
             return []
         places = enumerate(value, start=1)
-        return [Fields(entry, (*self.path, f"{word} {at}"), self.findings) for at, entry in places]
+        return [
+            Fields(entry, (*self.path, f"{word} {at}"), self.findings)
+            for at, entry in places
+        ]
 
-    def mapping(self, name: str, kinds: type | tuple[type, ...], wanted: str) -> dict[str, Any]:
+    def mapping(
+        self, name: str, kinds: type | tuple[type, ...], wanted: str
+    ) -> dict[str, Any]:
         """Values of one kind by name; none where the field is left out. Null is let through."""
         value = self.value(name, {})
         if not isinstance(value, dict):
@@ -422,7 +494,9 @@ class Fields(Table):
         sound = {}
         for key, entry in value.items():
             is_finite = not isinstance(entry, float) or math.isfinite(entry)
-            if entry is None or (isinstance(entry, kinds) and not isinstance(entry, bool) and is_finite):
+            if entry is None or (
+                isinstance(entry, kinds) and not isinstance(entry, bool) and is_finite
+            ):
                 sound[key] = entry
             else:
                 self.refuse(name, f"“{name}” of {key} is {shown(entry)}", wanted)
@@ -435,7 +509,13 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return f"“{value[:40]}”" if value else "empty"
     if isinstance(value, (list, dict)):
-        return "empty" if not value else "a list" if isinstance(value, list) else "an object"
+        return (
+            "empty"
+            if not value
+            else "a list"
+            if isinstance(value, list)
+            else "an object"
+        )
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -472,7 +552,10 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
                 least = max(rounding[recall.name], rounding[mrr.name])
                 yield contradiction(first, second, cut=cut, rounding=least)
 
-    rows = (replace(row, contradiction="; ".join(filter(None, contradictions(row)))) for row in table.rows)
+    rows = (
+        replace(row, contradiction="; ".join(filter(None, contradictions(row))))
+        for row in table.rows
+    )
     return replace(table, rows=tuple(rows))
 
 
@@ -490,35 +573,69 @@ _PRINTED = re.compile(
 def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, Any]:
     name = table.pop("file", None)
     if not isinstance(name, str) or PurePosixPath(name).name != name:
-        raise ValueError(f"“file” of a table is {name!r}; expected the name of a CSV file beside this one")
+        raise ValueError(
+            f"“file” of a table is {name!r}; expected the name of a CSV file beside this one"
+        )
     if (folder / name).stat().st_size > largest:
         raise ValueError(f"{name} has more than {largest:,} bytes")
-    features = [*PLAIN, *_csv_names(table.get("row_key")), *_csv_names(table.pop("features", []))]
+    features = [
+        *PLAIN,
+        *_csv_names(table.get("row_key")),
+        *_csv_names(table.pop("features", [])),
+    ]
     head, lines = _read(folder / name)
     metrics = [column for column in head if column not in features]
     described = table.pop("metrics", {})
-    if not isinstance(described, dict) or not all(isinstance(facts, dict) for facts in described.values()):
-        raise ValueError(f"“metrics” of {name}: expected [tables.metrics.COLUMN] with what is other in it")
+    if not isinstance(described, dict) or not all(
+        isinstance(facts, dict) for facts in described.values()
+    ):
+        raise ValueError(
+            f"“metrics” of {name}: expected [tables.metrics.COLUMN] with what is other in it"
+        )
     if unknown := [column for column in described if column not in metrics]:
-        raise ValueError(f"{name} has no column “{unknown[0]}”; it has {', '.join(metrics)}")
-    common = {key: table.pop(key) for key in ("scale", "higher_is_better") if key in table}
+        raise ValueError(
+            f"{name} has no column “{unknown[0]}”; it has {', '.join(metrics)}"
+        )
+    common = {
+        key: table.pop(key) for key in ("scale", "higher_is_better") if key in table
+    }
     rows = []
     for number, line in enumerate(lines, start=1):
         facts = {key: text or None for key, text in line.items() if key not in metrics}
         figures: dict[str, dict[str, Any]] = {
-            key: {} for key in ("values", "printed", "deviations", "printed_deviations", "marks", "less_than")
+            key: {}
+            for key in (
+                "values",
+                "printed",
+                "deviations",
+                "printed_deviations",
+                "marks",
+                "less_than",
+            )
         }
         for metric in metrics:
-            for field, value in _csv_figure(line[metric], f"{name}, entry {number}, {metric}"):
+            for field, value in _csv_figure(
+                line[metric], f"{name}, entry {number}, {metric}"
+            ):
                 figures[field][metric] = value
-        filled = {key: value for key, value in facts.items() if value is not None or key == "system"}
+        filled = {
+            key: value
+            for key, value in facts.items()
+            if value is not None or key == "system"
+        }
         rows.append({"row": number, **filled, **figures})
-    measures = [{"name": column, **common, **described.get(column, {})} for column in metrics]
+    measures = [
+        {"name": column, **common, **described.get(column, {})} for column in metrics
+    ]
     return {**table, "metrics": measures, "rows": rows}
 
 
 def _csv_names(value: object) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    return (
+        [name for name in value if isinstance(name, str)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
@@ -526,8 +643,14 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
         reader = csv.reader(stream, strict=True)
         try:
             head = [column.strip() for column in next(reader, [])]
-            if twice := [column for column, count in Counter(head).items() if count > 1 or not column]:
-                raise ValueError(f"{path.name}:1: the column “{twice[0]}” is there twice or has no name")
+            if twice := [
+                column
+                for column, count in Counter(head).items()
+                if count > 1 or not column
+            ]:
+                raise ValueError(
+                    f"{path.name}:1: the column “{twice[0]}” is there twice or has no name"
+                )
             lines = []
             for cells in reader:
                 if cells and len(cells) != len(head):

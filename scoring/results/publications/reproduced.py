@@ -47,7 +47,9 @@ class Pair:
 
     @property
     def computed(self) -> Measured:
-        return Measured(value=self.own, low=self.low, high=self.high, text=self.texts["own"])
+        return Measured(
+            value=self.own, low=self.low, high=self.high, text=self.texts["own"]
+        )
 
     @property
     def reported(self) -> float | None:
@@ -55,7 +57,11 @@ class Pair:
 
     @property
     def difference(self) -> float | None:
-        return None if self.own is None or self.reported is None else self.own - self.reported
+        return (
+            None
+            if self.own is None or self.reported is None
+            else self.own - self.reported
+        )
 
     @property
     def texts(self) -> dict[str, Any]:
@@ -105,12 +111,20 @@ class Reproduced:
     def small(self) -> list[str]:
         """The classes that are less than half as large as the largest."""
         most = max(self.sizes, default=0)
-        return [line.label for line in self.lines if line.size is not None and 2 * line.size < most]
+        return [
+            line.label
+            for line in self.lines
+            if line.size is not None and 2 * line.size < most
+        ]
 
     @property
     def drawn(self) -> list[int]:
         def mean_reported(place: int) -> float:
-            values = [value for line in self.lines if (value := line.pairs[place].reported) is not None]
+            values = [
+                value
+                for line in self.lines
+                if (value := line.pairs[place].reported) is not None
+            ]
             return fmean(values) if values else 0.0
 
         places = list(range(len(self.heads)))
@@ -123,16 +137,28 @@ class Reproduced:
     def bars(self) -> Bars:
         series = []
         for place in self.drawn:
-            name, row = self.heads[place]["printed"], [line.pairs[place] for line in self.lines]
-            reported, own = [pair.printed for pair in row], [pair.computed for pair in row]
+            name, row = (
+                self.heads[place]["printed"],
+                [line.pairs[place] for line in self.lines],
+            )
+            reported, own = (
+                [pair.printed for pair in row],
+                [pair.computed for pair in row],
+            )
             series.append(Series(name=f"{name}, {_('reported')}", values=reported))
             series.append(Series(name=f"{name}, {_('recomputed')}", values=own))
-        return printed_and_own(self.shown.leading, [line.label for line in self.lines], series)
+        return printed_and_own(
+            self.shown.leading, [line.label for line in self.lines], series
+        )
 
 
-def printed_and_own(measure: Measure, labels: Sequence[str], series: Sequence[Series]) -> Bars:
+def printed_and_own(
+    measure: Measure, labels: Sequence[str], series: Sequence[Series]
+) -> Bars:
     title = _("%(measure)s, reported and recomputed") % {"measure": measure.label}
-    axis = value_axis(measure.label, published.WIDTHS.get(measure.scale, 0.0), has_zero=True)
+    axis = value_axis(
+        measure.label, published.WIDTHS.get(measure.scale, 0.0), has_zero=True
+    )
     return Bars(title=title, labels=labels, series=series, axis=axis)
 
 
@@ -149,22 +175,37 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
         figures = own[table.pk]
         match conclusion.sides(figures):
             case [([(more, _)], [(less, _)])]:
-                return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(figures)
+                return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(
+                    figures
+                )
         return conclusion.finding(figures)
 
-    return published.concluded({table.shown.table.pk: table.shown.table for table in tables}.values(), found)
+    return published.concluded(
+        {table.shown.table.pk: table.shown.table for table in tables}.values(), found
+    )
 
 
-def _compared(more: tuple[int, str, float] | None, less: tuple[int, str, float] | None) -> Finding | None:
+def _compared(
+    more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
+) -> Finding | None:
     """The difference of two runs on the same instances, as their board has it."""
     if not more or not less or more[1:] != less[1:]:
         return None
     first, second = sorted((more[0], less[0]))
-    known = Comparison.objects.filter(first=first, second=second, metric=more[1]).first()
-    if known is None or known.difference is None or known.low is None or known.high is None:
+    known = Comparison.objects.filter(
+        first=first, second=second, metric=more[1]
+    ).first()
+    if (
+        known is None
+        or known.difference is None
+        or known.low is None
+        or known.high is None
+    ):
         return None
     factor = more[2] if more[0] == first else -more[2]
-    difference, *ends = (factor * value for value in (known.difference, known.low, known.high))
+    difference, *ends = (
+        factor * value for value in (known.difference, known.low, known.high)
+    )
     return Finding(1, int(difference > 0), difference, min(ends), max(ends))
 
 
@@ -174,7 +215,10 @@ def is_reproduced(task: Task) -> bool:
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
     results = published.published_of(task)
-    for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
+    for shown in [
+        *results.by_class,
+        *(table for table in results.headlines if not table.placement.by),
+    ]:
         if (plan := shown.placement.recomputed) is None:
             continue
         board, rows = _board(task, plan, viewer)
@@ -197,11 +241,20 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 
 
 def _by_class(
-    shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: published.PublishedTable,
+    plan: Recomputed,
+    board: Board | None,
+    rows: Mapping[str, Row],
 ) -> tuple[list[dict[str, str]], list[Line]]:
     leading = shown.leading
-    figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
-    systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
+    figures = {
+        (row.label, row.system): row.figures.get(leading.name) for row in shown.rows
+    }
+    systems = [
+        system
+        for system in dict.fromkeys(row.system for row in shown.rows)
+        if system in plan.systems
+    ]
     values, sizes = class_values(board, rows, shown, plan)
 
     def pair(label: str, system: str) -> Pair:
@@ -212,18 +265,27 @@ def _by_class(
     for label in dict.fromkeys(row.label for row in shown.rows):
         first = min(row.line for row in shown.rows if row.label == label)
         pairs = [pair(label, system) for system in systems]
-        lines.append(Line(label=label, own="", line=first, pairs=pairs, size=sizes.get(label)))
-    return [{"printed": system, "own": plan.systems[system]} for system in systems], lines
+        lines.append(
+            Line(label=label, own="", line=first, pairs=pairs, size=sizes.get(label))
+        )
+    return [
+        {"printed": system, "own": plan.systems[system]} for system in systems
+    ], lines
 
 
 def _by_metric(
-    shown: published.PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: published.PublishedTable,
+    plan: Recomputed,
+    board: Board | None,
+    rows: Mapping[str, Row],
 ) -> tuple[list[dict[str, str]], list[Line]]:
     measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
     names = plan.runs or plan.systems
     lines = []
-    for row in shown.rows if plan.runs else sorted(shown.rows, key=lambda row: row.line):
+    for row in (
+        shown.rows if plan.runs else sorted(shown.rows, key=lambda row: row.line)
+    ):
         label = row.label if plan.runs else row.system
         if label in names:
             row_here, pairs = rows.get(names[label]), []
@@ -233,30 +295,53 @@ def _by_metric(
                 value, measured = None, None
                 if row_here and column and cell:
                     value = on_scale(cell.value, column.scale, measure)
-                    measured = (row_here.evaluation, column.name, on_scale(1.0, column.scale, measure) or 1.0)
-                pairs.append(Pair(figure=row.figures.get(measure.name), own=value, measured=measured))
-            lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
+                    measured = (
+                        row_here.evaluation,
+                        column.name,
+                        on_scale(1.0, column.scale, measure) or 1.0,
+                    )
+                pairs.append(
+                    Pair(
+                        figure=row.figures.get(measure.name),
+                        own=value,
+                        measured=measured,
+                    )
+                )
+            lines.append(
+                Line(label=label, own=names[label], line=row.line, pairs=pairs)
+            )
     return [{"printed": measure.label} for measure in measures], lines
 
 
-def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
+def _board(
+    task: Task, plan: Recomputed, viewer: object
+) -> tuple[Board | None, dict[str, Row]]:
     wanted = {*plan.systems.values(), *plan.runs.values()}
     for phase in task.phases.all():
         phase.task = task
-        board = standings(phase, viewer, plan.rules) if plan.rules in task.rules else None
+        board = (
+            standings(phase, viewer, plan.rules) if plan.rules in task.rules else None
+        )
         if board is None or board.visibility != Visibility.SCORES:
             continue
         # The best of several runs of a name stands first.
-        if rows := {row.system: row for row in reversed(board.rows) if row.system in wanted}:
+        if rows := {
+            row.system: row for row in reversed(board.rows) if row.system in wanted
+        }:
             return board, rows
     return None, {}
 
 
-def _printed_classes(shown: published.PublishedTable, plan: Recomputed) -> dict[str, dict[str, str]]:
+def _printed_classes(
+    shown: published.PublishedTable, plan: Recomputed
+) -> dict[str, dict[str, str]]:
     """Return by dimension of the board the printed label of each class, by its casefolded name."""
     printed: dict[str, dict[str, str]] = {}
     for label in {row.label: None for row in shown.rows}:
-        dimension, name = plan.dimension or shown.placement.by, plan.classes.get(label, label)
+        dimension, name = (
+            plan.dimension or shown.placement.by,
+            plan.classes.get(label, label),
+        )
         if label in plan.classes and ":" in name:
             dimension, _colon, name = name.partition(":")
         printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
@@ -264,7 +349,10 @@ def _printed_classes(shown: published.PublishedTable, plan: Recomputed) -> dict[
 
 
 def class_values(
-    board: Board | None, rows: Mapping[K, Row], shown: published.PublishedTable, plan: Recomputed
+    board: Board | None,
+    rows: Mapping[K, Row],
+    shown: published.PublishedTable,
+    plan: Recomputed,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
     """By printed class and key of a row the value, or why there is none; and how large the classes are."""
     metric = shown.computed.get(shown.leading.name, "")
@@ -283,7 +371,10 @@ def class_values(
                 value = table.value(own_class.label, row)
                 why = table.withheld.get((own_class.label, row.evaluation), "")
                 if value is not None:
-                    values[known_as, system] = on_scale(value, table.scale, shown.leading), ""
+                    values[known_as, system] = (
+                        on_scale(value, table.scale, shown.leading),
+                        "",
+                    )
                 elif why:
                     values[known_as, system] = None, why
     return values, sizes

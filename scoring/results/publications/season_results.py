@@ -15,14 +15,27 @@ from citeboard.core.words import counted
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.publications import reading
 from scoring.results.publications.placement import judged_placement, read_placement
-from scoring.results.publications.reading import PrintedTable, Publication, Row, read_publication
+from scoring.results.publications.reading import (
+    PrintedTable,
+    Publication,
+    Row,
+    read_publication,
+)
 from tasks.models import Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
 #: What a figure has on the site as in the file.
-OF_FIGURES = ("value", "printed", "deviation", "printed_deviation", "mark", "less_than", "suspect")
+OF_FIGURES = (
+    "value",
+    "printed",
+    "deviation",
+    "printed_deviation",
+    "mark",
+    "less_than",
+    "suspect",
+)
 #: The metrics of a task by rule set.
 TaskMetrics = Mapping[str, Sequence[str]]
 
@@ -46,21 +59,38 @@ class SeasonResults:
     def placements(
         self, tasks: Mapping[str, tuple[Sequence[Table], TaskMetrics]]
     ) -> dict[str, list[dict[str, Any]]]:
-        entries = {slug: [read_placement(table) for table in tables] for slug, (tables, _) in tasks.items()}
+        entries = {
+            slug: [read_placement(table) for table in tables]
+            for slug, (tables, _) in tasks.items()
+        }
         if self.problems:
             return {}
         brought = {publication.paper.key for publication in self.publications}
-        named = {said.paper for listed in entries.values() for said, *_ in listed if said.paper}
+        named = {
+            said.paper
+            for listed in entries.values()
+            for said, *_ in listed
+            if said.paper
+        }
         of_the_site = [known_publication(key) for key in sorted(named - brought)]
-        works = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
+        works = [
+            *self.publications,
+            *(publication for publication in of_the_site if publication is not None),
+        ]
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
             fits = (judged_placement(*entry, works, metrics) for entry in entries[slug])
-            placed[slug] = [placement.as_json() for placement in fits if placement is not None]
+            placed[slug] = [
+                placement.as_json() for placement in fits if placement is not None
+            ]
         return placed
 
     def store(self) -> list[str]:
-        return [change for publication in self.publications for change in store_publication(publication)]
+        return [
+            change
+            for publication in self.publications
+            for change in store_publication(publication)
+        ]
 
 
 def store_publication(publication: Publication) -> list[str]:
@@ -103,12 +133,21 @@ def known_publication(key: str) -> Publication | None:
         rows: dict[str, Row] = {}
         for figure in Reported.objects.filter(table=table):
             if figure.key not in rows:
-                named = {name: getattr(figure, name) for name in ("line", "system_id", "features")}
-                rows[figure.key] = Row(**named, system=figure.system or None, figures=())
-        described = {name: getattr(table, name) for name in ("name", "kind", "what", "marks")}
+                named = {
+                    name: getattr(figure, name)
+                    for name in ("line", "system_id", "features")
+                }
+                rows[figure.key] = Row(
+                    **named, system=figure.system or None, figures=()
+                )
+        described = {
+            name: getattr(table, name) for name in ("name", "kind", "what", "marks")
+        }
         measures = tuple(reading.Measure(**measure) for measure in table.measures)
         keys, lines = tuple(table.row_key), tuple(rows.values())
-        tables.append(PrintedTable(**described, row_key=keys, measures=measures, rows=lines))
+        tables.append(
+            PrintedTable(**described, row_key=keys, measures=measures, rows=lines)
+        )
     facts = {field.name: getattr(paper, field.name) for field in fields(reading.Paper)}
     facts["authors"] = tuple(paper.authors)
     return Publication(paper=reading.Paper(**facts), tables=tuple(tables))
@@ -117,14 +156,22 @@ def known_publication(key: str) -> Publication | None:
 def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[str]:
     facts = {
         "position": position,
-        **{name: getattr(entry, name) for name in ("kind", "what", "dataset", "deviation")},
+        **{
+            name: getattr(entry, name)
+            for name in ("kind", "what", "dataset", "deviation")
+        },
         "row_key": list(entry.row_key),
         "measures": [asdict(measure) for measure in entry.measures],
         "marks": dict(entry.marks),
         "notes": list(entry.notes),
-        "conclusions": [json.loads(json.dumps(asdict(conclusion))) for conclusion in entry.conclusions],
+        "conclusions": [
+            json.loads(json.dumps(asdict(conclusion)))
+            for conclusion in entry.conclusions
+        ],
     }
-    if (table := ReportedTable.objects.filter(paper=paper, name=entry.name).first()) is None:
+    if (
+        table := ReportedTable.objects.filter(paper=paper, name=entry.name).first()
+    ) is None:
         table = ReportedTable.objects.create(paper=paper, name=entry.name, **facts)
     elif changed := _set(table, facts):
         yield f"{entry.name}: {', '.join(changed)} changed"
@@ -136,23 +183,42 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
             wanted[key, figure.measure] = {
                 "key": key,
                 "position": place,
-                **{name: getattr(row, name) for name in ("line", "system_id", "is_inconsistent", "note")},
+                **{
+                    name: getattr(row, name)
+                    for name in ("line", "system_id", "is_inconsistent", "note")
+                },
                 "system": row.system or "",
                 "features": dict(row.features),
                 "metric": figure.measure,
                 **{name: getattr(figure, name) for name in OF_FIGURES},
-                **{name: getattr(measures[figure.measure], name) for name in ("scale", "higher_is_better")},
+                **{
+                    name: getattr(measures[figure.measure], name)
+                    for name in ("scale", "higher_is_better")
+                },
                 "contradiction": row.contradiction[:400],
             }
-    present = {(figure.key, figure.metric): figure for figure in Reported.objects.filter(table=table)}
-    new = [Reported(table=table, **figure) for name, figure in wanted.items() if name not in present]
+    present = {
+        (figure.key, figure.metric): figure
+        for figure in Reported.objects.filter(table=table)
+    }
+    new = [
+        Reported(table=table, **figure)
+        for name, figure in wanted.items()
+        if name not in present
+    ]
     Reported.objects.bulk_create(new, batch_size=500)
-    altered = sum(bool(_set(present[name], figure)) for name, figure in wanted.items() if name in present)
+    altered = sum(
+        bool(_set(present[name], figure))
+        for name, figure in wanted.items()
+        if name in present
+    )
     gone = [figure.pk for name, figure in present.items() if name not in wanted]
     Reported.objects.filter(pk__in=gone).delete()
     counts = ((len(new), "new"), (altered, "changed"), (len(gone), "gone"))
     if any(count for count, _ in counts):
-        words = [f"{counted(count, 'figure')} {verb}" for count, verb in counts if count]
+        words = [
+            f"{counted(count, 'figure')} {verb}" for count, verb in counts if count
+        ]
         yield f"{entry.name}: {', '.join(words)}"
 
 

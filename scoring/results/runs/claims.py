@@ -17,7 +17,9 @@ METRICS = "aliice_"
 FALLBACKS = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
     "root_cited": gettext_lazy("The root is cited: the whole sentence is the claim."),
-    "unmatched": gettext_lazy("No word of the parse stands for the marks: there is no claim."),
+    "unmatched": gettext_lazy(
+        "No word of the parse stands for the marks: there is no claim."
+    ),
 }
 
 
@@ -27,7 +29,12 @@ def has_claims(evaluation: Evaluation) -> bool:
 
 
 def page_of(
-    evaluation: Evaluation, number: int, name: str, *, shows_labels: bool, shows_passages: bool
+    evaluation: Evaluation,
+    number: int,
+    name: str,
+    *,
+    shows_labels: bool,
+    shows_passages: bool,
 ) -> dict[str, Any]:
     """Some responses of a run; the page's ``number`` counts from 1."""
     with open_statistics(evaluation) as kept:
@@ -44,15 +51,23 @@ def page_of(
             {
                 "name": unit,
                 "question": detail.get("question", "") if shows_passages else "",
-                "sentences": [_sentence(sentence, shows_labels=shows_labels) for sentence in sentences],
-                "passages": [(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
+                "sentences": [
+                    _sentence(sentence, shows_labels=shows_labels)
+                    for sentence in sentences
+                ],
+                "passages": [
+                    (mark, passage["title"], passage["text"])
+                    for mark, passage in passages.items()
+                ],
             }
         )
     pages = max(1, math.ceil(total / AT_A_TIME))
     return {"number": number, "pages": pages, "total": total, "responses": responses}
 
 
-def claims_of(evaluation: Evaluation, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+def claims_of(
+    evaluation: Evaluation, names: Collection[str]
+) -> dict[str, list[dict[str, Any]]]:
     """By response its claims, each with its verdict and what is said of each of its marks."""
     if not has_claims(evaluation):
         return {}
@@ -62,7 +77,11 @@ def claims_of(evaluation: Evaluation, names: Collection[str]) -> dict[str, list[
 
 
 def shown_claims(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
-    claims = (claim for sentence in detail.get("sentences", ()) for claim in sentence["claims"])
+    claims = (
+        claim
+        for sentence in detail.get("sentences", ())
+        for claim in sentence["claims"]
+    )
     return [_claim(claim, shows_labels=True) for claim in claims]
 
 
@@ -84,9 +103,13 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         "drawing": drawing(tokens, heads, relations) if tokens else None,
         "parse": [
             (token, relation, "" if head == place else tokens[head])
-            for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
+            for place, (token, head, relation) in enumerate(
+                zip(tokens, heads, relations, strict=True)
+            )
         ],
-        "claims": [_claim(claim, shows_labels=shows_labels) for claim in detail["claims"]],
+        "claims": [
+            _claim(claim, shows_labels=shows_labels) for claim in detail["claims"]
+        ],
     }
 
 
@@ -96,14 +119,21 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
     elif not shows_labels:
         verdict = ""
     else:
-        verdict = {True: _("entailed"), False: _("not entailed"), None: _("pending")}[detail["entailed"]]
+        verdict = {True: _("entailed"), False: _("not entailed"), None: _("pending")}[
+            detail["entailed"]
+        ]
     explains = shows_labels and detail["counts"]
     marks = [
         {"number": number, "why": _why(detail, place) if explains else ""}
         for place, number in enumerate(detail["marks"])
     ]
     is_supported = bool(shows_labels and detail["counts"] and detail["entailed"])
-    return {"text": detail["text"], "verdict": verdict, "is_supported": is_supported, "marks": marks}
+    return {
+        "text": detail["text"],
+        "verdict": verdict,
+        "is_supported": is_supported,
+        "marks": marks,
+    }
 
 
 def _why(detail: Mapping[str, Any], place: int) -> str:
@@ -112,7 +142,8 @@ def _why(detail: Mapping[str, Any], place: int) -> str:
     if detail["entailed"] is False:
         return _("no credit: its passages do not entail the claim")
     alone, others = (
-        detail[side][place] if place < len(detail[side]) else None for side in ("alone", "others")
+        detail[side][place] if place < len(detail[side]) else None
+        for side in ("alone", "others")
     )
     if detail["credits"][place] is None:
         return _("pending")
@@ -121,7 +152,9 @@ def _why(detail: Mapping[str, Any], place: int) -> str:
     if alone:
         return _("credit: its passage alone entails the claim")
     return (
-        _("no credit: the others entail the claim without it") if others else _("credit: the others need it")
+        _("no credit: the others entail the claim without it")
+        if others
+        else _("credit: the others need it")
     )
 
 
@@ -130,10 +163,14 @@ STEP, TOP, BELOW = 22.0, 20.0, 26.0
 ROOT = "ROOT"
 
 
-def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> dict[str, Any]:
+def drawing(
+    tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]
+) -> dict[str, Any]:
     """Arcs lead from a head to what depends on it, where the arrow's point is."""
     widths = [
-        max(NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING)
+        max(
+            NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING
+        )
         for token, relation in zip(tokens, relations, strict=True)
     ]
     middles = [sum(widths[:place]) + width / 2 for place, width in enumerate(widths)]
@@ -147,7 +184,11 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
             arc = {"path": path, "label": ROOT, "x": round(x, 1), "y": TOP - 6}
         else:
             top = baseline - STEP * (levels[place] + 0.6)
-            arc = {**_arc(middles[head], x, baseline, top), "label": relations[place], "y": top - 4}
+            arc = {
+                **_arc(middles[head], x, baseline, top),
+                "label": relations[place],
+                "y": top - 4,
+            }
         base = baseline - 6
         point = f"M {x - 4:.1f} {base:.1f} L {x + 4:.1f} {base:.1f} L {x:.1f} {baseline + 1:.1f} Z"
         arcs.append({**arc, "point": point})
@@ -156,13 +197,18 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
         if head == place
         else _("“%(token)s” is %(relation)s of “%(head)s”")
         % {"token": token, "relation": relation, "head": tokens[head]}
-        for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
+        for place, (token, head, relation) in enumerate(
+            zip(tokens, heads, relations, strict=True)
+        )
     ]
     return {
         "width": round(sum(widths)),
         "height": round(baseline + BELOW),
         "baseline": round(baseline + 18),
-        "words": [{"text": token, "x": round(x, 1)} for token, x in zip(tokens, middles, strict=True)],
+        "words": [
+            {"text": token, "x": round(x, 1)}
+            for token, x in zip(tokens, middles, strict=True)
+        ],
         "arcs": arcs,
         "sentence": f"{'; '.join(phrases)}.",
     }
@@ -178,7 +224,9 @@ def _levels(heads: Sequence[int]) -> dict[int, int]:
     levels: dict[int, int] = {}
     within: list[tuple[int, int, int]] = []
     for _length, begin, end, place in spans:
-        inside = [level for first, last, level in within if begin <= first and last <= end]
+        inside = [
+            level for first, last, level in within if begin <= first and last <= end
+        ]
         levels[place] = max(inside, default=-1) + 1
         within.append((begin, end, levels[place]))
     return levels

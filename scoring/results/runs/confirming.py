@@ -24,7 +24,11 @@ State = ResultConfirmation.State
 
 
 def result_of(submission: Submission) -> Result | None:
-    results = (result for result in results_of(submission.phase) if result.run.submission == submission.pk)
+    results = (
+        result
+        for result in results_of(submission.phase)
+        if result.run.submission == submission.pk
+    )
     return next(results, None)
 
 
@@ -33,7 +37,9 @@ def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Resul
     return _say(submission, State.CONFIRMED, "", by, seen)
 
 
-def contest_result(*, submission: Submission, message: str, by: User, seen: str = "") -> Result:
+def contest_result(
+    *, submission: Submission, message: str, by: User, seen: str = ""
+) -> Result:
     """The team holds the numbers for wrong; organisers read why. Raises ValidationError or NotInThisState."""
     message = message.replace("\r\n", "\n").strip()
     if not message:
@@ -43,31 +49,50 @@ def contest_result(*, submission: Submission, message: str, by: User, seen: str 
     return _say(submission, State.CONTESTED, message, by, seen)
 
 
-def _say(submission: Submission, state: State, message: str, by: User, seen: str) -> Result:
+def _say(
+    submission: Submission, state: State, message: str, by: User, seen: str
+) -> Result:
     with transaction.atomic():
         submission.phase = phase = locked_phase(submission.phase)
         if refused := why_not(phase):
             raise NotInThisState(refused)
         if (result := result_of(submission)) is None:
             raise NotInThisState(
-                _("this run does not count on the board, so that its result is not confirmed")
+                _(
+                    "this run does not count on the board, so that its result is not confirmed"
+                )
             )
         if seen and seen != result.numbers:
-            raise NotInThisState(_("the scores have changed since you read them; look at them again"))
+            raise NotInThisState(
+                _("the scores have changed since you read them; look at them again")
+            )
         before = result.said
         if before is not None and (before.state, before.message) == (state, message):
             return result
         said = {"state": state, "message": message, "by": by, "at": timezone.now()}
         numbers = {"gold": result.gold, "numbers": result.numbers}
-        ResultConfirmation.objects.update_or_create(submission=submission, defaults={**numbers, **said})
+        ResultConfirmation.objects.update_or_create(
+            submission=submission, defaults={**numbers, **said}
+        )
         seasons.bump_version(phase.pk)
         earlier = before.message if before else ""
-        changes = [audit.Change("result", before.state if before else None, state.value)]
+        changes = [
+            audit.Change("result", before.state if before else None, state.value)
+        ]
         if earlier != message:
             changes.append(audit.Change("message", earlier or None, message or None))
-        facts = {name: getattr(submission, name) for name in ("number", "system", "team", "phase")}
-        facts["version"], key, place = result.gold.number, f"result-{state.value}", phase.task.season
-        audit.record(key, actor=by, subject=submission, place=place, facts=facts, changes=changes)
+        facts = {
+            name: getattr(submission, name)
+            for name in ("number", "system", "team", "phase")
+        }
+        facts["version"], key, place = (
+            result.gold.number,
+            f"result-{state.value}",
+            phase.task.season,
+        )
+        audit.record(
+            key, actor=by, subject=submission, place=place, facts=facts, changes=changes
+        )
     fresh = result_of(submission)
     assert fresh is not None
     return fresh
@@ -77,21 +102,27 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     """Once more changes nothing. Raises ValidationError or NotInThisState."""
     reason = reason.strip()
     if not reason:
-        raise ValidationError({"reason": _("say why the results are official without every team's word")})
+        raise ValidationError(
+            {"reason": _("say why the results are official without every team's word")}
+        )
     words = _("the reason has %(characters)s characters; at most %(most)s fit")
     plain_text.check_length("reason", reason, MAX_REASON, words)
     now = timezone.now()
     with transaction.atomic():
         locked = locked_phase(phase)
         if not locked.confirms_results:
-            raise NotInThisState(_("%(phase)s asks no team to confirm its results") % {"phase": locked})
+            raise NotInThisState(
+                _("%(phase)s asks no team to confirm its results") % {"phase": locked}
+            )
         if now < locked.closes:
             raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": locked})
         if locked.confirmation_ended_at is not None:
             return locked
         locked.confirmation_ended_at, locked.confirmation_ended_because = now, reason
         forget_to_confirm(locked)
-        return _changed_phase(locked, "ended", by, [("ended", None, now), ("reason", None, reason)])
+        return _changed_phase(
+            locked, "ended", by, [("ended", None, now), ("reason", None, reason)]
+        )
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
@@ -103,16 +134,29 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
         ended, because = locked.confirmation_ended_at, locked.confirmation_ended_because
         locked.confirmation_ended_at, locked.confirmation_ended_because = None, ""
         locked.confirmation_reopened += 1
-        reopened = _changed_phase(locked, "reopened", by, [("ended", ended, None), ("reason", because, None)])
+        reopened = _changed_phase(
+            locked, "reopened", by, [("ended", ended, None), ("reason", because, None)]
+        )
         if reopened.task.season.is_public and not why_not(reopened):
             tell_waiting(reopened, by=by)
         return reopened
 
 
-def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
-    phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because", "confirmation_reopened"])
+def _changed_phase(
+    phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]
+) -> Phase:
+    phase.save(
+        update_fields=[
+            "confirmation_ended_at",
+            "confirmation_ended_because",
+            "confirmation_reopened",
+        ]
+    )
     seasons.bump_version(phase.pk)
-    told, facts = [audit.Change(*change) for change in changes], {"phase": f"{phase.task}, {phase}"}
+    told, facts = (
+        [audit.Change(*change) for change in changes],
+        {"phase": f"{phase.task}, {phase}"},
+    )
     key, place = f"confirmation-{verb}", phase.task.season
     audit.record(key, actor=by, subject=phase, place=place, facts=facts, changes=told)
     return phase
@@ -139,13 +183,21 @@ def ask_to_confirm() -> int:
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
     """The leads whose results wait; of every team with a result where that was begun anew (``by``)."""
     results = results_of(phase)
-    waiting = {result.run.submission for result in results if by is not None or result.said is None}
+    waiting = {
+        result.run.submission
+        for result in results
+        if by is not None or result.said is None
+    }
     runs: dict[Team, list[Submission]] = defaultdict(list)
-    runs_here = Submission.objects.filter(pk__in=waiting, team__isnull=False).select_related("team")
+    runs_here = Submission.objects.filter(
+        pk__in=waiting, team__isnull=False
+    ).select_related("team")
     for run in runs_here.order_by("team_id", "number"):
         assert run.team is not None
         runs[run.team].append(run)
-    count = tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
+    count = (
+        tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
+    )
     if results:
         Phase.objects.filter(pk=phase.pk).update(confirmation_told=F("version"))
     return count

@@ -42,7 +42,11 @@ class Progress:
 
 
 def progress_of(submission: Submission) -> Progress:
-    job = submission.jobs.filter(sets_status=True).order_by("-gold__number", "-id").first()
+    job = (
+        submission.jobs.filter(sets_status=True)
+        .order_by("-gold__number", "-id")
+        .first()
+    )
     place = place_in_queue(submission)
     advice = ADVICE.get(Status(submission.status), "")
     if submission.problems:
@@ -58,16 +62,25 @@ def progress_of(submission: Submission) -> Progress:
         sentence=_sentence(submission, place, expected_wait(submission, place)),
         since=submission.status_since,
         steps=_steps(submission, job),
-        share=job.progress if job and job.state == Job.State.RUNNING and submission.is_moving else None,
+        share=job.progress
+        if job and job.state == Job.State.RUNNING and submission.is_moving
+        else None,
         advice=str(advice),
     )
 
 
 def received_alone(submission: Submission) -> Progress:
     at = submission.submitted_at
-    advice = _("In this phase teams do not see whether their runs are scored yet; you are told if one fails.")
-    steps = [Step(_("received"), "done", at), Step(_("checked"), "done", note=_oddities(submission))]
-    return Progress(sentence=_("Received."), since=at, steps=steps, share=None, advice=advice)
+    advice = _(
+        "In this phase teams do not see whether their runs are scored yet; you are told if one fails."
+    )
+    steps = [
+        Step(_("received"), "done", at),
+        Step(_("checked"), "done", note=_oddities(submission)),
+    ]
+    return Progress(
+        sentence=_("Received."), since=at, steps=steps, share=None, advice=advice
+    )
 
 
 def _oddities(submission: Submission) -> str:
@@ -78,9 +91,16 @@ def _oddities(submission: Submission) -> str:
 def expected_wait(submission: Submission, place: int | None) -> float | None:
     scored = Evaluation.objects.filter(phase=submission.phase_id).order_by("-id")
     recent = list(scored.values_list("seconds", flat=True)[:RECENT])
-    if place is None or place > MAX_PLACE or not recent or submission.status != Status.QUEUED:
+    if (
+        place is None
+        or place > MAX_PLACE
+        or not recent
+        or submission.status != Status.QUEUED
+    ):
         return None
-    seconds_per_run = OVERHEAD + median(recent) * max(1, len(submission.phase.task.rules))
+    seconds_per_run = OVERHEAD + median(recent) * max(
+        1, len(submission.phase.task.rules)
+    )
     return float(-(-place // settings.WORKERS) * seconds_per_run)
 
 
@@ -92,7 +112,9 @@ ADVICE = {
     Status.WAITING: gettext_lazy(
         "Nothing has to be done: it goes on by itself as soon as what is missing is there."
     ),
-    Status.CANCELLED: gettext_lazy("A cancelled run does not count against your team's limit."),
+    Status.CANCELLED: gettext_lazy(
+        "A cancelled run does not count against your team's limit."
+    ),
     Status.WITHDRAWN: gettext_lazy(
         "A withdrawn run stands on no board. It still counts against your team's limit."
     ),
@@ -116,7 +138,9 @@ UNWRITTEN = {
     Status.SCORING: gettext_lazy("The run is being computed now."),
     Status.FAILED: gettext_lazy("The run could not be computed."),
 }
-ORGANISERS = gettext_lazy("Organisers can have it computed again, here or on their page of baselines.")
+ORGANISERS = gettext_lazy(
+    "Organisers can have it computed again, here or on their page of baselines."
+)
 
 
 def _sentence(submission: Submission, place: int | None, wait: float | None) -> str:
@@ -129,8 +153,14 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
     if submission.is_unwritten and submission.status in UNWRITTEN:
         return str(UNWRITTEN[Status(submission.status)])
     if submission.status == Status.QUEUED:
-        about = "" if wait is None else _("Scored in about %(time)s.") % {"time": duration(wait)}
-        return " ".join(filter(None, [_("Waiting for a scorer."), _before(place), about]))
+        about = (
+            ""
+            if wait is None
+            else _("Scored in about %(time)s.") % {"time": duration(wait)}
+        )
+        return " ".join(
+            filter(None, [_("Waiting for a scorer."), _before(place), about])
+        )
     return {
         Status.SCORING: _("Being scored now."),
         Status.WAITING: _("Waiting for something that is missing here."),
@@ -146,7 +176,11 @@ def _before(place: int | None) -> str:
         return ""
     if place > MAX_PLACE:
         return _("At least %(runs)s before it.") % {"runs": counted(MAX_PLACE, "run")}
-    return _("It is next.") if place == 1 else _("%(runs)s before it.") % {"runs": counted(place - 1, "run")}
+    return (
+        _("It is next.")
+        if place == 1
+        else _("%(runs)s before it.") % {"runs": counted(place - 1, "run")}
+    )
 
 
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
@@ -155,7 +189,12 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
         # A built-in baseline was asked for and not received; its run comes first.
         first = Step(_("asked for"), "done", submission.submitted_at)
         if not submission.is_moving:
-            return [first, Step(submission.get_status_display(), "failed", submission.status_since)]
+            return [
+                first,
+                Step(
+                    submission.get_status_display(), "failed", submission.status_since
+                ),
+            ]
         computing = Step(_("computing the run"), "now", submission.status_since)
         return [first, computing, *map(Step, (_("queued"), _("scoring"), _("scored")))]
     check = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("-id").first()
@@ -177,10 +216,16 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     if started_at:
         steps.append(Step(_("scoring"), "done", started_at, _took(job)))
     if status in (Status.SCORED, Status.WITHDRAWN):
-        steps.append(Step(_("scored"), "done", job.finished_at if job else submission.status_since))
+        steps.append(
+            Step(
+                _("scored"), "done", job.finished_at if job else submission.status_since
+            )
+        )
     if status != Status.SCORED:
         state = "failed" if status == Status.FAILED else "done"
-        steps.append(Step(submission.get_status_display(), state, submission.status_since))
+        steps.append(
+            Step(submission.get_status_display(), state, submission.status_since)
+        )
     return steps
 
 
@@ -188,7 +233,11 @@ def _waits_for(job: Job | None) -> str:
     if job is None:
         return ""
     again = _("begun before, and begun again") if job.attempt else ""
-    queue = "" if job.queue == Job.LIGHT else _("in the queue %(queue)s") % {"queue": job.queue}
+    queue = (
+        ""
+        if job.queue == Job.LIGHT
+        else _("in the queue %(queue)s") % {"queue": job.queue}
+    )
     return "; ".join(filter(None, [again, queue, why_unserved(job.queue)]))
 
 
@@ -199,7 +248,11 @@ def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
         state = "failed" if submission.status == Status.FAILED else "done"
         return [Step(name, state, submission.status_since)]
     name = _("waiting") if submission.status == Status.WAITING else _("checking")
-    note = _("begun before, and begun again") if check.attempt and check.state == Job.State.QUEUED else ""
+    note = (
+        _("begun before, and begun again")
+        if check.attempt and check.state == Job.State.QUEUED
+        else ""
+    )
     under_way = Step(name, "now", submission.status_since, note)
     return [under_way, *map(Step, (_("queued"), _("scoring"), _("scored")))]
 
@@ -210,4 +263,7 @@ def _took(job: Job | None) -> str:
     time = duration((job.finished_at - job.started_at).total_seconds())
     if job.attempt < 2:
         return _("took %(time)s") % {"time": time}
-    return _("took %(time)s, in %(attempts)s attempts") % {"time": time, "attempts": job.attempt}
+    return _("took %(time)s, in %(attempts)s attempts") % {
+        "time": time,
+        "attempts": job.attempt,
+    }

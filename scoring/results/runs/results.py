@@ -14,9 +14,24 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
-from scoring.metrics import OF_LABELS, Metric, base, calibration, entailment, known_metric, names_by, weighted
+from scoring.metrics import (
+    OF_LABELS,
+    Metric,
+    base,
+    calibration,
+    entailment,
+    known_metric,
+    names_by,
+    weighted,
+)
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
-from scoring.results.board import charts, comparisons, differences, formatting, standings
+from scoring.results.board import (
+    charts,
+    comparisons,
+    differences,
+    formatting,
+    standings,
+)
 from scoring.results.board.cache import SECONDS, digest_of
 from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
@@ -27,14 +42,22 @@ from tasks.types.base import printed_options
 DRAWN = 3
 
 
-def latest_evaluations(submission: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
+def latest_evaluations(
+    submission: Submission, at: dt.datetime | None = None
+) -> dict[str, Evaluation]:
     """By rule set in the task's order, each against the newest gold that it was scored against by then."""
     newest: dict[str, Evaluation] = {}
-    evaluations = submission.evaluations.known_at(at).select_related("gold").prefetch_related("scores")
+    evaluations = (
+        submission.evaluations.known_at(at)
+        .select_related("gold")
+        .prefetch_related("scores")
+    )
     for evaluation in evaluations.order_by("-gold__number", "-id"):
         evaluation.phase = submission.phase
         newest.setdefault(evaluation.rules, evaluation)
-    return {rules: newest[rules] for rules in submission.phase.task.rules if rules in newest}
+    return {
+        rules: newest[rules] for rules in submission.phase.task.rules if rules in newest
+    }
 
 
 def predecessor(submission: Submission, gold: Gold) -> Submission | None:
@@ -50,13 +73,17 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
     return earlier.distinct().order_by("-number").first()
 
 
-def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
+def numbers(
+    submission: Submission, evaluations: Mapping[str, Evaluation]
+) -> list[dict[str, Any]]:
     """Each metric with its number under each rule set, None where a rule set has no such metric."""
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
         rules: {
             number.metric: number
-            for number in explained(evaluation.scores.all(), evaluation, task_type, submission.filename)
+            for number in explained(
+                evaluation.scores.all(), evaluation, task_type, submission.filename
+            )
         }
         for rules, evaluation in evaluations.items()
     }
@@ -65,7 +92,13 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
     for name in names:
         numbers = [group.get(name) for group in by_rules.values()]
         differs = len({number.value for number in numbers if number}) > 1
-        lines.append({"label": formatting.metric_label(name), "numbers": numbers, "differs": differs})
+        lines.append(
+            {
+                "label": formatting.metric_label(name),
+                "numbers": numbers,
+                "differs": differs,
+            }
+        )
     return lines
 
 
@@ -81,20 +114,32 @@ def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     ]
 
 
-def commands(evaluations: Iterable[str], lines: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def commands(
+    evaluations: Iterable[str], lines: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str]]:
     return [
         (rules, command)
         for place, rules in enumerate(evaluations)
-        if (command := next((one.command for line in lines if (one := line["numbers"][place])), ""))
+        if (
+            command := next(
+                (one.command for line in lines if (one := line["numbers"][place])), ""
+            )
+        )
     ]
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
     notes = []
     for rules, evaluation in evaluations.items():
-        counts = [(name, n) for name, n in evaluation.notes.items() if n and not name.endswith("_not_given")]
+        counts = [
+            (name, n)
+            for name, n in evaluation.notes.items()
+            if n and not name.endswith("_not_given")
+        ]
         if counts:
-            notes.append((rules, [formatting.note_label(name, count) for name, count in counts]))
+            notes.append(
+                (rules, [formatting.note_label(name, count) for name, count in counts])
+            )
     return notes
 
 
@@ -103,10 +148,13 @@ def without_value(
 ) -> list[tuple[str, int, str]]:
     kind = submission.phase.task.task_type
     lacking = {
-        rules: kind.without_value(rules, evaluation.options) for rules, evaluation in evaluations.items()
+        rules: kind.without_value(rules, evaluation.options)
+        for rules, evaluation in evaluations.items()
     }
     return [
-        (rules, len(names), listed(sorted(set(names.values())))) for rules, names in lacking.items() if names
+        (rules, len(names), listed(sorted(set(names.values()))))
+        for rules, names in lacking.items()
+        if names
     ]
 
 
@@ -116,7 +164,9 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
         return {"reason": _("A contrastive run stands on the board without a rank.")}
     if submission.kind == Submission.Kind.CONTRASTIVE:
-        return {"reason": _("A contrastive run is scored and does not stand on the board.")}
+        return {
+            "reason": _("A contrastive run is scored and does not stand on the board.")
+        }
     rules = phase.task.rules
     board = standings.kept_standings(phase, viewer, rules[0] if rules else None)
     for row in board.rows:
@@ -125,7 +175,10 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
             reason = "" if row.rank else _("Not ranked.")
             return {"rank": board.rank_of(row), "teams": teams, "reason": reason}
     slug = submission.team.slug if submission.team else None
-    mine = next((row for row in board.rows if row.team_slug == slug and not row.is_contrastive), None)
+    mine = next(
+        (row for row in board.rows if row.team_slug == slug and not row.is_contrastive),
+        None,
+    )
     words = ""
     if mine is None and phase.counting == Phase.Counting.SELECTED:
         words = _("Nothing stands on the board for a team until it chooses a run.")
@@ -138,8 +191,12 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     return {"reason": words}
 
 
-def by_class(evaluation: Evaluation, hidden: differences.HiddenClasses) -> list[dict[str, Any]]:
-    scales = dict.fromkeys(OF_LABELS, 1.0) | {score.metric: score.scale for score in evaluation.scores.all()}
+def by_class(
+    evaluation: Evaluation, hidden: differences.HiddenClasses
+) -> list[dict[str, Any]]:
+    scales = dict.fromkeys(OF_LABELS, 1.0) | {
+        score.metric: score.scale for score in evaluation.scores.all()
+    }
     task_type, rules = evaluation.phase.task.task_type, evaluation.rules
     options = task_type.checked_options(evaluation.options)
     dimensions = []
@@ -160,9 +217,15 @@ def by_class(evaluation: Evaluation, hidden: differences.HiddenClasses) -> list[
 
 
 def _dimension(
-    name: str, classes: Mapping[str, Mapping[str, ClassNumber]], scales: Mapping[str, float]
+    name: str,
+    classes: Mapping[str, Mapping[str, ClassNumber]],
+    scales: Mapping[str, float],
 ) -> dict[str, Any]:
-    metrics = [metric for metric in scales if any(metric in values for values in classes.values())]
+    metrics = [
+        metric
+        for metric in scales
+        if any(metric in values for values in classes.values())
+    ]
     lines = [
         {
             "label": formatting.class_label(label),
@@ -189,16 +252,23 @@ def _dimension(
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
-    in_range = _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
+    in_range = (
+        _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
+    )
     words = {"metrics": listed(labels), "dimension": formatting.dimension_label(name)}
     figure = Bars(
         title=_("%(metrics)s by %(dimension)s") % words,
         labels=[formatting.class_label(label) for label in classes],
         series=[
-            Series(name=label, values=[Measured.of(values.get(metric)) for values in classes.values()])
+            Series(
+                name=label,
+                values=[Measured.of(values.get(metric)) for values in classes.values()],
+            )
             for metric, label in zip(alike, labels, strict=True)
         ],
-        axis=charts.value_axis(labels[0] if len(labels) == 1 else in_range, scale, has_zero=True),
+        axis=charts.value_axis(
+            labels[0] if len(labels) == 1 else in_range, scale, has_zero=True
+        ),
     )
     return {
         "name": name,
@@ -211,7 +281,11 @@ def _dimension(
 
 #: From so many instances on intervals of all populations hold, but for rare classes.
 SETTLED = 30
-UPWARD = {True: gettext_lazy("higher is better"), False: gettext_lazy("lower is better"), None: ""}
+UPWARD = {
+    True: gettext_lazy("higher is better"),
+    False: gettext_lazy("lower is better"),
+    None: "",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +318,17 @@ def explained(
     """Kept by what is stored of them: a score of another run, by which pages are made anew, changes none."""
     numbers = list(scores)
     stored = [
-        (own.pk, own.signature, own.scale, own.value, own.is_infinite, own.low, own.high, own.n, own.withheld)
+        (
+            own.pk,
+            own.signature,
+            own.scale,
+            own.value,
+            own.is_infinite,
+            own.low,
+            own.high,
+            own.n,
+            own.withheld,
+        )
         for own in numbers
     ]
     facts = (task_type, filename, evaluation.rules, evaluation.options, stored)
@@ -263,7 +347,10 @@ def _explained(
     options = kind.checked_options(evaluation.options, builds=False)
     printed = printed_options(entailment.with_labels(evaluation.options, "LABELS"))
     for score in scores:
-        metric, signature = known_metric(kind, score.metric, evaluation.rules, options), score.signature
+        metric, signature = (
+            known_metric(kind, score.metric, evaluation.rules, options),
+            score.signature,
+        )
         # In words; empty where none was asked for, or an earlier version made it.
         why_none = provenance_of(signature).get(NO_INTERVAL, "")
         yield Explained(
@@ -359,7 +446,11 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
         for one in seen
     ]
     error, debiased = (
-        float(kind("ece", evaluation.rules, labels=metric.labels, bins=metric.bins).aggregate(sums))
+        float(
+            kind(
+                "ece", evaluation.rules, labels=metric.labels, bins=metric.bins
+            ).aggregate(sums)
+        )
         for kind in (calibration.CalibrationError, calibration.DebiasedCalibrationError)
     )
     return {
@@ -372,25 +463,34 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     }
 
 
-def _calibration_of(evaluation: Evaluation) -> tuple[calibration.CalibrationError | None, base.Floats]:
+def _calibration_of(
+    evaluation: Evaluation,
+) -> tuple[calibration.CalibrationError | None, base.Floats]:
     """The metric, and the sums of its rows; zeros where there are none."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
-        known_metric(task_type, score.metric, evaluation.rules, options) for score in evaluation.scores.all()
+        known_metric(task_type, score.metric, evaluation.rules, options)
+        for score in evaluation.scores.all()
     )
     kinds = calibration.CalibrationError, weighted.EqualSizeCalibrationError
     metric = next((metric for metric in named if isinstance(metric, kinds)), None)
     if metric is None:
         return None, np.zeros(0)
     try:
-        rows = comparisons.statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
+        rows = comparisons.statistics_of(evaluation, [metric.statistic]).matrices[
+            metric.statistic
+        ]
     except (comparisons.Unreadable, KeyError):
         return None, np.zeros(0)
     if isinstance(metric, calibration.CalibrationError):
         return metric, rows.sum(axis=0)
-    equal_width = calibration.CalibrationError("ece", evaluation.rules, labels=metric.labels)
-    return equal_width, equal_width.stats_of(rows[:, 0], rows[:, 1], rows[:, 2] > 0).sum(axis=0)
+    equal_width = calibration.CalibrationError(
+        "ece", evaluation.rules, labels=metric.labels
+    )
+    return equal_width, equal_width.stats_of(
+        rows[:, 0], rows[:, 1], rows[:, 2] > 0
+    ).sum(axis=0)
 
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:
@@ -400,18 +500,27 @@ def reliability_chart(bins: Sequence[Bin]) -> Scatter:
             name=_("%(count)s instances") % {"count": in_decimals(f"{one.size:,}")},
             x=Measured(
                 value=one.confidence,
-                text=_("confidence %(value)s") % {"value": formatting.shown(one.confidence)},
+                text=_("confidence %(value)s")
+                % {"value": formatting.shown(one.confidence)},
             ),
-            y=Measured(value=one.right, text=_("%(share)s right") % {"share": formatting.shown(one.right)}),
+            y=Measured(
+                value=one.right,
+                text=_("%(share)s right") % {"share": formatting.shown(one.right)},
+            ),
         )
         for one in bins
     ]
-    ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (0.0, 1.0)]
+    ends = [
+        Point(name="", x=Measured(value=end), y=Measured(value=end))
+        for end in (0.0, 1.0)
+    ]
     return Scatter(
         title=_("Share that is right by confidence"),
         series=[
             PointSeries(name=_("this run"), points=places, has_line=True),
-            PointSeries(name=_("calibrated"), points=ends, has_points=False, is_reference=True),
+            PointSeries(
+                name=_("calibrated"), points=ends, has_points=False, is_reference=True
+            ),
         ],
         x=Axis(title=_("Mean confidence"), bounds=(0.0, 1.0), has_zero=True),
         y=Axis(title=_("Share that is right"), bounds=(0.0, 1.0), has_zero=True),

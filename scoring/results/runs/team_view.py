@@ -20,7 +20,9 @@ HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
 def hides_outcome(run: Submission, viewer: object) -> bool:
     """Whether the viewer may see the run and not how far it has come. One that failed is always told."""
-    is_veiled = run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN
+    is_veiled = (
+        run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN
+    )
     return is_veiled and not may_see_outcome(run, viewer)
 
 
@@ -54,13 +56,28 @@ class Event:
 
 def events(run: Submission, viewer: object) -> list[Event]:
     """First things first. Whoever is not told how far a run is reads of no scoring."""
-    events = [] if run.begun_at is None else [Event(at=run.begun_at, words=_("the upload began"))]
+    events = (
+        []
+        if run.begun_at is None
+        else [Event(at=run.begun_at, words=_("the upload began"))]
+    )
     by = str(run.submitted_by) if run.submitted_by else ""
-    name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else _("no file yet")
-    events.append(Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by))
+    name = (
+        f"{run.filename}, SHA-256 {run.sha256[:12]}"
+        if run.filename
+        else _("no file yet")
+    )
+    events.append(
+        Event(
+            at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by
+        )
+    )
     if not hides_outcome(run, viewer):
         events += _steps(run)
-    events += (Event(at=one.at, words=one.words, by=one.who, changes=one.changes) for one in about(run))
+    events += (
+        Event(at=one.at, words=one.words, by=one.who, changes=one.changes)
+        for one in about(run)
+    )
     return sorted(events, key=lambda event: event.at)
 
 
@@ -74,8 +91,16 @@ def _steps(run: Submission) -> Iterator[Event]:
                 "number": job.gold.number,
             }
         if job.started_at is not None:
-            began = _("%(what)s began, attempt %(attempt)s") if job.attempt > 1 else _("%(what)s began")
-            yield Event(at=job.started_at, words=began % {"what": what, "attempt": job.attempt})
+            began = (
+                _("%(what)s began, attempt %(attempt)s")
+                if job.attempt > 1
+                else _("%(what)s began")
+            )
+            yield Event(
+                at=job.started_at, words=began % {"what": what, "attempt": job.attempt}
+            )
         if job.finished_at is not None and job.state in ENDS:
             why = f": {job.reason}" if job.reason else ""
-            yield Event(at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}")
+            yield Event(
+                at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}"
+            )

@@ -9,13 +9,18 @@ from tasks.types import TaskType, task_types
 from tasks.types.baselines import Baseline
 from tasks.types.references import referenced
 
-__all__ = ["Baseline", "UnknownBaseline", "baseline", "baselines", "baselines_of", "has_papers"]
+__all__ = [
+    "Baseline",
+    "UnknownBaseline",
+    "baseline",
+    "baselines",
+    "baselines_of",
+    "has_papers",
+]
 
 #: The room of what only reproduces the five papers; nothing imports it, and an installation may leave it out.
 PAPERS = "scoring.papers"
-WITHOUT_PAPERS = (
-    "what reproduces the five papers is not installed here; the image `full` and a checkout have it"
-)
+WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"
 #: The task types whose gold may be annotated by several people.
 HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 
@@ -38,7 +43,11 @@ def baselines() -> dict[str, Baseline]:
             if reference.startswith(f"{PAPERS}.") and not with_papers:
                 continue
             for baseline in referenced(reference):
-                others = by_name[baseline.name].task_types if baseline.name in by_name else ()
+                others = (
+                    by_name[baseline.name].task_types
+                    if baseline.name in by_name
+                    else ()
+                )
                 by_name[baseline.name] = replace(baseline, task_types=(*others, slug))
     return dict(sorted(by_name.items()))
 
@@ -47,7 +56,11 @@ def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
     """By name; a declared task says which it has."""
     if task_type.declared:
         return {baseline.name: baseline for baseline in task_type.declared.baselines}
-    return {name: found for name, found in baselines().items() if task_type.slug in found.task_types}
+    return {
+        name: found
+        for name, found in baselines().items()
+        if task_type.slug in found.task_types
+    }
 
 
 def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
@@ -60,4 +73,6 @@ def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
         near = f" (did you mean {close[0]}?)" if close else ""
         names = ", ".join(known) or "none"
         more = "" if has_papers() else f"; {WITHOUT_PAPERS}"
-        raise UnknownBaseline(f"there is no baseline “{name}”; there are {names}{near}{more}") from None
+        raise UnknownBaseline(
+            f"there is no baseline “{name}”; there are {names}{near}{more}"
+        ) from None

@@ -14,7 +14,11 @@ from typing import Any
 from scoring.metrics.local_models import NamedModel, chosen_device
 from tasks.types.base import Option, OptionRefused, Options
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.citation_text.instances import cited_abstracts, read_instances, without_tags
+from tasks.types.citation_text.instances import (
+    cited_abstracts,
+    read_instances,
+    without_tags,
+)
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
 from tasks.types.problems import needed
@@ -25,7 +29,9 @@ BY_PACKAGE, FIRST = "package", "first"
 _DIGITS = 9
 
 
-def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE) -> list[list[str]]:
+def lexrank(
+    documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
+) -> list[list[str]]:
     """Of each document, a list of sentences, the best ones, best first; none of an empty document. A word
     weighs by how few of the documents have it. Raises Unavailable.
     """
@@ -40,10 +46,22 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
         if not document:
             summaries.append([])
         elif ties == BY_PACKAGE:
-            summaries.append(list(ranker.get_summary(list(document), summary_size=size, threshold=THRESHOLD)))
+            summaries.append(
+                list(
+                    ranker.get_summary(
+                        list(document), summary_size=size, threshold=THRESHOLD
+                    )
+                )
+            )
         else:
-            scores = ranker.rank_sentences(list(document), threshold=THRESHOLD).round(_DIGITS).tolist()
-            places = sorted(range(len(document)), key=lambda place: (-scores[place], place))
+            scores = (
+                ranker.rank_sentences(list(document), threshold=THRESHOLD)
+                .round(_DIGITS)
+                .tolist()
+            )
+            places = sorted(
+                range(len(document)), key=lambda place: (-scores[place], place)
+            )
             summaries.append([document[place] for place in places[:size]])
     return summaries
 
@@ -67,14 +85,21 @@ class Writing:
 def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
     """A text for each instance in their order. Raises InputRefused, and Unavailable without the model."""
     instances = read_instances(files, with_targets=False)
-    texts = [" ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs) for one in instances]
+    texts = [
+        " ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs)
+        for one in instances
+    ]
     folder = NamedModel("write-texts", str(writing.model)).folder
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    with needed(f"{folder} holds no sequence-to-sequence model: {{}}", OSError, ValueError):
+    with needed(
+        f"{folder} holds no sequence-to-sequence model: {{}}", OSError, ValueError
+    ):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-        model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModelForSeq2SeqLM.from_pretrained(
+            folder, local_files_only=True
+        )
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
     # Texts of like length go through the model together, always the same ones.
@@ -83,7 +108,11 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         places = order[first : first + writing.batch]
         batch = [texts[place] for place in places]
         tokens = tokenizer(
-            batch, return_tensors="pt", padding=True, truncation=True, max_length=writing.max_input
+            batch,
+            return_tensors="pt",
+            padding=True,
+            truncation=True,
+            max_length=writing.max_input,
         ).to(model.device)
         further = {}
         if model.config.model_type == LED:
@@ -121,7 +150,9 @@ SPLITTER = Option(
     "rules of this site.",
     choices=tuple(SPLITTERS),
 )
-SENTENCES = Option(name="sentences", default="3", summary="How many sentences are taken.")
+SENTENCES = Option(
+    name="sentences", default="3", summary="How many sentences are taken."
+)
 TIED = Option(
     name="ties",
     default=BY_PACKAGE,
@@ -146,7 +177,10 @@ System = Callable[[Sequence[Items], Settings], list[str]]
 
 
 def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    return [" ".join(settings.split(" ".join(items))[: settings.sentences]) for items in inputs]
+    return [
+        " ".join(settings.split(" ".join(items))[: settings.sentences])
+        for items in inputs
+    ]
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
@@ -159,20 +193,32 @@ def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
 def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
     """Words weigh by how few inputs of the data set have them, so that an answer depends on all inputs."""
     documents = [settings.split(plain(items)) for items in inputs]
-    return [" ".join(part) for part in lexrank(documents, settings.sentences, ties=settings.ties)]
+    return [
+        " ".join(part)
+        for part in lexrank(documents, settings.sentences, ties=settings.ties)
+    ]
 
 
 def plain(items: Items) -> str:
     return " ".join(without_tags(item).strip() for item in items)
 
 
-def answers(files: Sequence[InputFile], options: Options, *, system: System) -> Iterator[Answer]:
+def answers(
+    files: Sequence[InputFile], options: Options, *, system: System
+) -> Iterator[Answer]:
     count = options.get("sentences", SENTENCES.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
-        raise OptionRefused(f"option sentences={count}: expected a whole number from 1 to 1000")
-    split, ties = SPLITTERS[options.get("splitter", SPLITTER.default)], options.get("ties", TIED.default)
+        raise OptionRefused(
+            f"option sentences={count}: expected a whole number from 1 to 1000"
+        )
+    split, ties = (
+        SPLITTERS[options.get("splitter", SPLITTER.default)],
+        options.get("ties", TIED.default),
+    )
     settings = Settings(split=split, sentences=int(count), ties=ties)
-    for _, group in groupby(read_instances(files, with_targets=False), key=lambda instance: instance.dataset):
+    for _, group in groupby(
+        read_instances(files, with_targets=False), key=lambda instance: instance.dataset
+    ):
         instances = list(group)
         texts_of = cited_abstracts if options["inputs"] == CITED else list
         inputs = [texts_of(one.inputs) for one in instances]
@@ -182,12 +228,19 @@ def answers(files: Sequence[InputFile], options: Options, *, system: System) -> 
 
 def _declared(name: str, summary: str, system: System, *options: Option) -> Baseline:
     answering = partial(answers, system=system)
-    return Baseline.of(answering, name=name, summary=summary, source=CITEBENCH, options=options)
+    return Baseline.of(
+        answering, name=name, summary=summary, source=CITEBENCH, options=options
+    )
 
 
 BASELINES = (
     _declared(
-        "citation-text-lead", "The first three sentences of the inputs.", lead, INPUTS, SPLITTER, SENTENCES
+        "citation-text-lead",
+        "The first three sentences of the inputs.",
+        lead,
+        INPUTS,
+        SPLITTER,
+        SENTENCES,
     ),
     _declared(
         "citation-text-textrank",

@@ -24,7 +24,9 @@ from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_inpu
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 
-PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
+PILOT = (
+    "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
+)
 MQ_SENTENCES = 3
 #: MMR passes over sentences that are too short to say anything.
 SHORTEST = 50
@@ -59,7 +61,10 @@ def with_citances(topic: InputTopic) -> list[str]:
 
 
 def with_citing_papers(topic: InputTopic) -> list[str]:
-    return [*paper_alone(topic), *(one.text for paper in topic.papers.values() for one in paper)]
+    return [
+        *paper_alone(topic),
+        *(one.text for paper in topic.papers.values() for one in paper),
+    ]
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
@@ -71,13 +76,22 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
     if reach := context // 2:
         sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
         places = np.arange(len(sentences))
-        starts, ends = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(sentences))
+        starts, ends = (
+            np.maximum(places - reach, 0),
+            np.minimum(places + reach + 1, len(sentences)),
+        )
         sentences = np.asarray(sums[ends] - sums[starts])
-    return Likeness(sentences, weights.vectors([citance.text for citance in topic.citances]))
+    return Likeness(
+        sentences, weights.vectors([citance.text for citance in topic.citances])
+    )
 
 
 def likest(
-    counted: Counted, *, context: int = 0, count: int | None = MQ_SENTENCES, shortest: int = 0
+    counted: Counted,
+    *,
+    context: int = 0,
+    count: int | None = MQ_SENTENCES,
+    shortest: int = 0,
 ) -> Choice:
     """So many sentences of ``shortest`` characters or more that are most like the citance; None for all."""
 
@@ -88,7 +102,9 @@ def likest(
     return choose
 
 
-def _long_enough(topic: InputTopic, places: Sequence[int], shortest: int = SHORTEST) -> list[int]:
+def _long_enough(
+    topic: InputTopic, places: Sequence[int], shortest: int = SHORTEST
+) -> list[int]:
     return [place for place in places if len(topic.sentences[place].text) >= shortest]
 
 
@@ -109,7 +125,9 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
     picks = []
     for _ in range(min(count, len(left))):
-        merits = np.where(picked, -np.inf, np.round(LAMBDA * scores - (1 - LAMBDA) * worst, 12))
+        merits = np.where(
+            picked, -np.inf, np.round(LAMBDA * scores - (1 - LAMBDA) * worst, 12)
+        )
         pick = merits.argmax(axis=1)
         picks.append(left[pick])
         picked[rows, pick] = True
@@ -120,7 +138,8 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
 def above(threshold: float, counted: Counted = with_citances) -> Choice:
     """clair_umich's unsupervised run: every sentence whose cosine passes a threshold; none if none does."""
     return lambda topic: [
-        np.flatnonzero(row > threshold).tolist() for row in likeness(topic, counted).cosines
+        np.flatnonzero(row > threshold).tolist()
+        for row in likeness(topic, counted).cosines
     ]
 
 
@@ -129,22 +148,38 @@ def taln(topic: InputTopic) -> list[list[int]]:
     context is the citance's sentences in the citing paper and one on each side; where the citing paper is not
     at hand, the citance alone.
     """
-    contexts = [citance_sentences(topic, citance, around=1) for citance in topic.citances]
+    contexts = [
+        citance_sentences(topic, citance, around=1) for citance in topic.citances
+    ]
     sentences = paper_alone(topic)
-    weights = TfIdf([*sentences, *(text for texts in contexts for text in texts)], is_plain=True)
+    weights = TfIdf(
+        [*sentences, *(text for texts in contexts for text in texts)], is_plain=True
+    )
     vectors = weights.vectors(sentences)
-    factors = np.array([SECTION_WEIGHTS.get(section_kind(s.section), 1.0) for s in topic.sentences])
-    scores = [cosines(weights.vectors(texts), vectors).sum(axis=0) * factors for texts in contexts]
+    factors = np.array(
+        [SECTION_WEIGHTS.get(section_kind(s.section), 1.0) for s in topic.sentences]
+    )
+    scores = [
+        cosines(weights.vectors(texts), vectors).sum(axis=0) * factors
+        for texts in contexts
+    ]
     return [_long_enough(topic, ranked(row))[:MQ_SENTENCES] for row in scores]
 
 
-def citance_sentences(topic: InputTopic, citance: InputCitance, *, around: int = 0) -> list[str]:
+def citance_sentences(
+    topic: InputTopic, citance: InputCitance, *, around: int = 0
+) -> list[str]:
     """As the citing paper has them, with so many on each side; where it is not at hand the citance's text."""
     paper = topic.citing_paper(citance)
-    places = [place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets]
+    places = [
+        place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets
+    ]
     if not places:
         return [citance.text]
-    return [sentence.text for sentence in paper[max(0, min(places) - around) : max(places) + around + 1]]
+    return [
+        sentence.text
+        for sentence in paper[max(0, min(places) - around) : max(places) + around + 1]
+    ]
 
 
 def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
@@ -154,11 +189,22 @@ def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
 
 
 def span_answer(
-    topic: InputTopic, citance: InputCitance, places: Sequence[int], facet: str = MAJORITY
+    topic: InputTopic,
+    citance: InputCitance,
+    places: Sequence[int],
+    facet: str = MAJORITY,
 ) -> Answer:
-    citing, marker, number = citance.name.citing, citance.name.marker, citance.name.number
+    citing, marker, number = (
+        citance.name.citing,
+        citance.name.marker,
+        citance.name.number,
+    )
     named = {"topic": topic.name, "citing": citing, "marker": marker, "citance": number}
-    return {**named, "sentences": [topic.sentences[place].sid for place in places], "facets": [facet]}
+    return {
+        **named,
+        "sentences": [topic.sentences[place].sid for place in places],
+        "facets": [facet],
+    }
 
 
 def annotators(topic: AnyTopic) -> list[str]:
@@ -188,9 +234,18 @@ def _of_topics(
     **facts: Any,
 ) -> Baseline:
     def answering(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
-        return answer(read_input_topics(files, options, with_papers_alone=with_papers_alone))
+        return answer(
+            read_input_topics(files, options, with_papers_alone=with_papers_alone)
+        )
 
-    return Baseline.of(answering, name=name, summary=summary, source=source, options=(ANNOTATION,), **facts)
+    return Baseline.of(
+        answering,
+        name=name,
+        summary=summary,
+        source=source,
+        options=(ANNOTATION,),
+        **facts,
+    )
 
 
 BASELINES = (
@@ -207,10 +262,20 @@ BASELINES = (
         "MQ “TF.IDF”: the three sentences most like the citance; IDF from the paper alone.",
         mq_tfidf,
     ),
-    declared("clsumm-mq-topics", "MQ “topics”: IDF also from the citing papers.", mq_topics),
-    declared("clsumm-mq-context", "MQ “context”: each sentence with 20 around it.", mq_context),
+    declared(
+        "clsumm-mq-topics", "MQ “topics”: IDF also from the citing papers.", mq_topics
+    ),
+    declared(
+        "clsumm-mq-context",
+        "MQ “context”: each sentence with 20 around it.",
+        mq_context,
+    ),
     declared("clsumm-mq-mmr", "MQ “MMR”: the ranks of “context”, diversified.", mq_mmr),
-    declared("clsumm-taln", "TALN.UPF: cosines with the citation's context, weighted by section.", taln),
+    declared(
+        "clsumm-taln",
+        "TALN.UPF: cosines with the citation's context, weighted by section.",
+        taln,
+    ),
     *(
         declared(
             f"clsumm-umich-{threshold}",
@@ -228,7 +293,9 @@ Summarizer = Callable[[InputTopic], list[str]]
 
 def lead(topic: InputTopic) -> list[str]:
     """The paper's first 250 words after its title, the last sentence cut."""
-    return list(filter(None, first_words(sentence.text for sentence in topic.sentences[1:])))
+    return list(
+        filter(None, first_words(sentence.text for sentence in topic.sentences[1:]))
+    )
 
 
 def mq_summary_tfidf(topic: InputTopic) -> list[str]:
@@ -269,7 +336,9 @@ def fitting(topic: InputTopic, scores: Floats) -> list[str]:
     return [topic.sentences[place].text for place in sorted(chosen)]
 
 
-def declared_summary(name: str, summary: str, summarize: Summarizer, source: str = PILOT) -> Baseline:
+def declared_summary(
+    name: str, summary: str, summarize: Summarizer, source: str = PILOT
+) -> Baseline:
     def answer(topics: Sequence[InputTopic]) -> Iterator[Answer]:
         return ({"topic": topic.name, "summary": summarize(topic)} for topic in topics)
 
@@ -278,15 +347,24 @@ def declared_summary(name: str, summary: str, summarize: Summarizer, source: str
 
 SUMMARIES = (
     declared_summary(
-        "clsumm-lead", "The paper's first 250 words after its title.", lead, "A customary baseline"
+        "clsumm-lead",
+        "The paper's first 250 words after its title.",
+        lead,
+        "A customary baseline",
     ),
     declared_summary(
-        "clsumm-mq-summary-tfidf", "MQ “TF.IDF”: the sentences most like the whole paper.", mq_summary_tfidf
+        "clsumm-mq-summary-tfidf",
+        "MQ “TF.IDF”: the sentences most like the whole paper.",
+        mq_summary_tfidf,
     ),
     declared_summary(
-        "clsumm-mq-summary-ranks", "MQ “Task 1A TF.IDF”: sentences ranked high for many citances.", mq_ranks
+        "clsumm-mq-summary-ranks",
+        "MQ “Task 1A TF.IDF”: sentences ranked high for many citances.",
+        mq_ranks,
     ),
     declared_summary(
-        "clsumm-mq-summary-mmr", "MQ “Task 1A MMR”: the same with the ranks of MMR.", mq_mmr_ranks
+        "clsumm-mq-summary-mmr",
+        "MQ “Task 1A MMR”: the same with the ranks of MMR.",
+        mq_mmr_ranks,
     ),
 )

@@ -61,16 +61,27 @@ class FacetPair:
 
 def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
     """Every pair of the gold as often as it is cited, of several facets the one that is most frequent."""
-    citances = [(topic, citance) for topic in topics for file in topic.files for citance in file.citances]
-    counts = Counter(facet for _, citance in citances for facet in merged_facets(citance.facets))
+    citances = [
+        (topic, citance)
+        for topic in topics
+        for file in topic.files
+        for citance in file.citances
+    ]
+    counts = Counter(
+        facet for _, citance in citances for facet in merged_facets(citance.facets)
+    )
     lemma = lemmatizer(topics)
     pairs = []
     for topic, citance in citances:
-        facets = sorted(merged_facets(citance.facets), key=lambda facet: (-counts[facet], facet))
+        facets = sorted(
+            merged_facets(citance.facets), key=lambda facet: (-counts[facet], facet)
+        )
         for sid in citance.sentences:
             if facets and sid in topic.order:
                 text = cited_text(topic.sentences[topic.order[sid]].text, lemma)
-                pairs.append(FacetPair(topic.name, f"{topic.name}#{sid}", text, facets[0]))
+                pairs.append(
+                    FacetPair(topic.name, f"{topic.name}#{sid}", text, facets[0])
+                )
     return pairs
 
 
@@ -81,7 +92,12 @@ def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
 
 def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     """Takes endings off where what is left is a word of the papers: no dictionary is needed."""
-    bases = {word for topic in topics for sentence in topic.sentences for word in words(sentence.text)}
+    bases = {
+        word
+        for topic in topics
+        for sentence in topic.sentences
+        for word in words(sentence.text)
+    }
 
     def lemma(word: str) -> str:
         for ending, instead in ENDINGS:
@@ -118,22 +134,32 @@ def facets_by(
 
     counted: Any = CountVectorizer if classifier == "LR" else TfidfVectorizer
     vectorizer = counted(analyzer=partial(grams, of=of))
-    vectors, wanted = vectorizer.fit_transform(texts), vectorizer.transform(texts_to_name)
+    vectors, wanted = (
+        vectorizer.fit_transform(texts),
+        vectorizer.transform(texts_to_name),
+    )
     if classifier == "LR":
         vectors, wanted = _factors(vectors, wanted)
     weight = "balanced" if is_balanced else None
     models = {
-        "LR": LogisticRegression(C=0.01 if is_balanced else 1.0, max_iter=1000, class_weight=weight),
+        "LR": LogisticRegression(
+            C=0.01 if is_balanced else 1.0, max_iter=1000, class_weight=weight
+        ),
         "NB": MultinomialNB(fit_prior=not is_balanced),
         "SVM": LinearSVC(random_state=0, class_weight=weight),
     }
-    return [str(facet) for facet in models[classifier].fit(vectors, facets).predict(wanted)]
+    return [
+        str(facet) for facet in models[classifier].fit(vectors, facets).predict(wanted)
+    ]
 
 
 def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
     """The n-grams of the lemmas, and with words those of the words, told apart by what comes first."""
     longest = 1 if of == SINGLE_LEMMAS else GRAMS[1]
-    sides = {LEMMAS: text.lemmas, **({"words": text.words} if of == WORDS_AND_LEMMAS else {})}
+    sides = {
+        LEMMAS: text.lemmas,
+        **({"words": text.words} if of == WORDS_AND_LEMMAS else {}),
+    }
     return [
         (side, *units[start : start + length])
         for side, units in sides.items()
@@ -147,7 +173,9 @@ def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
     with a quadratic penalty sees nothing else of them, so that it predicts the same, and is fitted in a tenth
     of the time.
     """
-    values, vectors = np.linalg.eigh((known_vectors @ known_vectors.T).toarray().astype(np.float64))
+    values, vectors = np.linalg.eigh(
+        (known_vectors @ known_vectors.T).toarray().astype(np.float64)
+    )
     is_known = values > values.max(initial=0.0) * _NOTHING
     axes = vectors[:, is_known] / np.sqrt(values[is_known])
     return known_vectors @ known_vectors.T @ axes, wanted @ known_vectors.T @ axes
@@ -166,15 +194,28 @@ def answers(
         chosen = taln(topic)
         pairs, lemma = facet_pairs(others), lemmatizer(others)
         texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
-        wanted = [cited_text(topic.sentences[place].text, lemma) for places in chosen for place in places]
+        wanted = [
+            cited_text(topic.sentences[place].text, lemma)
+            for places in chosen
+            for place in places
+        ]
         names = sorted(set(facets)) or [MAJORITY]
         if len(names) == 1 or not wanted:
             answered = iter(names[:1] * len(wanted))
         else:
-            answered = iter(facets_by(classifier, texts, facets, wanted, of, is_balanced=not is_literal))
+            answered = iter(
+                facets_by(
+                    classifier, texts, facets, wanted, of, is_balanced=not is_literal
+                )
+            )
         for citance, places in zip(topic.citances, chosen, strict=True):
             votes = Counter(next(answered) for _ in places)
-            yield span_answer(topic, citance, places, votes.most_common(1)[0][0] if votes else MAJORITY)
+            yield span_answer(
+                topic,
+                citance,
+                places,
+                votes.most_common(1)[0][0] if votes else MAJORITY,
+            )
 
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
@@ -188,4 +229,6 @@ def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
     )
 
 
-BASELINES = tuple(declared_facets(classifier, is_literal=False) for classifier in CLASSIFIERS)
+BASELINES = tuple(
+    declared_facets(classifier, is_literal=False) for classifier in CLASSIFIERS
+)

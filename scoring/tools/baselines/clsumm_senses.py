@@ -46,10 +46,16 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     the other its likeness to the likest word there.
     """
     senses = Senses([*citances, *sentences], wordnet)
-    vocabulary = [list(dict.fromkeys(chain.from_iterable(texts))) for texts in (citances, sentences)]
+    vocabulary = [
+        list(dict.fromkeys(chain.from_iterable(texts)))
+        for texts in (citances, sentences)
+    ]
     table = senses.likeness(*vocabulary)
     first, second = (
-        [_Placed.of(text, {word: place for place, word in enumerate(words)}, senses) for text in texts]
+        [
+            _Placed.of(text, {word: place for place, word in enumerate(words)}, senses)
+            for text in texts
+        ]
         for texts, words in zip((citances, sentences), vocabulary, strict=True)
     )
     by_sentence = [_likest(table, other.places) for other in second]
@@ -63,7 +69,10 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
                 shorter, longer, likest = other, one, to_citance
             unshared = likest[:, shorter.unshared(longer)].sum(axis=1)
             values[row, column] = len(one.senses & other.senses) + unshared
-    lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]
+    lengths = [
+        np.array([len(text) for text in texts], float)
+        for texts in (citances, sentences)
+    ]
     by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
     return values * ratio(*by_length)[:, :, np.newaxis]
 
@@ -78,9 +87,13 @@ class _Placed(NamedTuple):
     senses: frozenset[Any]
 
     @classmethod
-    def of(cls, text: Sequence[str], places: Mapping[str, int], senses: "Senses") -> "_Placed":
+    def of(
+        cls, text: Sequence[str], places: Mapping[str, int], senses: "Senses"
+    ) -> "_Placed":
         of_words = [senses.of(word) for word in text]
-        return cls([places[word] for word in text], of_words, frozenset().union(*of_words))
+        return cls(
+            [places[word] for word in text], of_words, frozenset().union(*of_words)
+        )
 
     def unshared(self, other: "_Placed") -> list[int]:
         pairs = zip(self.places, self.of_words, strict=True)
@@ -136,7 +149,9 @@ class Senses:
             information = self.information(sense)
             for ancestor, steps in self.ancestors(sense).items():
                 before = ways.get(ancestor, Way(steps, information))
-                ways[ancestor] = Way(min(before.steps, steps), min(before.information, information))
+                ways[ancestor] = Way(
+                    min(before.steps, steps), min(before.information, information)
+                )
         return ways
 
     def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
@@ -148,10 +163,16 @@ class Senses:
         for ancestor, found in paths.items():
             places, ways = zip(*found, strict=True)
             steps, information = zip(*ways, strict=True)
-            below[ancestor] = np.array(places), np.array(steps, float), np.array(information)
+            below[ancestor] = (
+                np.array(places),
+                np.array(steps, float),
+                np.array(information),
+            )
         return below
 
-    def _measures(self, ancestor: Any, first: Way, steps: Floats, information: Floats) -> Floats:
+    def _measures(
+        self, ancestor: Any, first: Way, steps: Floats, information: Floats
+    ) -> Floats:
         way = first.steps + steps
         depth = ancestor.max_depth() + 1
         shared, both = self.information(ancestor), first.information + information
@@ -160,9 +181,14 @@ class Senses:
             [
                 1 / (1 + way),
                 2 * depth / (2 * depth + way),
-                -np.log((1 + way) / (2 * greatest_depth(self._wordnet, ancestor.pos()))),
+                -np.log(
+                    (1 + way) / (2 * greatest_depth(self._wordnet, ancestor.pos()))
+                ),
                 np.full_like(way, shared),
-                1 / np.maximum(both - 2 * shared, -np.log((everything - LEAST) / everything)),
+                1
+                / np.maximum(
+                    both - 2 * shared, -np.log((everything - LEAST) / everything)
+                ),
                 ratio(np.full_like(both, 2 * shared), both),
             ]
         )
@@ -171,4 +197,6 @@ class Senses:
 @lru_cache(maxsize=4)
 def greatest_depth(wordnet: Any, part_of_speech: str) -> int:
     """The most steps from a root to a sense of a part of speech; 1 where none has another above it."""
-    return max(1, *(int(sense.max_depth()) for sense in wordnet.all_synsets(part_of_speech)))
+    return max(
+        1, *(int(sense.max_depth()) for sense in wordnet.all_synsets(part_of_speech))
+    )

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
 from scoring.metrics.meteor import reader as database_reader
-from scoring.tools.baselines.clsumm import learning, likeness, span_answer, with_citances
+from scoring.tools.baselines.clsumm import (
+    learning,
+    likeness,
+    span_answer,
+    with_citances,
+)
 from scoring.tools.baselines.clsumm_senses import sentence_likeness
 from scoring.tools.baselines.tfidf import ranked, words
 from tasks.types.base import Option, Options
@@ -72,7 +77,9 @@ def chosen_wordnet(option: str) -> Any | None:
 def features(topic: InputTopic, options: Options) -> Floats:
     """(citances, sentences, features) for one topic. Raises Unavailable."""
     near = likeness(topic, with_citances).cosines
-    return np.concatenate([_features_of_words(topic, near), *features_of_data(topic, options)], axis=2)
+    return np.concatenate(
+        [_features_of_words(topic, near), *features_of_data(topic, options)], axis=2
+    )
 
 
 def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
@@ -80,13 +87,19 @@ def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
     citances = [citance.text for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
-        yield sentence_likeness(list(map(words, citances)), list(map(words, sentences)), wordnet)
+        yield sentence_likeness(
+            list(map(words, citances)), list(map(words, sentences)), wordnet
+        )
     if (parser := options[PARSER.name]) != NO_PARSER:
-        first, second = (pipeline_parses(texts, parser) for texts in (citances, sentences))
+        first, second = (
+            pipeline_parses(texts, parser) for texts in (citances, sentences)
+        )
         yield dependency_overlap(first, second, wordnet)
 
 
-def features_used(options: Options, always: str = "TF-IDF, common subsequences, common words, place") -> str:
+def features_used(
+    options: Options, always: str = "TF-IDF, common subsequences, common words, place"
+) -> str:
     used = [always]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
         used.append(f"six measures over WordNet {wordnet.get_version()}")
@@ -95,23 +108,34 @@ def features_used(options: Options, always: str = "TF-IDF, common subsequences, 
     return f"Its features: {', '.join(used)}."
 
 
-def subsequences(citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]) -> Floats:
+def subsequences(
+    citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]
+) -> Floats:
     """(citances, sentences): how many words the longest common subsequence has."""
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
-    return np.asarray(process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64))
+    return np.asarray(
+        process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64)
+    )
 
 
 def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
     citances = [words(citance.text) for citance in topic.citances]
     sentences = [words(sentence.text) for sentence in topic.sentences]
     common = subsequences(citances, sentences)
-    shared = np.array([[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64)
-    lengths = np.array([[len(c)] for c in citances]), np.array([[len(s) for s in sentences]])
+    shared = np.array(
+        [[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64
+    )
+    lengths = (
+        np.array([[len(c)] for c in citances]),
+        np.array([[len(s) for s in sentences]]),
+    )
     place = np.broadcast_to(np.linspace(0, 1, len(sentences)), cosines.shape)
     is_title = np.broadcast_to(np.arange(len(sentences)) == 0, cosines.shape)
-    ranks = np.argsort(np.argsort(-np.round(cosines, 12), axis=1, kind="stable"), axis=1)
+    ranks = np.argsort(
+        np.argsort(-np.round(cosines, 12), axis=1, kind="stable"), axis=1
+    )
     return np.stack(
         [
             cosines,
@@ -138,7 +162,10 @@ def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
 
 
 def learned(
-    files: Sequence[InputFile], options: Options, *, features: Callable[[InputTopic, Options], Floats]
+    files: Sequence[InputFile],
+    options: Options,
+    *,
+    features: Callable[[InputTopic, Options], Floats],
 ) -> Iterator[Answer]:
     """The sentences that a classifier finds likeliest, each topic's by one of the other topics: nothing of a
     topic's own gold is looked at. The first feature stands for all of them where no topic has gold to learn
@@ -150,33 +177,62 @@ def learned(
     inputs = [features(topic, options) for topic in topics]
     targets = []
     for topic in topics:
-        sids = [cited.get(topic.name, {}).get(citance.name, ()) for citance in topic.citances]
-        targets.append(np.array([[sentence.sid in cited for sentence in topic.sentences] for cited in sids]))
+        sids = [
+            cited.get(topic.name, {}).get(citance.name, ())
+            for citance in topic.citances
+        ]
+        targets.append(
+            np.array(
+                [
+                    [sentence.sid in cited for sentence in topic.sentences]
+                    for cited in sids
+                ]
+            )
+        )
     for number, topic in enumerate(topics):
         others = [other for other in range(len(topics)) if other != number]
-        scores = _scores(inputs[number], [inputs[o] for o in others], [targets[o] for o in others])
+        scores = _scores(
+            inputs[number], [inputs[o] for o in others], [targets[o] for o in others]
+        )
         for citance, row in zip(topic.citances, scores, strict=True):
             yield span_answer(topic, citance, ranked(row)[:SENTENCES])
 
 
-def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
+def _scores(
+    table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]
+) -> Floats:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    wanted = np.concatenate([target.ravel() for target in targets]) if targets else np.zeros(0, dtype=bool)
+    wanted = (
+        np.concatenate([target.ravel() for target in targets])
+        if targets
+        else np.zeros(0, dtype=bool)
+    )
     if not wanted.any() or wanted.all():
         return np.asarray(table[..., 0])
-    model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
-    model.fit(np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs]), wanted)
-    return np.asarray(model.decision_function(table.reshape(-1, table.shape[2])).reshape(table.shape[:2]))
+    model = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000)
+    )
+    model.fit(
+        np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs]), wanted
+    )
+    return np.asarray(
+        model.decision_function(table.reshape(-1, table.shape[2])).reshape(
+            table.shape[:2]
+        )
+    )
 
 
 SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
 declared_supervised = partial(learning, options=OPTIONS)
 BASELINES = (
     declared_supervised(
-        partial(learned, features=features), name=NAME, summary=SUMMARY, rests_on=features_used
+        partial(learned, features=features),
+        name=NAME,
+        summary=SUMMARY,
+        rests_on=features_used,
     ),
 )
 
@@ -186,9 +242,14 @@ PASSED_OVER = (ROOT, "punct", "dep")
 Dependency = tuple[str, str, str]
 
 
-def dependency_overlap(citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None) -> Floats:
+def dependency_overlap(
+    citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None
+) -> Floats:
     """(citances, sentences, 1): ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)``, of two sets of dependencies."""
-    first, second = ([dependencies(parse, wordnet) for parse in side] for side in (citances, sentences))
+    first, second = (
+        [dependencies(parse, wordnet) for parse in side]
+        for side in (citances, sentences)
+    )
     common = np.array([[len(one & other) for other in second] for one in first], float)
     counts = [np.array([len(one) for one in side], float) for side in (first, second)]
     by_counts = ratio(np.outer(*counts), np.add.outer(*counts))
@@ -200,4 +261,8 @@ def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
     words = [token.lower() for token in parse.tokens]
     lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
     found = zip(lemmas, parse.heads, parse.relations, strict=True)
-    return {(lemmas[head], name, lemma) for lemma, head, name in found if name not in PASSED_OVER}
+    return {
+        (lemmas[head], name, lemma)
+        for lemma, head, name in found
+        if name not in PASSED_OVER
+    }

@@ -15,7 +15,9 @@ _STOP = re.compile(r"[.!?]+[\"'”’)]*$")
 
 
 def bare(text: str) -> str:
-    return re.sub(r"\s+([,;:.!?])", r"\1", " ".join(RUN_OF_MARKS.sub(" ", text).split()))
+    return re.sub(
+        r"\s+([,;:.!?])", r"\1", " ".join(RUN_OF_MARKS.sub(" ", text).split())
+    )
 
 
 def marked(text: str, marks: Sequence[str] | Mapping[str, None]) -> str:
@@ -35,9 +37,18 @@ def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
     for question in read_questions(files):
         words = set(normalised(question.question).split())
         shares = [word_share(words, passage) for passage in question.passages]
-        places = sorted(range(len(shares)), key=lambda place: (-shares[place], place))[:PASSAGES]
-        first = {place: next(iter(by_rules(question.passages[place].text)), "") for place in places}
-        output = " ".join(marked(bare(text), [f"[{place + 1}]"]) for place, text in first.items() if text)
+        places = sorted(range(len(shares)), key=lambda place: (-shares[place], place))[
+            :PASSAGES
+        ]
+        first = {
+            place: next(iter(by_rules(question.passages[place].text)), "")
+            for place in places
+        }
+        output = " ".join(
+            marked(bare(text), [f"[{place + 1}]"])
+            for place, text in first.items()
+            if text
+        )
         yield {"id": question.id, "output": output}
 
 

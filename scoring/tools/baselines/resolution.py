@@ -54,21 +54,31 @@ class Sentences:
 
 
 #: The windows of the paper's Table 1.
-WINDOWS = tuple(Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30)))
+WINDOWS = tuple(
+    Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30))
+)
 
 #: Extracted sentences, which the paper names as further work.
 SENTENCES = (Sentences(0), Sentences(1))
 
 
 def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
-    return words_around(record, window) if isinstance(window, Window) else sentences_around(record, window)
+    return (
+        words_around(record, window)
+        if isinstance(window, Window)
+        else sentences_around(record, window)
+    )
 
 
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
     """The sentence without its marks, with its neighbours as far as the record has them."""
-    before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
+    before, sentence, after = (
+        str(record.get(part) or "") for part in ("before", "sentence", "after")
+    )
     texts = (before, after) if window.around else ("", "")
-    first, last = ([text[start:end] for start, end in sentence_spans(text)] for text in texts)
+    first, last = (
+        [text[start:end] for start, end in sentence_spans(text)] for text in texts
+    )
     text = " ".join([*first[-window.around :], sentence, *last[: window.around]])
     return " ".join(_MARKS.sub(" ", text).split())
 
@@ -77,11 +87,17 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
     """Words left and right of the first placeholder, from the sentence and those before and after it. Other
     marks are no words. Without a placeholder the sentence's end stands for it.
     """
-    before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
+    before, sentence, after = (
+        str(record.get(part) or "") for part in ("before", "sentence", "after")
+    )
     left, _, right = sentence.partition(PLACEHOLDER)
     left_words = _MARKS.sub(" ", f"{before} {left}").split()
     right_words = _MARKS.sub(" ", f"{right} {after}").split()
-    nearest = left_words[len(left_words) - window.left :] if window.left < len(left_words) else left_words
+    nearest = (
+        left_words[len(left_words) - window.left :]
+        if window.left < len(left_words)
+        else left_words
+    )
     return " ".join([*nearest, *right_words[: window.right]])
 
 
@@ -100,7 +116,9 @@ class Document:
     inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], inlinks: Sequence[Mapping[str, Any]]) -> "Document":
+    def of(
+        cls, record: Mapping[str, Any], inlinks: Sequence[Mapping[str, Any]]
+    ) -> "Document":
         names = ("raw", "title", "abstract", "text")
         raw, title, abstract, text = (str(record.get(name) or "") for name in names)
         return cls(raw, title, abstract, text, inlinks)
@@ -123,7 +141,12 @@ class Method:
 
 
 def internal(part: str, name: str) -> Method:
-    return Method(name, INTERNAL, lambda document, citing: [getattr(document, part)], frozenset({part}))
+    return Method(
+        name,
+        INTERNAL,
+        lambda document, citing: [getattr(document, part)],
+        frozenset({part}),
+    )
 
 
 def passages(length: int) -> Method:
@@ -141,7 +164,9 @@ def inlinks(width: int, right: int | None = None) -> Method:
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
 
     def bags(document: Document, citing: str) -> Sequence[str]:
-        evidence = (record for record in document.inlinks if str(record.get("citing")) != citing)
+        evidence = (
+            record for record in document.inlinks if str(record.get("citing")) != citing
+        )
         return [" ".join(words_around(record, window) for record in evidence)]
 
     return Method(name, EXTERNAL, bags, frozenset({"inlinks"}))
@@ -154,7 +179,12 @@ def mixed(external: Method, inner: Method) -> Method:
         cited = " ".join(external.bags(document, citing))
         return [f"{cited} {bag}" for bag in inner.bags(document, citing)] or [cited]
 
-    return Method(f"{external.name} + {inner.name}", MIXED, bags, external.requirements | inner.requirements)
+    return Method(
+        f"{external.name} + {inner.name}",
+        MIXED,
+        bags,
+        external.requirements | inner.requirements,
+    )
 
 
 def split_passages(text: str, length: int) -> list[str]:
@@ -167,7 +197,10 @@ def methods() -> tuple[Method, ...]:
     """The rows of the paper's Table 1; passages of 300 words and unequal sides, which its text names; and the
     printed reference for corpora that have no more.
     """
-    full, brief = internal("full_text", "full text"), internal("title_abstract", "title and abstract")
+    full, brief = (
+        internal("full_text", "full text"),
+        internal("title_abstract", "title and abstract"),
+    )
     printed = internal("reference", "reference string")
     ten, twenty, thirty = inlinks(10), inlinks(20), inlinks(30)
     short, middle, long = passages(250), passages(350), passages(400)
@@ -230,15 +263,26 @@ _PARTS = {
 }
 
 
-def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentences) -> Iterator[Answer]:
+def resolve(
+    files: Sequence[InputFile], method: Method, window: Window | Sentences
+) -> Iterator[Answer]:
     """The scores of all references for each context. Raises InputRefused where the inputs cannot be read, or
     have nothing of what the method needs.
     """
     documents = _documents(files)
-    there = parts_of(document for one in documents.values() for document in one.values())
+    there = parts_of(
+        document for one in documents.values() for document in one.values()
+    )
     if missing := sorted(method.requirements - there):
         expected = ", ".join(_PARTS[part] for part in missing)
-        raise InputRefused([Problem(message=f"{method.name} has nothing to go by here", expected=expected)])
+        raise InputRefused(
+            [
+                Problem(
+                    message=f"{method.name} has nothing to go by here",
+                    expected=expected,
+                )
+            ]
+        )
     contexts = rows_of(the_file(files, CONTEXTS, "the contexts"))
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         if one := documents.get(paper):
@@ -252,11 +296,18 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
 def parts_of(documents: Iterable[Document]) -> set[str]:
     """The parts that one of them has at least; a title alone is no abstract."""
     fields = {part: "abstract" if part == "title_abstract" else part for part in _PARTS}
-    return {part for document in documents for part, name in fields.items() if getattr(document, name)}
+    return {
+        part
+        for document in documents
+        for part, name in fields.items()
+        if getattr(document, name)
+    }
 
 
 def possible(files: Sequence[InputFile]) -> list[Method]:
-    there = parts_of(document for texts in _documents(files).values() for document in texts.values())
+    there = parts_of(
+        document for texts in _documents(files).values() for document in texts.values()
+    )
     return [method for method in METHODS.values() if method.requirements <= there]
 
 
@@ -268,16 +319,25 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     documents: dict[str, dict[str, Document]] = defaultdict(dict)
     for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
         name = str(record["ref_id"])
-        documents[str(record["paper_id"])].setdefault(name, Document.of(record, inlinks.get(name, ())))
+        documents[str(record["paper_id"])].setdefault(
+            name, Document.of(record, inlinks.get(name, ()))
+        )
     return documents
 
 
 OPTIONS = (
     Option("method", "reference string", "what stands for a reference", tuple(METHODS)),
-    Option("window", "10-10", "what of the text around the citation is the query", tuple(QUERIES)),
+    Option(
+        "window",
+        "10-10",
+        "what of the text around the citation is the query",
+        tuple(QUERIES),
+    ),
 )
 BY_METHOD = Baseline.of(
-    lambda files, options: resolve(files, METHODS[options["method"]], QUERIES[options["window"]]),
+    lambda files, options: resolve(
+        files, METHODS[options["method"]], QUERIES[options["window"]]
+    ),
     name="resolution-tfidf",
     summary="TF-IDF cosine of any representation of a reference (`method`) with any `window`.",
     source="Duma and Klein 2014, Citation Resolution",

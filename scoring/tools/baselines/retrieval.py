@@ -40,9 +40,16 @@ class Okapi:
     often as the query has it.
     """
 
-    def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
+    def __init__(
+        self, documents: Iterable[str], *, k1: float = K1, b: float = B
+    ) -> None:
         self._terms: dict[str, int] = {}
-        lengths, term_of, document_of, counts = array("q"), array("q"), array("q"), array("q")
+        lengths, term_of, document_of, counts = (
+            array("q"),
+            array("q"),
+            array("q"),
+            array("q"),
+        )
         for number, text in enumerate(documents):
             frequencies = Counter(words(text))
             lengths.append(frequencies.total())
@@ -51,15 +58,28 @@ class Okapi:
                 document_of.append(number)
                 counts.append(count)
         self.size = len(lengths)
-        terms = np.frombuffer(term_of, dtype=np.int64) if term_of else np.empty(0, dtype=np.int64)
+        terms = (
+            np.frombuffer(term_of, dtype=np.int64)
+            if term_of
+            else np.empty(0, dtype=np.int64)
+        )
         order = np.argsort(terms, kind="stable")
         self._starts = np.searchsorted(terms[order], np.arange(len(self._terms) + 1))
         self._documents = np.array(document_of, dtype=np.int64)[order]
-        share = b * np.array(lengths) / (sum(lengths) / self.size) if sum(lengths) else np.zeros(self.size)
+        share = (
+            b * np.array(lengths) / (sum(lengths) / self.size)
+            if sum(lengths)
+            else np.zeros(self.size)
+        )
         frequency = np.array(counts, dtype=np.float64)[order]
-        saturated = frequency * (k1 + 1) / (frequency + k1 * (1 - b + share[self._documents]))
+        saturated = (
+            frequency * (k1 + 1) / (frequency + k1 * (1 - b + share[self._documents]))
+        )
         having = np.diff(self._starts).tolist()
-        idf = [math.log(self.size - number + 0.5) - math.log(number + 0.5) for number in having]
+        idf = [
+            math.log(self.size - number + 0.5) - math.log(number + 0.5)
+            for number in having
+        ]
         floor = EPSILON * (sum(idf) / len(idf)) if idf else 0.0
         weights = np.array([floor if value < 0 else value for value in idf])
         self._weights = np.repeat(weights, np.diff(self._starts)) * saturated
@@ -76,14 +96,20 @@ class Okapi:
 class Lucene:
     """BM25 as Lucene computes it, by the package bm25s; faster, and with an idf that is never negative."""
 
-    def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
+    def __init__(
+        self, documents: Iterable[str], *, k1: float = K1, b: float = B
+    ) -> None:
         with needed("the baseline bm25-lucene needs the package bm25s"):
             import bm25s
         self._index = bm25s.BM25(method="lucene", k1=k1, b=b)
         self._index.index([words(text) for text in documents], show_progress=False)
 
     def scores(self, query: str) -> Floats:
-        if not (words_in := [word for word in words(query) if word in self._index.vocab_dict]):
+        if not (
+            words_in := [
+                word for word in words(query) if word in self._index.vocab_dict
+            ]
+        ):
             return np.zeros(self._index.scores["num_docs"])
         return np.asarray(self._index.get_scores(words_in), dtype=np.float64)
 
@@ -92,7 +118,9 @@ def best(scores: Floats, count: int) -> NDArray[np.intp]:
     """The places of the highest scores, highest first; equal ones in their own order."""
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
-    places = np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
+    places = np.flatnonzero(
+        scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
+    )
     return places[np.argsort(-scores[places], kind="stable")][:count]
 
 
@@ -125,14 +153,26 @@ class SentenceModel:
         from transformers import AutoModel, AutoTokenizer
 
         pooling = folder / "1_Pooling" / "config.json"
-        self._is_first_token = bool(_setting(pooling, "pooling_mode_cls_token", default=False))
-        if not self._is_first_token and not _setting(pooling, "pooling_mode_mean_tokens", default=True):
+        self._is_first_token = bool(
+            _setting(pooling, "pooling_mode_cls_token", default=False)
+        )
+        if not self._is_first_token and not _setting(
+            pooling, "pooling_mode_mean_tokens", default=True
+        ):
             message = f"{folder} pools its vectors in another way than by their mean or by the first token"
             raise Unavailable(message)
-        self._longest = _setting(folder / "sentence_bert_config.json", "max_seq_length", 512)
+        self._longest = _setting(
+            folder / "sentence_bert_config.json", "max_seq_length", 512
+        )
         self._device = chosen_device()
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-        self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).to(self._device).eval()
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True
+        )  # type: ignore[no-untyped-call]
+        self._model: Any = (
+            AutoModel.from_pretrained(folder, local_files_only=True)
+            .to(self._device)
+            .eval()
+        )
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """(texts, dimensions), of length 1. Texts of like length go through the model together."""
@@ -144,7 +184,11 @@ class SentenceModel:
             places = order[first : first + BATCH]
             batch = [texts[place] for place in places]
             tokens = self._tokenizer(
-                batch, padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+                batch,
+                padding=True,
+                truncation=True,
+                max_length=self._longest,
+                return_tensors="pt",
             ).to(self._device)
             with torch.no_grad():
                 states = self._model(**tokens).last_hidden_state
@@ -201,7 +245,11 @@ def recommend(
         scores = fitted.scores(query(record, with_neighbours=with_neighbours))
         places = best(scores, depth).tolist()
         rounded = [round(float(scores[place]), 6) for place in places]
-        yield {"id": str(record["id"]), "ranked": [names[place] for place in places], "scores": rounded}
+        yield {
+            "id": str(record["id"]),
+            "ranked": [names[place] for place in places],
+            "scores": rounded,
+        }
 
 
 def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
@@ -214,7 +262,9 @@ def document(record: Mapping[str, Any]) -> str:
     """What is known of a candidate: its reference as printed, else its title and abstract."""
     if record.get("raw"):
         return str(record["raw"])
-    return " ".join(str(record[part]) for part in ("title", "abstract") if record.get(part))
+    return " ".join(
+        str(record[part]) for part in ("title", "abstract") if record.get(part)
+    )
 
 
 def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
@@ -224,7 +274,11 @@ def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
 
 
 def _baseline(
-    name: str, ranker: Callable[[Sequence[str]], Ranker], summary: str, *, with_neighbours: bool = False
+    name: str,
+    ranker: Callable[[Sequence[str]], Ranker],
+    summary: str,
+    *,
+    with_neighbours: bool = False,
 ) -> Baseline:
     return Baseline(
         name=name,
@@ -235,16 +289,26 @@ def _baseline(
 
 
 BASELINES = (
-    _baseline("bm25-okapi", Okapi, "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25."),
+    _baseline(
+        "bm25-okapi",
+        Okapi,
+        "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25.",
+    ),
     _baseline(
         "bm25-okapi-neighbours",
         Okapi,
         "The same, with the sentences before and after in the query.",
         with_neighbours=True,
     ),
-    _baseline("bm25-lucene", Lucene, "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75."),
+    _baseline(
+        "bm25-lucene",
+        Lucene,
+        "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75.",
+    ),
     Baseline.of(
-        lambda files, options: recommend(files, partial(Dense, model=SentenceModel(folder_of(options)))),
+        lambda files, options: recommend(
+            files, partial(Dense, model=SentenceModel(folder_of(options)))
+        ),
         name="dense",
         summary="Cosine of sentence vectors by a model in the form of sentence-transformers, "
         "all-MiniLM-L6-v2 unless another is named.",
@@ -252,5 +316,9 @@ BASELINES = (
         options=(MODEL,),
         rests_on=lambda options: f"Its model: {weights_digest(folder_of(options))}.",
     ),
-    _baseline("tfidf-cosine", TfIdfRetriever, "TF-IDF and cosine with the defaults of scikit-learn."),
+    _baseline(
+        "tfidf-cosine",
+        TfIdfRetriever,
+        "TF-IDF and cosine with the defaults of scikit-learn.",
+    ),
 )

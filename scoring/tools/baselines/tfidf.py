@@ -24,7 +24,9 @@ class TfIdf:
     def __init__(self, texts: Sequence[str], *, is_plain: bool = False) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        form: dict[str, Any] = {"token_pattern": _WORD.pattern, "norm": None} if is_plain else {}
+        form: dict[str, Any] = (
+            {"token_pattern": _WORD.pattern, "norm": None} if is_plain else {}
+        )
         self._vectorizer = TfidfVectorizer(**form)
         #: One sparse row for each text; None where no text has a word.
         self.fitted: Any = None
@@ -40,7 +42,11 @@ class TfIdf:
 
     @property
     def vocabulary(self) -> list[str]:
-        return [] if self.fitted is None else list(self._vectorizer.get_feature_names_out())
+        return (
+            []
+            if self.fitted is None
+            else list(self._vectorizer.get_feature_names_out())
+        )
 
     def sparse(self, texts: Sequence[str]) -> Any:
         return self._vectorizer.transform(texts)
@@ -64,7 +70,10 @@ def ranked(scores: Floats) -> list[int]:
     """The places from the best score to the worst; of equals the earlier comes first. Scores that differ by
     less than rounding can are equal, so that every machine gives the same order.
     """
-    return [int(place) for place in np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))]
+    return [
+        int(place)
+        for place in np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))
+    ]
 
 
 class TfIdfRetriever:
@@ -73,7 +82,9 @@ class TfIdfRetriever:
     def __init__(self, documents: Iterable[str]) -> None:
         texts = list(documents)
         self._size, self._weights = len(texts), TfIdf(texts)
-        self._columns: Any = None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
+        self._columns: Any = (
+            None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
+        )
 
     def scores(self, query: str) -> Floats:
         return np.asarray(self.scores_of_all([query])[0])

@@ -20,7 +20,9 @@ BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textr
 FAULTS = "faults"
 
 
-def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[instances_of.Instance, ...]:
+def add_data_set(
+    loaded: "Loaded", season: SeasonFolder
+) -> tuple[instances_of.Instance, ...]:
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
@@ -30,13 +32,21 @@ def add_data_set(loaded: "Loaded", season: SeasonFolder) -> tuple[instances_of.I
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         inputs = [instance.cited for instance in group]
         lengths = [len(abstract.split()) for cited in inputs for abstract in cited]
-        rows.append((dataset, len(inputs), len(lengths), f"{sum(lengths) / len(lengths):.1f}"))
+        rows.append(
+            (dataset, len(inputs), len(lengths), f"{sum(lengths) / len(lengths):.1f}")
+        )
     heads = ("data set", "instances", "cited papers", "words of a cited abstract, mean")
     card = ["## Data sets\n", *markdown_table(heads, rows, in_numbers=True)]
     if faults := list(instances_of.known_faults(instances)):
-        card += ["## Known faults, kept as they are\n", *(f"- {fault}" for fault in faults), ""]
+        card += [
+            "## Known faults, kept as they are\n",
+            *(f"- {fault}" for fault in faults),
+            "",
+        ]
     (season.folder / "card.md").write_text("\n".join(card), encoding="utf-8")
-    sheet = "\n".join(("## Data sets\n", *as_markdown(instances_of.data_sets(instances), "words")))
+    sheet = "\n".join(
+        ("## Data sets\n", *as_markdown(instances_of.data_sets(instances), "words"))
+    )
     (season.folder / "datasheet.md").write_text(sheet, encoding="utf-8")
     return instances
 
@@ -45,24 +55,37 @@ def counter_of(folder: Path) -> instances_of.Count:
     """Counts as the tokenizer of a model does, without the special tokens. Raises Unavailable."""
     with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
-    with needed(f"{folder} holds no tokenizer in the form of transformers", OSError, ValueError):
+    with needed(
+        f"{folder} holds no tokenizer in the form of transformers", OSError, ValueError
+    ):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
+    return lambda text: len(
+        tokenizer.encode(text, add_special_tokens=False, verbose=False)
+    )
 
 
 def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str]:
     def share(count: int, of: instances_of.DataSet) -> str:
         return f"{count:,} ({100 * count / of.instances:.3g} %)"
 
-    over_long = [(share(one.long_inputs, one), share(one.long_outputs, one)) for one in sets]
+    over_long = [
+        (share(one.long_inputs, one), share(one.long_outputs, one)) for one in sets
+    ]
     named = [(one.name, one.instances, one.cited_papers) for one in sets]
     sizes = [(*first, *last) for first, last in zip(named, over_long, strict=True)]
-    lengths = [(one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets]
-    phrases = [(one.name, share(one.self_references, one), *one.phrases.values()) for one in sets]
+    lengths = [
+        (one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets
+    ]
+    phrases = [
+        (one.name, share(one.self_references, one), *one.phrases.values())
+        for one in sets
+    ]
     longest = {"inputs": instances_of.MAX_INPUT, "outputs": instances_of.MAX_OUTPUT}
     over = (f"{side} over {most:,} {unit}" for side, most in longest.items())
     yield "### Sizes\n"
-    yield from markdown_table(("data set", "instances", "cited papers", *over), sizes, in_numbers=True)
+    yield from markdown_table(
+        ("data set", "instances", "cited papers", *over), sizes, in_numbers=True
+    )
     yield "### Lengths in words, means\n"
     yield from markdown_table(("data set", "output", "input"), lengths, in_numbers=True)
     yield "### Texts that speak of the citing paper\n"
@@ -98,16 +121,24 @@ class Converted:
     faults: tuple[str, ...] = ()
 
 
-def load(path: Path, *, split: str, with_context: bool, form: str = "auto", dataset: str = "") -> Loaded:
+def load(
+    path: Path, *, split: str, with_context: bool, form: str = "auto", dataset: str = ""
+) -> Loaded:
     files = open_input(path)
     form = form if form != "auto" else _form_of(files, path)
-    converted = list(_aburaed(files, split) if form == "aburaed" else _converted(files, split, form))
+    converted = list(
+        _aburaed(files, split) if form == "aburaed" else _converted(files, split, form)
+    )
     if not converted:
         raise refusal(f"no instances of the split “{split}” are here", path)
     name = dataset or form
     if form == "chen" and not dataset:
         parts = [part.lower() for part in PurePosixPath(path.resolve()).parts]
-        sources = (source for source in ("delve", "s2orc") if any(source in part for part in parts))
+        sources = (
+            source
+            for source in ("delve", "s2orc")
+            if any(source in part for part in parts)
+        )
         name = next((f"chen_{source}" for source in sources), form)
     width = max(2, len(str(len(converted) - 1)))
     instances, faults = [], []
@@ -115,7 +146,9 @@ def load(path: Path, *, split: str, with_context: bool, form: str = "auto", data
         items = [*(one.context if with_context else ()), *one.cited]
         instance = f"{name}-{place:0{width}d}"
         instances.append({"id": instance, "target": one.target, "input": items})
-        flaws = [("damaged mark", mark) for mark in instances_of.marks(one.target).damaged]
+        flaws = [
+            ("damaged mark", mark) for mark in instances_of.marks(one.target).damaged
+        ]
         for number, abstract in enumerate(one.cited):
             if not abstract.strip():
                 flaws.append(("empty cited abstract", f"[{number}]"))
@@ -124,12 +157,20 @@ def load(path: Path, *, split: str, with_context: bool, form: str = "auto", data
             if not instances_of.is_cited(abstract):
                 flaws.append(("cited abstract reads as a tagged item", f"[{number}]"))
         flaws += [(fault, "") for fault in one.faults]
-        faults += [{"id": instance, "fault": fault, "found": where} for fault, where in flaws]
+        faults += [
+            {"id": instance, "fault": fault, "found": where} for fault, where in flaws
+        ]
     return Loaded(dataset=name, form=form, instances=instances, faults=faults)
 
 
 def _tagged(tag: str, value: Any) -> list[str]:
-    text = " ".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
+    text = (
+        " ".join(map(str, value))
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else ""
+    )
     return [f"<{tag}> {text.strip()} </{tag}>"] if text.strip() else []
 
 
@@ -139,13 +180,21 @@ def _lu(record: Record) -> Converted:
     cited = []
     for place, (name, reference) in enumerate(references.items()):
         target = target.replace(name, f"[{place}]")
-        abstract = reference.get("abstract") if isinstance(reference, dict) else reference
-        cited.append(f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:])
-    return Converted(target, cited, _tagged(instances_of.ABSTRACT, record.value.get("abstract")))
+        abstract = (
+            reference.get("abstract") if isinstance(reference, dict) else reference
+        )
+        cited.append(
+            f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
+        )
+    return Converted(
+        target, cited, _tagged(instances_of.ABSTRACT, record.value.get("abstract"))
+    )
 
 
 def _chen(record: Record) -> Converted:
-    cited = [str(document)[_NUMBER_CUT:] for document in _part(record, "multi_doc", list)]
+    cited = [
+        str(document)[_NUMBER_CUT:] for document in _part(record, "multi_doc", list)
+    ]
     return Converted(_part(record, "abs", str), cited, [])
 
 
@@ -158,13 +207,20 @@ def _xing(record: Record) -> Converted:
     ]
     target = _part(record, "explicit_citation", str).replace("#REFR", "[0]")
     cited = [_part(record, "src_abstract", str).strip()]
-    return Converted(target, cited, context, ("abstracts of the citing and the cited paper exchanged",))
+    return Converted(
+        target,
+        cited,
+        context,
+        ("abstracts of the citing and the cited paper exchanged",),
+    )
 
 
 def _part(record: Record, key: str, kind: type) -> Any:
     value = record.value.get(key)
     if not isinstance(value, kind):
-        raise InputRefused([record.problem(f"“{key}” is not as in the source", json_kind(kind()))])
+        raise InputRefused(
+            [record.problem(f"“{key}” is not as in the source", json_kind(kind()))]
+        )
     return value
 
 
@@ -177,9 +233,13 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
 FORMS = ("aburaed", *_FORMS)
 
 
-def _converted(files: Sequence[InputFile], split: str, form: str) -> Iterator[Converted]:
+def _converted(
+    files: Sequence[InputFile], split: str, form: str
+) -> Iterator[Converted]:
     readable = [file for file in files if file.suffix in SUFFIXES]
-    for file in [file for file in readable if file.stem in _names_of(split)] or readable:
+    for file in [
+        file for file in readable if file.stem in _names_of(split)
+    ] or readable:
         problems: list[Problem] = []
         for record in read_records(file, problems):
             if record.value.get("train_or_test", split) == split:
@@ -188,7 +248,9 @@ def _converted(files: Sequence[InputFile], split: str, form: str) -> Iterator[Co
 
 
 def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
-    sources, targets = (_lines_of(files, split, ending) for ending in (_SOURCE_LINES, _TARGET_LINES))
+    sources, targets = (
+        _lines_of(files, split, ending) for ending in (_SOURCE_LINES, _TARGET_LINES)
+    )
     if len(sources) != len(targets):
         message = f"{len(sources):,} lines of sources and {len(targets):,} of targets"
         raise refusal(message, expected="one target for each source")
@@ -210,7 +272,10 @@ def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
     for file in files:
         if file.stem in _names_of(split) and file.name.endswith(ending):
             # Not `splitlines`: abstracts hold other characters that it takes for the end of a line.
-            return [line.removesuffix("\r") for line in decoded(file.read()).removesuffix("\n").split("\n")]
+            return [
+                line.removesuffix("\r")
+                for line in decoded(file.read()).removesuffix("\n").split("\n")
+            ]
     raise refusal(f"the file {split}{ending} is missing")
 
 

@@ -22,17 +22,25 @@ def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[s
         thresholds = LengthThresholds(*rules.length_thresholds)
     else:
         lengths = store.rows("SELECT tokens, sentences FROM lengths")
-        thresholds = length_thresholds({row["tokens"]: row["sentences"] for row in lengths}, rules.outlier_z)
-    shares = store.counts("SELECT field, count(*) FROM papers WHERE field IS NOT NULL GROUP BY field")
+        thresholds = length_thresholds(
+            {row["tokens"]: row["sentences"] for row in lengths}, rules.outlier_z
+        )
+    shares = store.counts(
+        "SELECT field, count(*) FROM papers WHERE field IS NOT NULL GROUP BY field"
+    )
     fewest = rules.low_resource_share * sum(shares.values())
     low = frozenset(field for field, count in shares.items() if count < fewest)
     refused: Counter[str] = Counter()
     store.connection.executescript(SQL["classes: table"])
-    store.write(SQL["classes: insert"], _features(store, rules, thresholds, low, refused))
+    store.write(
+        SQL["classes: insert"], _features(store, rules, thresholds, low, refused)
+    )
     store.connection.execute("CREATE INDEX by_target ON features (target)")
     groups = {"fewest": rules.fewest_citations, "groups": rules.citation_groups}
     store.connection.execute(SQL["classes: citation groups"], groups)
-    store.connection.execute(SQL["classes: h index groups"], {"groups": rules.h_index_groups})
+    store.connection.execute(
+        SQL["classes: h index groups"], {"groups": rules.h_index_groups}
+    )
     return thresholds, refused
 
 
@@ -40,7 +48,11 @@ COLUMNS = ("number", "paper_id", "target", "citations", "context_type", "h_index
 
 
 def _features(
-    store: Store, rules: "Rules", thresholds: "LengthThresholds", low: frozenset[str], refused: Counter[str]
+    store: Store,
+    rules: "Rules",
+    thresholds: "LengthThresholds",
+    low: frozenset[str],
+    refused: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for row in store.rows(SQL["classes: contexts"]):
         cited = len(json.loads(row["gold"])) if row["target"] is not None else 0
@@ -67,7 +79,9 @@ def _features(
 
 def drawn(seed: int, name: str) -> int:
     """A number that stands for a random draw: the same for a seed and a name, in whatever order they come."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest())
+    return int.from_bytes(
+        hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest()
+    )
 
 
 #: The classes that the other features must have, so that only the dimension's own varies.
@@ -84,7 +98,10 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "h_index_group": {},
 }
 #: The classes that every corpus may have, and that are told of where there is none.
-FIXED = {"length_class": ("short", "medium", "long"), "location_class": ("start", "middle", "end")}
+FIXED = {
+    "length_class": ("short", "medium", "long"),
+    "location_class": ("start", "middle", "end"),
+}
 #: How the sets are drawn: `each` dimension on its own, or as the paper has it.
 EACH, OFFICIAL = "each", "official"
 #: Which papers are ranked, in words.
@@ -131,10 +148,17 @@ class Rules:
     low_resource_share: float = 0.03
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "side_conditions": {} if self.every_context else SIDE_CONDITIONS}
+        return {
+            **asdict(self),
+            "side_conditions": {} if self.every_context else SIDE_CONDITIONS,
+        }
 
     def year_group(self, year: int | None) -> str | None:
-        return None if year is None or not self.first_year <= year <= self.last_year else self.years(year)
+        return (
+            None
+            if year is None or not self.first_year <= year <= self.last_year
+            else self.years(year)
+        )
 
     def years(self, year: int) -> str:
         """The years that are counted with this one, be they in a group or before or behind all groups."""
@@ -158,24 +182,33 @@ class LengthThresholds:
     dropped: int = 0
 
     def length(self, tokens: int) -> str:
-        return "short" if tokens < self.low else "long" if tokens > self.high else "medium"
+        return (
+            "short" if tokens < self.low else "long" if tokens > self.high else "medium"
+        )
 
 
 def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThresholds:
     mean, deviation = _moments(counts)
-    tokens_in = (n for n in counts if not deviation or abs(n - mean) / deviation <= outlier_z)
+    tokens_in = (
+        n for n in counts if not deviation or abs(n - mean) / deviation <= outlier_z
+    )
     plausible = {tokens: counts[tokens] for tokens in tokens_in}
     counted = sum(plausible.values())
     mean, deviation = _moments(plausible)
     dropped = sum(counts.values()) - counted
-    return LengthThresholds(mean - deviation, mean + deviation, mean, deviation, counted, dropped)
+    return LengthThresholds(
+        mean - deviation, mean + deviation, mean, deviation, counted, dropped
+    )
 
 
 def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
     if not (total := sum(counts.values())):
         return 0.0, 0.0
     mean = sum(tokens * sentences for tokens, sentences in counts.items()) / total
-    square = sum((tokens - mean) ** 2 * sentences for tokens, sentences in counts.items()) / total
+    square = (
+        sum((tokens - mean) ** 2 * sentences for tokens, sentences in counts.items())
+        / total
+    )
     return mean, square**0.5
 
 
@@ -192,7 +225,9 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 def year_in(reference: str, *, latest: int | None) -> int | None:
     """The last year in brackets, else the last that is printed; addresses and numbers of preprints aside."""
     text = _ADDRESSES.sub(" ", reference)
-    years = (int(year) for pattern in (_BARE, _BRACKETED) for year in pattern.findall(text))
+    years = (
+        int(year) for pattern in (_BARE, _BRACKETED) for year in pattern.findall(text)
+    )
     possible = [year for year in years if latest is None or year <= latest]
     return possible[-1] if possible else None
 
@@ -213,7 +248,9 @@ def reason_against(context: sqlite3.Row, cited: int) -> str | None:
     """Why this context is left out; None where it is taken. ``cited`` counts its references in the list."""
     sentence = context["sentence"]
     checks = (
-        context["markers"] == 1 and sentence.count(PLACEHOLDER) == 1 and OTHER not in sentence,
+        context["markers"] == 1
+        and sentence.count(PLACEHOLDER) == 1
+        and OTHER not in sentence,
         cited == 1,
         sentence.rstrip().endswith((".", "?", "!")),
         not sentence[:1].isdigit(),
@@ -221,7 +258,10 @@ def reason_against(context: sqlite3.Row, cited: int) -> str | None:
         context["style"] != "",
         not has_unmarked_citation(sentence),
     )
-    return next((reason for reason, holds in zip(REASONS, checks, strict=True) if not holds), None)
+    return next(
+        (reason for reason, holds in zip(REASONS, checks, strict=True) if not holds),
+        None,
+    )
 
 
 def counted(reasons: Counter[str]) -> dict[str, int]:
@@ -237,19 +277,30 @@ def type_contexts(store: Store) -> None:
     if not store.value("SELECT EXISTS (SELECT 1 FROM intents)"):
         return
     store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")
-    store.connection.execute("CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)")
+    store.connection.execute(
+        "CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)"
+    )
     store.write("INSERT INTO typed VALUES (?, ?)", _typed(store))
     moved = "UPDATE contexts SET context_type = typed.context_type FROM typed"
     store.connection.execute(f"{moved} WHERE typed.number = contexts.number")
 
 
 def _typed(store: Store) -> Iterator[tuple[int, str]]:
-    for number, group in groupby(store.rows(SQL["classes: pairs"]), key=itemgetter("number")):
+    for number, group in groupby(
+        store.rows(SQL["classes: pairs"]), key=itemgetter("number")
+    ):
         rows = list(group)
         sentence = _words(rows[0]["sentence"])
-        shares = [len(sentence & _words(row["context"])) / (len(sentence) or 1) for row in rows]
+        shares = [
+            len(sentence & _words(row["context"])) / (len(sentence) or 1)
+            for row in rows
+        ]
         best = max(shares)
-        types = {row["context_type"] for row, share in zip(rows, shares, strict=True) if share == best}
+        types = {
+            row["context_type"]
+            for row, share in zip(rows, shares, strict=True)
+            if share == best
+        }
         if best < ENOUGH or len(types) > 1:
             types = {row["context_type"] for row in rows}
         if len(types) == 1:
@@ -257,4 +308,6 @@ def _typed(store: Store) -> Iterator[tuple[int, str]]:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.replace(PLACEHOLDER, " ").replace(OTHER, " ").casefold()))
+    return set(
+        _WORD.findall(text.replace(PLACEHOLDER, " ").replace(OTHER, " ").casefold())
+    )

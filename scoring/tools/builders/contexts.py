@@ -4,7 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from scoring.tools.builders.corpus import MARK, OTHER, PLACEHOLDER, Article, Context, Mark
+from scoring.tools.builders.corpus import (
+    MARK,
+    OTHER,
+    PLACEHOLDER,
+    Article,
+    Context,
+    Mark,
+)
 from scoring.tools.builders.store import Store
 
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
@@ -14,7 +21,11 @@ _BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
 
 
 def tokens(sentence: str) -> list[str]:
-    return sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} ").replace(OTHER, f" {OTHER} ").split()
+    return (
+        sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} ")
+        .replace(OTHER, f" {OTHER} ")
+        .split()
+    )
 
 
 def add_article(article: Article, store: Store) -> None:
@@ -22,10 +33,16 @@ def add_article(article: Article, store: Store) -> None:
     store.add_paper(article.paper)
     for reference in article.references:
         store.add_reference(paper, reference)
-    numbers = {reference.ref_id: place for place, reference in enumerate(article.references, start=1)}
+    numbers = {
+        reference.ref_id: place
+        for place, reference in enumerate(article.references, start=1)
+    }
     number = count()
     for paragraph in article.paragraphs:
-        sentences = [_Sentence(*_marked(one.text, one.marks), one.zone) for one in paragraph.sentences]
+        sentences = [
+            _Sentence(*_marked(one.text, one.marks), one.zone)
+            for one in paragraph.sentences
+        ]
         text, marks = _marked(paragraph.text, paragraph.marks)
         for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
             first = text.count(MARK, 0, start)
@@ -33,12 +50,20 @@ def add_article(article: Article, store: Store) -> None:
             sentences.append(_Sentence(text[start:stop], among))
         for sentence in sentences:
             store.add_sentence(len(tokens(sentence.shown())))
-        store.add_text(paper, paragraph.section, ((one.printed(numbers), one.shown()) for one in sentences))
+        store.add_text(
+            paper,
+            paragraph.section,
+            ((one.printed(numbers), one.shown()) for one in sentences),
+        )
         for place, sentence in enumerate(sentences):
             for group, hole in enumerate(sentence.groups):
                 cited_by = sentence.marks_of(hole)
-                named = dict.fromkeys(mark.ref_id for mark in cited_by if mark.ref_id is not None)
-                if not (cited := tuple(ref_id for ref_id in named if ref_id in numbers)):
+                named = dict.fromkeys(
+                    mark.ref_id for mark in cited_by if mark.ref_id is not None
+                )
+                if not (
+                    cited := tuple(ref_id for ref_id in named if ref_id in numbers)
+                ):
                     continue
                 before = sentences[max(place - store.around, 0) : place]
                 after = sentences[place + 1 : place + 1 + store.around]
@@ -59,7 +84,9 @@ def add_article(article: Article, store: Store) -> None:
 
 
 class _Sentence:
-    def __init__(self, text: str, marks: Sequence[Mark], zone: str | None = None) -> None:
+    def __init__(
+        self, text: str, marks: Sequence[Mark], zone: str | None = None
+    ) -> None:
         self.text, self.marks, self.zone = text, marks, zone
         self.groups = list(_GROUP.finditer(text))
 
@@ -67,7 +94,10 @@ class _Sentence:
         """With the placeholder for this group of marks, and that of other marks for every other group."""
         parts, end = [], 0
         for number, mark in enumerate(self.groups):
-            parts += [self.text[end : mark.start()], PLACEHOLDER if number == group else OTHER]
+            parts += [
+                self.text[end : mark.start()],
+                PLACEHOLDER if number == group else OTHER,
+            ]
             end = mark.end()
         return " ".join("".join([*parts, self.text[end:]]).split())
 
@@ -156,7 +186,9 @@ def with_placeholder(sentence: str, mark: str) -> str:
     """The sentence with this mark replaced, however the text spaces and hyphenates it."""
     if letters := [re.escape(character) for character in mark if character.isalnum()]:
         # Digits next to the mark would make it another number.
-        loose = re.compile(r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE)
+        loose = re.compile(
+            r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE
+        )
         replaced, count = loose.subn(PLACEHOLDER, sentence, count=1)
         if count:
             return replaced

@@ -140,9 +140,17 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
     """A pipeline, and what data sheets call it. Raises Unavailable."""
     with needed(f"{needed_for} needs the package spacy"):
         import spacy
-    with needed(f"the spaCy package “{name}” cannot be loaded: {{}}", OSError, ValueError, ImportError):
+    with needed(
+        f"the spaCy package “{name}” cannot be loaded: {{}}",
+        OSError,
+        ValueError,
+        ImportError,
+    ):
         pipeline = spacy.load(name, **left_out)
-    return pipeline, f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}"
+    return (
+        pipeline,
+        f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}",
+    )
 
 
 class _Package(Splitter):
@@ -152,15 +160,23 @@ class _Package(Splitter):
 
     def __init__(self, name: str) -> None:
         self.given, left_out = name, ("ner", "lemmatizer", "attribute_ruler")
-        self._nlp, self.name = spacy_package(name, "--sentences other than rules", exclude=left_out)
-        assigned_by_pipe = [self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names]
+        self._nlp, self.name = spacy_package(
+            name, "--sentences other than rules", exclude=left_out
+        )
+        assigned_by_pipe = [
+            self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names
+        ]
         if not any("token.is_sent_start" in assigned for assigned in assigned_by_pipe):
             lacks = "it has neither a parser nor a senter"
             raise Unavailable(f"the spaCy package “{name}” finds no sentences: {lacks}")
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
         # The marks stand at the odd places.
-        parts = [part for pair in zip(text.split(MARK), [*marks, ""], strict=True) for part in pair]
+        parts = [
+            part
+            for pair in zip(text.split(MARK), [*marks, ""], strict=True)
+            for part in pair
+        ]
         ends = list(accumulate(map(len, parts)))
         begins = [0, *ends[:-1]]
         shifts = [0, *accumulate(len(mark) - 1 for mark in marks)]
@@ -181,7 +197,9 @@ class _Package(Splitter):
             if (end := offset + LONGEST) < len(printed):
                 end = printed.rfind(" ", offset, end) + 1 or end
             document: Any = self._nlp(printed[offset:end])
-            yield from filter(None, (offset + sentence.start_char for sentence in document.sents))
+            yield from filter(
+                None, (offset + sentence.start_char for sentence in document.sents)
+            )
             offset = end
 
 

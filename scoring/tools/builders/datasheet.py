@@ -25,24 +25,38 @@ def write(built: "Built", folder: Path) -> None:
         chart.write_text(bar_chart(distribution), encoding="utf-8")
     tagged = {"pipeline": built.tagger, "groups": GROUPS, "others": OTHERS}
     facts = {
-        "corpus": {"form": built.form, "sha256": built.digest, **built.corpus, "licences": built.licences},
+        "corpus": {
+            "form": built.form,
+            "sha256": built.digest,
+            **built.corpus,
+            "licences": built.licences,
+        },
         "rules": built.rules.as_dict(),
         "length_thresholds": asdict(built.thresholds),
         "parts_of_speech": tagged if built.tagger else None,
         "left_out": classes.counted(built.refused),
-        **{name: getattr(built, name) for name in ("eligible", "selected", "candidates", "classes")},
+        **{
+            name: getattr(built, name)
+            for name in ("eligible", "selected", "candidates", "classes")
+        },
         "distributions": [asdict(distribution) for distribution in built.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }
     write_sheet(folder, facts, _sheet(built))
     lists = [
-        (dimension, ", ".join(f"{label} {count:,}" for label, count in counts.items()), small_of(counts))
+        (
+            dimension,
+            ", ".join(f"{label} {count:,}" for label, count in counts.items()),
+            small_of(counts),
+        )
         for dimension, counts in built.classes.items()
     ]
     card = (
         f"{built.selected:,} contexts, drawn by rules that are shown here. {_ranked(built)}\n",
         *markdown_table(("feature", "classes"), rule_rows(built)),
-        *markdown_table(("dimension", "contexts in each class", "small classes"), lists),
+        *markdown_table(
+            ("dimension", "contexts in each class", "small classes"), lists
+        ),
     )
     (folder / CARD).write_text("\n".join(card), encoding="utf-8")
 
@@ -54,7 +68,11 @@ def _ranked(built: "Built") -> str:
 def small_of(counts: Mapping[str, int]) -> str:
     """The classes of a dimension that have less than half as many contexts as its largest, by name."""
     largest = max(counts.values())
-    return ", ".join(f"{label}: {n:,} of {largest:,}" for label, n in counts.items() if 2 * n < largest)
+    return ", ".join(
+        f"{label}: {n:,} of {largest:,}"
+        for label, n in counts.items()
+        if 2 * n < largest
+    )
 
 
 def _sheet(built: "Built") -> Iterator[str]:
@@ -62,12 +80,20 @@ def _sheet(built: "Built") -> Iterator[str]:
     yield f"# Data sheet\n\n{built.selected:,} contexts of {built.eligible:,} that could be taken.\n"
     yield f"{_ranked(built)}\n"
     yield "## Corpus\n"
-    facts = [("form", built.form), ("SHA-256", f"`{built.digest}`"), *built.corpus.items()]
+    facts = [
+        ("form", built.form),
+        ("SHA-256", f"`{built.digest}`"),
+        *built.corpus.items(),
+    ]
     yield from markdown_table(("", ""), facts)
     if set(built.licences) - {"None"}:
-        yield from markdown_table(("licence of the paper", "papers"), built.licences.items())
+        yield from markdown_table(
+            ("licence of the paper", "papers"), built.licences.items()
+        )
     yield "## Left out\n"
-    yield from markdown_table(("why", "contexts"), classes.counted(built.refused).items())
+    yield from markdown_table(
+        ("why", "contexts"), classes.counted(built.refused).items()
+    )
     yield "## Rules\n"
     rows = [*rule_rows(built), ("sentences", built.sentences)]
     if rules.every_context:
@@ -77,11 +103,16 @@ def _sheet(built: "Built") -> Iterator[str]:
         if rules.sampling == classes.OFFICIAL:
             number = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
         rows.append(("strata", f"field, years, citation count group, class; {number}"))
-        rows += [("most contexts of a class", rules.most_per_class), ("seed", rules.seed)]
+        rows += [
+            ("most contexts of a class", rules.most_per_class),
+            ("seed", rules.seed),
+        ]
     yield from markdown_table(("rule", "value"), rows)
     if not rules.every_context:
         yield f"{_HOW_DRAWN[rules.sampling]}\n"
-        yield from markdown_table(("dimension", "side conditions"), _side_conditions(built))
+        yield from markdown_table(
+            ("dimension", "side conditions"), _side_conditions(built)
+        )
     yield "## Classes\n"
     for dimension, counts in built.classes.items():
         yield from markdown_table((dimension, "contexts"), counts.items())
@@ -92,13 +123,17 @@ def _sheet(built: "Built") -> Iterator[str]:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
     for distribution in built.distributions:
         yield f"### {distribution.name}\n\n![{distribution.name}]({CHARTS}/{_slug(distribution.name)}.svg)\n"
-        yield from markdown_table(("class", "before", "after"), _distribution_rows(distribution))
+        yield from markdown_table(
+            ("class", "before", "after"), _distribution_rows(distribution)
+        )
 
 
 def _side_conditions(built: "Built") -> list[tuple[str, str]]:
     """Return each dimension with the conditions that its sampling keeps to."""
     still = classes.SIDE_CONDITIONS.items()
-    conditions = {name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still}
+    conditions = {
+        name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still
+    }
     if "h_index_group" not in built.classes:
         del conditions["h_index_group"]
     if built.rules.sampling == classes.OFFICIAL:
@@ -116,7 +151,10 @@ def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]
         if distribution.is_mean:
             cells = [f"{mean:,.1f}" for mean in pair]
         else:
-            cells = [f"{int(n):,} ({n / total:.1%})" for n, total in zip(pair, sums, strict=True)]
+            cells = [
+                f"{int(n):,} ({n / total:.1%})"
+                for n, total in zip(pair, sums, strict=True)
+            ]
         yield label, *cells
 
 
@@ -136,15 +174,23 @@ def rule_rows(built: "Built") -> list[tuple[str, object]]:
             f"{thresholds.sentences:,} sentences; {thresholds.dropped:,} beyond z {rules.outlier_z:g} dropped"
         )
     low, high = rules.location_bounds
-    years = f"{rules.first_year} to {rules.last_year} in groups of {rules.years_a_group}"
+    years = (
+        f"{rules.first_year} to {rules.last_year} in groups of {rules.years_a_group}"
+    )
     groups = f"{rules.citation_groups} equal groups within field and years; {rules.fewest_citations} or more"
     rows: list[tuple[str, object]] = [
         ("length", length),
-        ("location", f"start up to {low:.4f} of the sentence's tokens, end beyond {high:.4f}"),
+        (
+            "location",
+            f"start up to {low:.4f} of the sentence's tokens, end beyond {high:.4f}",
+        ),
         ("years of the cited paper", years),
         ("citation count", groups),
         ("field", f"of the {rules.field_of} paper"),
-        ("low resource", f"fields with less than {rules.low_resource_share:.0%} of the papers"),
+        (
+            "low resource",
+            f"fields with less than {rules.low_resource_share:.0%} of the papers",
+        ),
         ("parts of speech", built.tagger or "not worked out"),
     ]
     if "h_index_group" in built.classes:
@@ -220,7 +266,10 @@ class _Side:
             self._cited[name] += 1
 
     def mean_citations(self) -> dict[str, float]:
-        return {name: self._citations[name] / count for name, count in sorted(self._cited.items())}
+        return {
+            name: self._citations[name] / count
+            for name, count in sorted(self._cited.items())
+        }
 
 
 def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
@@ -252,25 +301,40 @@ def count_all(store: Store, built: "Built") -> None:
     rules, before, after = built.rules, _Side(), _Side()
     is_everything = rules.every_context
     fixed = classes.FIXED
-    by_class = {name: Counter(dict.fromkeys(fixed.get(name, ()), 0)) for name in classes.SIDE_CONDITIONS}
+    by_class = {
+        name: Counter(dict.fromkeys(fixed.get(name, ()), 0))
+        for name in classes.SIDE_CONDITIONS
+    }
     for row in store.rows(SQL["datasheet: rows"]):
         before.add(row)
         for dimension in classes.SIDE_CONDITIONS:
-            if row[dimension] is not None and (dimension != "field" or row["low_resource"] is None):
+            if row[dimension] is not None and (
+                dimension != "field" or row["low_resource"] is None
+            ):
                 by_class[dimension][row[dimension]] += 0
         if is_everything or row["sampled"] is not None:
             after.add(row)
-        for dimension in classes.SIDE_CONDITIONS if is_everything else (row["sampled"] or "").split(","):
+        for dimension in (
+            classes.SIDE_CONDITIONS
+            if is_everything
+            else (row["sampled"] or "").split(",")
+        ):
             if dimension and row[dimension] is not None:
                 by_class[dimension][row[dimension]] += 1
     built.distributions.extend(_features(before, after))
     if means := before.mean_citations():
-        built.distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
+        built.distributions.append(
+            Distribution(CITATIONS, means, after.mean_citations(), is_mean=True)
+        )
     papers = _papers_by_field(store, rules)
     if papers.before:
         built.distributions.append(papers)
-    counted_classes = ((name, counts) for name, counts in by_class.items() if any(counts.values()))
-    built.classes = {name: dict(sorted(counts.items())) for name, counts in counted_classes}
+    counted_classes = (
+        (name, counts) for name, counts in by_class.items() if any(counts.values())
+    )
+    built.classes = {
+        name: dict(sorted(counts.items())) for name, counts in counted_classes
+    }
     built.eligible, built.selected = before.total, after.total
 
 
@@ -295,12 +359,22 @@ class Built:
 
 def bar_chart(distribution: Distribution) -> str:
     sides = {"before": distribution.before, "after": distribution.after}
-    totals = {word: 1 if distribution.is_mean else sum(side.values()) or 1 for word, side in sides.items()}
+    totals = {
+        word: 1 if distribution.is_mean else sum(side.values()) or 1
+        for word, side in sides.items()
+    }
     labels = list(distribution.before)
     series = [
-        Series(name=word, values=[Measured(value=side.get(label, 0.0) / totals[word]) for label in labels])
+        Series(
+            name=word,
+            values=[
+                Measured(value=side.get(label, 0.0) / totals[word]) for label in labels
+            ],
+        )
         for word, side in sides.items()
     ]
-    axis = Axis(title="mean" if distribution.is_mean else "share of the contexts", has_zero=True)
+    axis = Axis(
+        title="mean" if distribution.is_mean else "share of the contexts", has_zero=True
+    )
     title = f"{distribution.name}, before and after selection"
     return as_svg(Bars(title=title, labels=labels, series=series, axis=axis))

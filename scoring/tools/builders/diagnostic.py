@@ -38,7 +38,9 @@ class Dimension:
     def offer(self, row: sqlite3.Row) -> None:
         if (label := row[self.name]) is None or not is_still(self.name, row):
             return
-        first, further = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
+        first, further = self._strata[label][
+            row["field"], row["year_group"], row["citation_group"]
+        ]
         if row[self._unit] not in self._papers:
             if len(first) < self._per_stratum:
                 first.append(row["number"])
@@ -48,9 +50,19 @@ class Dimension:
 
     def chosen(self, most: int) -> Iterator[int]:
         for _, strata in sorted(self._strata.items()):
-            keys = sorted(strata, key=lambda stratum: [(part is None, part or "") for part in stratum])
-            lists = [[*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys]
-            in_turn = (number for turn in zip_longest(*lists) for number in turn if number is not None)
+            keys = sorted(
+                strata,
+                key=lambda stratum: [(part is None, part or "") for part in stratum],
+            )
+            lists = [
+                [*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys
+            ]
+            in_turn = (
+                number
+                for turn in zip_longest(*lists)
+                for number in turn
+                if number is not None
+            )
             yield from islice(in_turn, most)
 
 
@@ -58,16 +70,22 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
     """Whether the features that are to stay still in a dimension have the classes that they are to have."""
     if name == "field" and row["low_resource"] is not None:
         return False
-    return all(row[other] == wanted for other, wanted in classes.SIDE_CONDITIONS[name].items())
+    return all(
+        row[other] == wanted for other, wanted in classes.SIDE_CONDITIONS[name].items()
+    )
 
 
-def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: classes.Rules) -> None:
+def _fill(
+    store: Store, dimensions: Sequence[Dimension], contexts: str, rules: classes.Rules
+) -> None:
     for row in store.rows(contexts):
         for dimension in dimensions:
             dimension.offer(row)
     for dimension in dimensions:
         numbers = list(dimension.chosen(rules.most_per_class))
-        store.write(SQL["diagnostic: insert"], [(number, dimension.name) for number in numbers])
+        store.write(
+            SQL["diagnostic: insert"], [(number, dimension.name) for number in numbers]
+        )
 
 
 SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COMBINED)
@@ -85,7 +103,11 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
         cell = row["field"], row["year_group"], row["citation_group"]
         is_main = row["low_resource"] is None
         for name in SETS if None not in cell else ():
-            if row[name] is not None and is_still(name, row) and is_main != (name == "low_resource"):
+            if (
+                row[name] is not None
+                and is_still(name, row)
+                and is_main != (name == "low_resource")
+            ):
                 drawn = strata[name, row[name], *cell]
                 if len(drawn) < rules.drawn * len(SETS):
                     drawn.setdefault(row["target"], row["number"])
@@ -97,8 +119,13 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
     pools: dict[tuple[str, str], list[Iterable[int]]] = defaultdict(list)
     for key, drawn in sorted(strata.items()):
         pools[key[:2]].append(drawn.values())
-    scarce = sorted(pools, key=lambda key: (sum(len(list(numbers)) for numbers in pools[key]), key))
-    offers = {key: islice(_untaken(pools[key], taken, rules), rules.most_per_class) for key in scarce}
+    scarce = sorted(
+        pools, key=lambda key: (sum(len(list(numbers)) for numbers in pools[key]), key)
+    )
+    offers = {
+        key: islice(_untaken(pools[key], taken, rules), rules.most_per_class)
+        for key in scarce
+    }
     while offers:
         for name, label in list(offers):
             if (number := next(offers[name, label], None)) is None:
@@ -106,16 +133,23 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
             else:
                 taken.add(number)
                 store.write(SQL["diagnostic: insert"], [(number, name)])
-    combined = [Dimension(name, rules.most_per_class, unit="target") for name in classes.COMBINED]
+    combined = [
+        Dimension(name, rules.most_per_class, unit="target")
+        for name in classes.COMBINED
+    ]
     _fill(store, combined, SQL["diagnostic: combined"], rules)
 
 
-def _untaken(strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules) -> Iterator[int]:
+def _untaken(
+    strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules
+) -> Iterator[int]:
     """A context of each stratum in turn that no class has taken yet, until each has given its share."""
     left = [iter(numbers) for numbers in strata]
     for _ in range(min(rules.per_stratum, rules.drawn)):
         for numbers in left:
-            if (number := next((one for one in numbers if one not in taken), None)) is not None:
+            if (
+                number := next((one for one in numbers if one not in taken), None)
+            ) is not None:
                 yield number
 
 
@@ -165,11 +199,16 @@ def build_diagnostic(
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
-    with read_corpus(corpus, form_loader.name, workers, work, sentences=sentences) as store:
+    with read_corpus(
+        corpus, form_loader.name, workers, work, sentences=sentences
+    ) as store:
         classes.type_contexts(store)
         if rules.field_of == "auto":
             share = store.value(SQL["classes: known fields"])
-            rules = replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
+            rules = replace(
+                rules,
+                field_of="cited" if share is not None and share >= 0.5 else "citing",
+            )
         thresholds, refused = classes.classify(store, rules)
         if tagger:
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
@@ -178,7 +217,10 @@ def build_diagnostic(
             if rules.sampling == classes.OFFICIAL:
                 sample_officially(store, rules)
             else:
-                each = [Dimension(name, rules.per_stratum) for name in classes.SIDE_CONDITIONS]
+                each = [
+                    Dimension(name, rules.per_stratum)
+                    for name in classes.SIDE_CONDITIONS
+                ]
                 _fill(store, each, "SELECT * FROM classified ORDER BY draw", rules)
         built = datasheet.Built(
             form=form_loader.name,
@@ -188,13 +230,17 @@ def build_diagnostic(
             rules=rules,
             thresholds=thresholds,
             refused=refused,
-            sentences=store.sentences.name if form_loader.has_paragraphs else "as the corpus has them",
+            sentences=store.sentences.name
+            if form_loader.has_paragraphs
+            else "as the corpus has them",
             tagger=tagger.name if tagger else "",
         )
         datasheet.count_all(store, built)
         season.gold.mkdir(parents=True, exist_ok=True)
         write_lines(season.gold / CONTEXTS, _contexts(store, rules))
-        built.candidates = write_lines(season.gold / CANDIDATES, _candidates(store, rules))
+        built.candidates = write_lines(
+            season.gold / CANDIDATES, _candidates(store, rules)
+        )
     datasheet.write(built, season.folder)
     return built
 
@@ -203,17 +249,38 @@ def _contexts(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
     rows = store.rows(SQL["diagnostic: selected"], {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
         facts = {name: row[name] for name in _FACTS if row[name] is not None}
-        sampled = {} if rules.every_context else {SAMPLED_FOR: sorted(row["sampled"].split(","))}
-        names = {"context_id": row["context_id"], "citing_id": row["paper_id"], "cited_id": row["target"]}
+        sampled = (
+            {}
+            if rules.every_context
+            else {SAMPLED_FOR: sorted(row["sampled"].split(","))}
+        )
+        names = {
+            "context_id": row["context_id"],
+            "citing_id": row["paper_id"],
+            "cited_id": row["target"],
+        }
         yield {"id": f"d{number:06d}", **names, **facts, **sampled}
 
 
 def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
-    for row in store.rows(SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}):
-        facts = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
+    for row in store.rows(
+        SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}
+    ):
+        facts = {
+            name: row[name]
+            for name in ("raw", "title", "abstract", "authors", "year")
+            if row[name]
+        }
         known = (author.items() for author in json.loads(row["author_metadata"]))
-        authors = [{name: value for name, value in facts if value not in (None, "")} for facts in known]
-        yield {"ref_id": row["target"], **facts, **({"author_metadata": authors} if authors else {})}
+        authors = [
+            {name: value for name, value in facts if value not in (None, "")}
+            for facts in known
+        ]
+        yield {
+            "ref_id": row["target"],
+            **facts,
+            **({"author_metadata": authors} if authors else {}),
+        }
 
 
 #: The facts that are compared, where the other file has them.
@@ -275,18 +342,30 @@ def table(counts: Agreement) -> Iterator[str]:
     alone = f"{counts.ours_alone:,} in ours alone, {counts.theirs_alone:,} in the other alone"
     yield f"{counts.compared:,} contexts in both, {alone}.\n"
     rows = []
-    for fact in (fact for fact in FACTS if counts.same[fact] or fact in counts.differing):
+    for fact in (
+        fact for fact in FACTS if counts.same[fact] or fact in counts.differing
+    ):
         same = counts.same[fact]
-        kinds = [f"{a} → {b} ({n})" for (name, a, b), n in counts.pairs.most_common() if name == fact]
+        kinds = [
+            f"{a} → {b} ({n})"
+            for (name, a, b), n in counts.pairs.most_common()
+            if name == fact
+        ]
         more = f" and {len(kinds) - SHOWN} other kinds" if len(kinds) > SHOWN else ""
         share = f"{same / max(counts.compared, 1):.1%}"
         rows.append((fact, same, share, f"{', '.join(kinds[:SHOWN])}{more}"))
-    yield from markdown_table(("fact", "the same", "share", "differ, ours → theirs"), rows)
+    yield from markdown_table(
+        ("fact", "the same", "share", "differ, ours → theirs"), rows
+    )
 
 
 TABLE = "Table 1"
 #: What of the board is printed as what, under the rules that have no more than the paper.
-RULES, METRICS, SYSTEMS = "official", {"R@10": "recall@10", "M@10": "mrr@10"}, {"BM25": "bm25-okapi"}
+RULES, METRICS, SYSTEMS = (
+    "official",
+    {"R@10": "recall@10", "M@10": "mrr@10"},
+    {"BM25": "bm25-okapi"},
+)
 _POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
 #: By printed dimension ours, and the classes that have another name than ours.
 DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -299,7 +378,11 @@ DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Low Resource": ("low_resource", {}),
     "POS": (
         "pos_before",
-        {f"{side} {name}": f"pos_{side}:{name}".lower() for side in ("Before", "After") for name in _POS},
+        {
+            f"{side} {name}": f"pos_{side}:{name}".lower()
+            for side in ("Before", "After")
+            for name in _POS
+        },
     ),
 }
 
@@ -309,7 +392,10 @@ def placements(published: Path, candidates: int = 0) -> Iterator[str]:
     remark += "the fewer there are, the higher are all figures."
     expected = "examples/citation-recommendation-2024/maharjan-2024.json"
     what = "by diagnostic class"
-    printed = {str(row.get("dimension")) for row in printed_rows(published, TABLE, what, expected)}
+    printed = {
+        str(row.get("dimension"))
+        for row in printed_rows(published, TABLE, what, expected)
+    }
     if not printed <= set(DIMENSIONS):
         raise refusal(f"has no {TABLE} {what}", published, expected)
     for name, (dimension, named) in DIMENSIONS.items():

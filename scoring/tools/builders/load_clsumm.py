@@ -7,7 +7,12 @@ collection are the candidates of every citing paper.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scoring.tools.builders.contexts import style_of, tokens, with_placeholder, without_unmarked
+from scoring.tools.builders.contexts import (
+    style_of,
+    tokens,
+    with_placeholder,
+    without_unmarked,
+)
 from scoring.tools.builders.corpus import Context, Paper, Reference
 from scoring.tools.builders.reading import letters, refusal
 from scoring.tools.builders.store import Store
@@ -46,7 +51,9 @@ def load(path: Path, store: Store) -> None:
             context_id=f"{citing}_{topic.name}_{number:03d}",
             section=sentences[place].section,
             before=_joined(sentences[max(place - store.around, 0) : place]),
-            sentence=without_unmarked(with_placeholder(sentences[place].text, citance.marker)),
+            sentence=without_unmarked(
+                with_placeholder(sentences[place].text, citance.marker)
+            ),
             after=_joined(sentences[place + 1 : place + 1 + store.around]),
             gold=(topic.name,),
             markers=1,
@@ -57,7 +64,10 @@ def load(path: Path, store: Store) -> None:
 
 
 def _add_citing_paper(
-    store: Store, papers: Mapping[str, Paper], citing: str, sentences: Sequence[Sentence]
+    store: Store,
+    papers: Mapping[str, Paper],
+    citing: str,
+    sentences: Sequence[Sentence],
 ) -> None:
     """Add a paper with its sentences, and the papers of all topics as its references."""
     if citing not in papers:
@@ -65,22 +75,38 @@ def _add_citing_paper(
     for name, paper in papers.items():
         # A paper never cites itself.
         if name != citing:
-            reference = Reference(ref_id=name, target=name, raw=paper.title, title=paper.title)
+            reference = Reference(
+                ref_id=name, target=name, raw=paper.title, title=paper.title
+            )
             store.add_reference(citing, reference)
     for sentence in sentences:
         store.add_sentence(len(tokens(sentence.text)))
 
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
-    abstract = " ".join(one.text for one in sentences if one.section.lower() == ABSTRACT)
+    abstract = " ".join(
+        one.text for one in sentences if one.section.lower() == ABSTRACT
+    )
     title = " ".join(one.text for one in sentences if one.section == TITLE)
-    return Paper(paper_id=name, title=title, abstract=abstract, text=" ".join(one.text for one in sentences))
+    return Paper(
+        paper_id=name,
+        title=title,
+        abstract=abstract,
+        text=" ".join(one.text for one in sentences),
+    )
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
     if citance.offsets:
         places = {sentence.sid: place for place, sentence in enumerate(sentences)}
-        return next((places[sid] for sid in (citance.name.marker, *citance.offsets) if sid in places), None)
+        return next(
+            (
+                places[sid]
+                for sid in (citance.name.marker, *citance.offsets)
+                if sid in places
+            ),
+            None,
+        )
     quoted = letters(citance.text)
     for place, sentence in enumerate(sentences):
         own = letters(sentence.text)

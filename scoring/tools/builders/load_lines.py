@@ -28,7 +28,10 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_needed(record, "paper_id"),
-            **{name: reading.text(record, name) for name in ("title", "authors", "abstract", "text")},
+            **{
+                name: reading.text(record, name)
+                for name in ("title", "authors", "abstract", "text")
+            },
             field=reading.text(record, "discipline", "field") or None,
             year=reading.whole(record, "year"),
             citations=reading.whole(record, "citation_count"),
@@ -37,7 +40,11 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         )
         store.add_paper(paper)
     elif file.name == AUTHORS:
-        keys = {"h_index": "h_index", "papers": "paper_count", "citations": "citation_count"}
+        keys = {
+            "h_index": "h_index",
+            "papers": "paper_count",
+            "citations": "citation_count",
+        }
         numbers = {field: reading.whole(record, key) for field, key in keys.items()}
         author_id, name = _needed(record, "author_id"), reading.text(record, "name")
         store.add_author(Author(author_id=author_id, name=name, **numbers))
@@ -56,12 +63,17 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         gold = [str(reference) for reference in reading.listed(record.get("gold"))]
         name, sentence = _needed(record, "context_id"), reading.text(record, "sentence")
         if PLACEHOLDER not in sentence:
-            raise reading.refusal(f"the sentence of context “{name}” has no {PLACEHOLDER}")
+            raise reading.refusal(
+                f"the sentence of context “{name}” has no {PLACEHOLDER}"
+            )
         context = Context(
             context_id=name,
             section=reading.without_tokens(reading.text(record, "section")),
             sentence=sentence,
-            **{name: reading.text(record, name) for name in ("before", "after", "marker")},
+            **{
+                name: reading.text(record, name)
+                for name in ("before", "after", "marker")
+            },
             gold=tuple(dict.fromkeys(gold)),
             markers=reading.whole(record, "n_markers") or len(gold),
             style=reading.text(record, "style") or ANONYMOUS,
@@ -74,5 +86,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
 
 def _needed(record: reading.Record, key: str) -> str:
     if not (value := reading.text(record, key)):
-        raise InputRefused([Problem(message=f"a row without “{key}”", quote=str(record)[:160])])
+        raise InputRefused(
+            [Problem(message=f"a row without “{key}”", quote=str(record)[:160])]
+        )
     return value

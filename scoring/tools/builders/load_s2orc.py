@@ -10,13 +10,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Author, Mark, Paper, Paragraph, Reference
-from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, text, whole
+from scoring.tools.builders.corpus import (
+    Article,
+    Author,
+    Mark,
+    Paper,
+    Paragraph,
+    Reference,
+)
+from scoring.tools.builders.reading import (
+    Record,
+    corpus_files,
+    listed,
+    mapped,
+    text,
+    whole,
+)
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: S2AG's intents, and the type that each is here.
-CONTEXT_TYPES = {"background": "background", "methodology": "method", "method": "method", "result": "result"}
+CONTEXT_TYPES = {
+    "background": "background",
+    "methodology": "method",
+    "method": "method",
+    "result": "result",
+}
 
 #: The files whose lines can be read on their own.
 files = corpus_files
@@ -29,9 +48,15 @@ def fits_record(record: Record) -> bool:
 
 def add(record: Record, file: Path, store: Store) -> None:
     if {"citingcorpusid", "citedcorpusid"} <= set(record):
-        pairs = zip(listed(record.get("contexts")), listed(record.get("intents")), strict=False)
+        pairs = zip(
+            listed(record.get("contexts")), listed(record.get("intents")), strict=False
+        )
         for context, named in pairs:
-            types = [CONTEXT_TYPES[name] for name in map(str, listed(named)) if name in CONTEXT_TYPES]
+            types = [
+                CONTEXT_TYPES[name]
+                for name in map(str, listed(named))
+                if name in CONTEXT_TYPES
+            ]
             if types and isinstance(context, str):
                 papers = text(record, "citingcorpusid"), text(record, "citedcorpusid")
                 store.add_intent(*papers, context, types[0])
@@ -56,7 +81,9 @@ def _article(record: Record) -> Article | None:
     content = mapped(record.get("content"))
     if content.get("annotations"):
         return _annotated(record, content)
-    parse = next((record[key] for key in ("pdf_parse", "latex_parse") if record.get(key)), record)
+    parse = next(
+        (record[key] for key in ("pdf_parse", "latex_parse") if record.get(key)), record
+    )
     if "body_text" not in mapped(parse):
         return None
     paper_id = text(record, "paper_id")
@@ -66,15 +93,25 @@ def _article(record: Record) -> Article | None:
         people = ", ".join(filter(None, map(_author, listed(entry.get("authors")))))
         title, year = text(entry, "title"), whole(entry, "year")
         printed = (people, title, text(entry, "venue"), str(year or ""))
-        raw, ref_id = text(entry, "raw_text") or ". ".join(filter(None, printed)), f"{paper_id}:{name}"
+        raw, ref_id = (
+            text(entry, "raw_text") or ". ".join(filter(None, printed)),
+            f"{paper_id}:{name}",
+        )
         target = text(entry, "link") or ref_id
-        references.append(Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=year))
+        references.append(
+            Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=year)
+        )
     paragraphs = []
     for part in ("abstract", "body_text"):
         for paragraph in map(mapped, listed(mapped(parse).get(part))):
             body = str(paragraph.get("text") or "")
-            marks = [_mark(body, span, paper_id) for span in _spans(paragraph.get("cite_spans"), len(body))]
-            paragraphs.append(Paragraph(section=text(paragraph, "section"), text=body, marks=marks))
+            marks = [
+                _mark(body, span, paper_id)
+                for span in _spans(paragraph.get("cite_spans"), len(body))
+            ]
+            paragraphs.append(
+                Paragraph(section=text(paragraph, "section"), text=body, marks=marks)
+            )
     return Article(paper=_paper(record), references=references, paragraphs=paragraphs)
 
 
@@ -83,7 +120,9 @@ def _paper(record: Record) -> Paper:
     inbound = record.get("inbound_citations")
     authors = listed(record.get("authors"))
     of_s2 = map(mapped, listed(record.get("s2fieldsofstudy")))
-    fields = listed(record.get("mag_field_of_study")) or [field.get("category") for field in of_s2]
+    fields = listed(record.get("mag_field_of_study")) or [
+        field.get("category") for field in of_s2
+    ]
     return Paper(
         paper_id=text(record, "paper_id", "corpusid"),
         title=text(record, "title"),
@@ -91,8 +130,12 @@ def _paper(record: Record) -> Paper:
         abstract=text(record, "abstract") if isinstance(abstract, str) else "",
         field=str(fields[0]) if fields and fields[0] else None,
         year=whole(record, "year"),
-        citations=whole(record, "citationcount") if inbound is None else len(listed(inbound)),
-        author_ids=tuple(filter(None, (text(mapped(author), "authorId") for author in authors))),
+        citations=whole(record, "citationcount")
+        if inbound is None
+        else len(listed(inbound)),
+        author_ids=tuple(
+            filter(None, (text(mapped(author), "authorId") for author in authors))
+        ),
     )
 
 
@@ -102,18 +145,24 @@ def _metadata_of_author(record: Record, file: Path) -> Author:
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
     keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}
     for key in keys.values():
-        if (value := record.get(key)) is not None and (type(value) is not int or value < 0):
+        if (value := record.get(key)) is not None and (
+            type(value) is not int or value < 0
+        ):
             message = f"“{key}” of the author “{name}” is {quoted(json.dumps(value))}"
             faults.append((message, "a whole number from 0"))
     if faults:
-        raise InputRefused(Problem(file=str(file), message=m, expected=e) for m, e in faults)
+        raise InputRefused(
+            Problem(file=str(file), message=m, expected=e) for m, e in faults
+        )
     numbers = {field: whole(record, key) for field, key in keys.items()}
     return Author(author_id=name, name=text(record, "name"), **numbers)
 
 
 def _author(author: object) -> str:
     parts = mapped(author)
-    return text(parts, "name") or " ".join(filter(None, (text(parts, "first"), text(parts, "last"))))
+    return text(parts, "name") or " ".join(
+        filter(None, (text(parts, "first"), text(parts, "last")))
+    )
 
 
 def _annotated(record: Record, content: Record) -> Article:
@@ -122,10 +171,14 @@ def _annotated(record: Record, content: Record) -> Article:
     paper_id = text(record, "corpusid")
 
     def spans(kind: str) -> list[_Span]:
-        return sorted(_spans(annotations.get(kind), len(body)), key=lambda span: span[:2])
+        return sorted(
+            _spans(annotations.get(kind), len(body)), key=lambda span: span[:2]
+        )
 
     def joined(kind: str) -> str:
-        return " ".join(" ".join(body[start:end] for start, end, _ in spans(kind)).split())
+        return " ".join(
+            " ".join(body[start:end] for start, end, _ in spans(kind)).split()
+        )
 
     references = []
     for start, end, span in spans("bibentry"):
@@ -138,7 +191,9 @@ def _annotated(record: Record, content: Record) -> Article:
     paragraphs = []
     for start, end, _ in spans("paragraph"):
         before = [heading for heading in headings if heading[0] < start]
-        section = " ".join(body[before[-1][0] : before[-1][1]].split()) if before else ""
+        section = (
+            " ".join(body[before[-1][0] : before[-1][1]].split()) if before else ""
+        )
         paragraph_marks = []
         for mark in (mark for mark in marks if mark[0] >= start):
             if mark[1] > end:
@@ -146,7 +201,9 @@ def _annotated(record: Record, content: Record) -> Article:
             attributes = mapped(mark[2].get("attributes"))
             shifted = mark[0] - start, mark[1] - start, attributes
             paragraph_marks.append(_mark(body[start:end], shifted, paper_id))
-        paragraphs.append(Paragraph(section=section, text=body[start:end], marks=paragraph_marks))
+        paragraphs.append(
+            Paragraph(section=section, text=body[start:end], marks=paragraph_marks)
+        )
     paper = Paper(paper_id=paper_id, title=joined("title"), abstract=joined("abstract"))
     return Article(paper=paper, references=references, paragraphs=paragraphs)
 
@@ -166,4 +223,9 @@ def _spans(annotation: object, length: int) -> Iterator[_Span]:
 def _mark(body: str, span: _Span, paper_id: str) -> Mark:
     start, end, facts = span
     name = text(facts, "ref_id")
-    return Mark(start=start, end=end, text=body[start:end], ref_id=f"{paper_id}:{name}" if name else None)
+    return Mark(
+        start=start,
+        end=end,
+        text=body[start:end],
+        ref_id=f"{paper_id}:{name}" if name else None,
+    )

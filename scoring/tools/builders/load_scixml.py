@@ -16,7 +16,14 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sentence
+from scoring.tools.builders.corpus import (
+    Article,
+    Mark,
+    Paper,
+    Paragraph,
+    Reference,
+    Sentence,
+)
 from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
@@ -33,18 +40,24 @@ def fits(path: Path) -> bool:
         return False
     with first.open("rb") as stream:
         start = stream.read(4_096).decode(errors="replace").upper()
-    return "<PAPER" in start and ("<METADATA" in start or "<BODY" in start or "<ABSTRACT" in start)
+    return "<PAPER" in start and (
+        "<METADATA" in start or "<BODY" in start or "<ABSTRACT" in start
+    )
 
 
 def load(path: Path, store: Store) -> None:
     if not (files := _files(path)):
-        raise refusal("no corpus was found", path, "files that end in .xml, one for each paper")
+        raise refusal(
+            "no corpus was found", path, "files that end in .xml, one for each paper"
+        )
     titles = _Titles(files)
     for file in files:
         try:
             article = _article(_root(file), file, titles)
         except RecursionError as fault:
-            raise refusal("its elements stand in each other too deeply to be read", file) from fault
+            raise refusal(
+                "its elements stand in each other too deeply to be read", file
+            ) from fault
         add_article(article, store)
 
 
@@ -70,9 +83,15 @@ def _root(file: Path) -> ET.Element:
         root = ET.fromstring(content)  # noqa: S314  (no entities)
     except (ET.ParseError, RecursionError) as fault:
         line = fault.position[0] if isinstance(fault, ET.ParseError) else None
-        quote = text.splitlines()[line - 1] if line and line <= len(text.splitlines()) else ""
+        quote = (
+            text.splitlines()[line - 1]
+            if line and line <= len(text.splitlines())
+            else ""
+        )
         message = f"not well-formed XML: {fault}"
-        problem = Problem(file=str(file), line=line, message=message, quote=quoted(quote))
+        problem = Problem(
+            file=str(file), line=line, message=message, quote=quoted(quote)
+        )
         raise InputRefused([problem]) from fault
     for element in root.iter():
         element.tag = element.tag.upper()
@@ -99,11 +118,19 @@ class _Titles:
                 continue
             if (name := _name(root, file)) in seen:
                 message = f"paper “{name}” is the one of {seen[name].name} too"
-                problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
+                problems.append(
+                    Problem(
+                        file=str(file),
+                        message=message,
+                        expected="one file for each paper",
+                    )
+                )
             seen[name] = file
             names.setdefault(_words(_title(root)), []).append(name)
         refuse(problems)
-        self.papers = {words: of[0] for words, of in names.items() if words and len(of) == 1}
+        self.papers = {
+            words: of[0] for words, of in names.items() if words and len(of) == 1
+        }
         self.by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for words in self.papers:
             if len(words) >= MIN_TITLE_WORDS:
@@ -125,25 +152,48 @@ def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
     name = _name(root, file)
     entries = []
     for number, element in enumerate(root.iter("REFERENCE")):
-        raw, title, date = _text(element), _text(element.find(".//TITLE")), _text(element.find(".//DATE"))
+        raw, title, date = (
+            _text(element),
+            _text(element.find(".//TITLE")),
+            _text(element.find(".//DATE")),
+        )
         ref_id = element.get("ID", "") or f"r{number}"
         year = _YEAR.search(date or raw)
         target = titles.paper_of(title, raw) or f"{name}:{ref_id}"
         whole = int(year[0]) if year else None
-        reference = Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=whole)
-        surnames = tuple(filter(None, (_text(surname).lower() for surname in element.iter("SURNAME"))))
-        entries.append(_Entry(reference, element.get("ID", ""), surnames, date or (year[0] if year else "")))
+        reference = Reference(
+            ref_id=ref_id, target=target, raw=raw, title=title, year=whole
+        )
+        surnames = tuple(
+            filter(
+                None, (_text(surname).lower() for surname in element.iter("SURNAME"))
+            )
+        )
+        entries.append(
+            _Entry(
+                reference,
+                element.get("ID", ""),
+                surnames,
+                date or (year[0] if year else ""),
+            )
+        )
     body, metadata = root.find("BODY"), root.find("METADATA")
     paragraphs = [] if body is None else list(_paragraphs_in(body, "", entries))
     appeared, authors = None, []
     if metadata is not None:
-        appeared = _YEAR.search(_text(metadata.find(".//YEAR")) or _text(metadata.find(".//DATE")))
+        appeared = _YEAR.search(
+            _text(metadata.find(".//YEAR")) or _text(metadata.find(".//DATE"))
+        )
         authors = [_text(author) for author in metadata.iter("AUTHOR")]
     unmarked = []
-    for sentence in (sentence for paragraph in paragraphs for sentence in paragraph.sentences):
+    for sentence in (
+        sentence for paragraph in paragraphs for sentence in paragraph.sentences
+    ):
         ends = [0, *(mark.end for mark in sentence.marks)]
         starts = [*(mark.start for mark in sentence.marks), None]
-        unmarked += [sentence.text[end:start] for end, start in zip(ends, starts, strict=True)]
+        unmarked += [
+            sentence.text[end:start] for end, start in zip(ends, starts, strict=True)
+        ]
     return Article(
         paper=Paper(
             paper_id=name,
@@ -159,7 +209,9 @@ def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
 
 
 def _name(root: ET.Element, file: Path) -> str:
-    return _text(root.find("METADATA/FILENO")) or _text(root.find("FILENO")) or file.stem
+    return (
+        _text(root.find("METADATA/FILENO")) or _text(root.find("FILENO")) or file.stem
+    )
 
 
 def _title(root: ET.Element) -> str:
@@ -173,10 +225,14 @@ class _Entry(NamedTuple):
     year: str
 
 
-def _paragraphs_in(element: ET.Element, section: str, entries: Sequence[_Entry]) -> Iterator[Paragraph]:
+def _paragraphs_in(
+    element: ET.Element, section: str, entries: Sequence[_Entry]
+) -> Iterator[Paragraph]:
     for child in element:
         if child.tag == "DIV":
-            yield from _paragraphs_in(child, _text(child.find("HEADER")) or section, entries)
+            yield from _paragraphs_in(
+                child, _text(child.find("HEADER")) or section, entries
+            )
         elif child.tag == "P":
             sentences = [_sentence(sentence, entries) for sentence in child.iter("S")]
             yield Paragraph(section=section, sentences=sentences)
@@ -193,7 +249,11 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
             start, printed = sum(map(len, parts)), _text(inner)
             parts.append(printed or "?")
             ref_id = _cited(inner, printed, entries)
-            marks.append(Mark(start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id))
+            marks.append(
+                Mark(
+                    start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id
+                )
+            )
             return
         parts.append(inner.text or "")
         for child in inner:
@@ -201,7 +261,9 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
             parts.append(child.tail or "")
 
     walk(element)
-    children = (inner for inner in element.iter() if inner.tag in ("CORESC1", "ANNOTATIONART"))
+    children = (
+        inner for inner in element.iter() if inner.tag in ("CORESC1", "ANNOTATIONART")
+    )
     concepts = (inner.get("TYPE", "") for inner in children)
     zone = element.get("AZ", "").strip() or next(filter(None, concepts), None)
     return Sentence(text="".join(parts), marks=marks, zone=zone)
@@ -209,14 +271,26 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
 
 def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | None:
     if wanted := mark.get("REFID", "").strip("?"):
-        return next((entry.reference.ref_id for entry in entries if entry.own_id == wanted), None)
-    words = " ".join(filter(None, (_text(author) for author in mark.iter("REFAUTHOR")))) or printed
-    year = _text(mark.find(".//DATE")) or next(iter(re.findall(r"\b\d{4}[a-z]?\b", printed)), "")
+        return next(
+            (entry.reference.ref_id for entry in entries if entry.own_id == wanted),
+            None,
+        )
+    words = (
+        " ".join(filter(None, (_text(author) for author in mark.iter("REFAUTHOR"))))
+        or printed
+    )
+    year = _text(mark.find(".//DATE")) or next(
+        iter(re.findall(r"\b\d{4}[a-z]?\b", printed)), ""
+    )
     if not year:
         return None
     dated = (entry for entry in entries if entry.surnames and entry.year == year)
     named = [(entry, re.escape(entry.surnames[0])) for entry in dated]
-    fitting = [entry for entry, name in named if re.search(rf"(?<!\w){name}(?!\w)", words.lower())]
+    fitting = [
+        entry
+        for entry, name in named
+        if re.search(rf"(?<!\w){name}(?!\w)", words.lower())
+    ]
     return fitting[0].reference.ref_id if len(fitting) == 1 else None
 
 

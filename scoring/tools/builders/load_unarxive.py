@@ -8,13 +8,22 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference
-from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, text, without_tokens
+from scoring.tools.builders.reading import (
+    Record,
+    corpus_files,
+    listed,
+    mapped,
+    text,
+    without_tokens,
+)
 from scoring.tools.builders.store import Store
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
 #: What stands for a formula, figure or table in a sentence.
-_WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {"ref": "REFERENCE"}
+_WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {
+    "ref": "REFERENCE"
+}
 
 #: The files whose lines can be read on their own.
 files = corpus_files
@@ -31,8 +40,16 @@ def add(record: Record, file: Path, store: Store) -> None:
     for name, value in mapped(record.get("bib_entries")).items():
         entry = mapped(value)
         ids = mapped(entry.get("ids"))
-        preprints = [text(mapped(preprint), "id") for preprint in listed(entry.get("contained_arXiv_ids"))]
-        ids_of = (text(ids, "arxiv_id"), *preprints, text(ids, "open_alex_id"), text(ids, "doi").lower())
+        preprints = [
+            text(mapped(preprint), "id")
+            for preprint in listed(entry.get("contained_arXiv_ids"))
+        ]
+        ids_of = (
+            text(ids, "arxiv_id"),
+            *preprints,
+            text(ids, "open_alex_id"),
+            text(ids, "doi").lower(),
+        )
         target = next(filter(None, ids_of), str(name))
         raw = _words(text(entry, "bib_entry_raw"))
         references.append(Reference(ref_id=str(name), target=target, raw=raw))
@@ -41,23 +58,34 @@ def add(record: Record, file: Path, store: Store) -> None:
         if text(paragraph, "content_type") in ("", "paragraph"):
             content = _words(str(paragraph.get("text") or ""))
             cites = _CITE.finditer(content)
-            marks = [Mark(start=one.start(), end=one.end(), text=one[0], ref_id=one[1]) for one in cites]
+            marks = [
+                Mark(start=one.start(), end=one.end(), text=one[0], ref_id=one[1])
+                for one in cites
+            ]
             section = without_tokens(text(paragraph, "section"))
             paragraphs.append(Paragraph(section=section, text=content, marks=marks))
-    unmarked = (" ".join(_CITE.sub(" ", _words(text(part, "text"))).split()) for part in body)
+    unmarked = (
+        " ".join(_CITE.sub(" ", _words(text(part, "text"))).split()) for part in body
+    )
     dated = re.search(r"(?:^|/)(\d\d)(?:0[1-9]|1[0-2])\d?\.?\d{3,5}", paper_id)
     year = int(dated[1]) if dated else None
     paper = Paper(
         paper_id=paper_id,
         title=text(metadata, "title"),
         authors=text(metadata, "authors"),
-        abstract=_words(text(abstract, "text") or text(record, "abstract") or text(metadata, "abstract")),
+        abstract=_words(
+            text(abstract, "text")
+            or text(record, "abstract")
+            or text(metadata, "abstract")
+        ),
         text=" ".join(unmarked),
         field=text(record, "discipline") or None,
         year=None if year is None else 1900 + year if year >= 91 else 2000 + year,
         licence=text(metadata, "license"),
     )
-    add_article(Article(paper=paper, references=references, paragraphs=paragraphs), store)
+    add_article(
+        Article(paper=paper, references=references, paragraphs=paragraphs), store
+    )
 
 
 def _words(content: str) -> str:

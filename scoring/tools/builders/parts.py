@@ -47,17 +47,23 @@ class Part:
     end: int | None = None
 
 
-def parts(corpus: Path, form: Loader, folder: Path, settings: Mapping[str, Any]) -> Iterator[Part]:
+def parts(
+    corpus: Path, form: Loader, folder: Path, settings: Mapping[str, Any]
+) -> Iterator[Part]:
     stretches: list[tuple[Path, int, int | None]] = []
     for path in [corpus] if form.files is None else form.files(corpus):
         size = path.stat().st_size if form.files is not None and path.is_file() else 0
         if size <= PART or path.suffix == ".gz":
             stretches.append((path, 0, None))
         else:
-            stretches += [(path, start, min(start + PART, size)) for start in range(0, size, PART)]
+            stretches += [
+                (path, start, min(start + PART, size)) for start in range(0, size, PART)
+            ]
     for number, (path, start, end) in enumerate(stretches):
         out = folder / f"{number:06d}"
-        yield Part(path=path, form=form.name, settings=settings, out=out, start=start, end=end)
+        yield Part(
+            path=path, form=form.name, settings=settings, out=out, start=start, end=end
+        )
 
 
 def read_part(part: Part) -> list[Problem]:
@@ -91,10 +97,18 @@ def read_corpus(
     read = loader(form, corpus)
     if sentences != BY_RULES and not read.has_paragraphs:
         message = f"a corpus of the form {read.name} has sentences already, which “{sentences}” cannot split"
-        raise refusal(message, corpus, "no --sentences, or full texts (unarxive, s2orc)")
-    settings: dict[str, Any] = {"with_texts": with_texts, "around": around, "sentences": sentences}
+        raise refusal(
+            message, corpus, "no --sentences, or full texts (unarxive, s2orc)"
+        )
+    settings: dict[str, Any] = {
+        "with_texts": with_texts,
+        "around": around,
+        "sentences": sentences,
+    }
     with ExitStack() as stack:
-        folder = work or Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
+        folder = work or Path(
+            stack.enter_context(TemporaryDirectory(prefix="citeboard-build-"))
+        )
         if work is not None:
             how = {"form": read.name, **settings, "sentences": splitter(sentences).name}
             stack.enter_context(_work_folder(work, corpus, how))
@@ -117,7 +131,11 @@ def read_corpus(
 def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
     work.mkdir(parents=True, exist_ok=True)
     manifest = work / MANIFEST
-    files = [corpus] if corpus.is_file() else sorted(filter(Path.is_file, corpus.rglob("*")))
+    files = (
+        [corpus]
+        if corpus.is_file()
+        else sorted(filter(Path.is_file, corpus.rglob("*")))
+    )
     stats = [(str(path.relative_to(corpus)), path.stat()) for path in files]
     listed = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
     wanted = {"version": VERSION, **how, "part": PART, "files": listed}
@@ -128,19 +146,29 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
             there = None
         if there != wanted:
             before = there if isinstance(there, dict) else {}
-            differing = ", ".join(name for name in wanted if before.get(name) != wanted[name])
-            message = f"the folder holds parts that were read otherwise: {differing} differ"
-            raise refusal(message, manifest, "the same corpus and options, or another folder")
+            differing = ", ".join(
+                name for name in wanted if before.get(name) != wanted[name]
+            )
+            message = (
+                f"the folder holds parts that were read otherwise: {differing} differ"
+            )
+            raise refusal(
+                message, manifest, "the same corpus and options, or another folder"
+            )
     elif any(work.iterdir()):
         raise refusal("the folder has other files", work, "an empty one, or a new one")
     unfinished = whole(manifest)
-    unfinished.write_text(json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8")
+    unfinished.write_text(
+        json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8"
+    )
     unfinished.replace(manifest)
     with work.joinpath(LOCK).open("w") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as taken:
-            raise refusal("another build works in this folder", work, "one build at a time") from taken
+            raise refusal(
+                "another build works in this folder", work, "one build at a time"
+            ) from taken
         for unfinished in work.rglob(f"*{UNFINISHED}"):
             unfinished.unlink()
         yield
@@ -174,10 +202,14 @@ class Workers:
         if self.cluster:
             with needed("--cluster needs the package distributed"):
                 from distributed import Client
-            with needed(f"no cluster answers at {self.cluster}: {{}}", OSError, ValueError):
+            with needed(
+                f"no cluster answers at {self.cluster}: {{}}", OSError, ValueError
+            ):
                 client = Client(self.cluster, timeout=PATIENCE)
             with client:
-                for future in [client.submit(run, task, pure=False) for task in open_tasks]:
+                for future in [
+                    client.submit(run, task, pure=False) for task in open_tasks
+                ]:
                     refuse(future.result())
         elif self.jobs > 1:
             _in_processes(run, open_tasks, self.jobs)
@@ -198,7 +230,9 @@ def whole(out: Path) -> Path:
 def _in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
     for _ in range(RESTARTS):
         tasks = [task for task in tasks if not task.out.exists()]
-        pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)
+        pool = ProcessPoolExecutor(
+            jobs, mp_context=get_context("spawn"), initializer=_end_with_parent
+        )
         try:
             for future in [pool.submit(run, task) for task in tasks]:
                 refuse(future.result())

@@ -30,7 +30,9 @@ Adding = Callable[[Record, Path, Store], None]
 
 
 def refusal(message: str, file: Path | None = None, expected: str = "") -> InputRefused:
-    return InputRefused([Problem(message=message, file=str(file) if file else "", expected=expected)])
+    return InputRefused(
+        [Problem(message=message, file=str(file) if file else "", expected=expected)]
+    )
 
 
 def corpus_files(path: Path) -> list[Path]:
@@ -47,19 +49,30 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
     return (record for record, _number, _place in _placed(path, start, end))
 
 
-def add_records(path: Path, add: Adding, store: Store, start: int = 0, end: int | None = None) -> None:
+def add_records(
+    path: Path, add: Adding, store: Store, start: int = 0, end: int | None = None
+) -> None:
     for record, number, place in _placed(path, start, end):
         try:
             add(record, path, store)
         except InputRefused as refused:
             line = _line_number(path, number, place)
-            problems = [replace(problem, file=str(path), line=line) for problem in refused.problems]
+            problems = [
+                replace(problem, file=str(path), line=line)
+                for problem in refused.problems
+            ]
             raise InputRefused(problems) from refused
 
 
-def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[Record, int, int | None]]:
+def _placed(
+    path: Path, start: int = 0, end: int | None = None
+) -> Iterator[tuple[Record, int, int | None]]:
     stream: IO[bytes]
-    with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as stream:
+    with (
+        cast("IO[bytes]", gzip.open(path))
+        if path.suffix == ".gz"
+        else path.open("rb") as stream
+    ):
         place = 0
         if start:
             stream.seek(start - 1)
@@ -76,10 +89,17 @@ def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tupl
                     value = without_halves(value)
                 items = value if isinstance(value, list) else [value]
             except (ValueError, RecursionError) as fault:
-                raise _fault(path, _line_number(path, number, before), line, str(fault)) from fault
+                raise _fault(
+                    path, _line_number(path, number, before), line, str(fault)
+                ) from fault
             for item in items:
                 if not isinstance(item, dict):
-                    raise _fault(path, _line_number(path, number, before), line, "not a JSON object")
+                    raise _fault(
+                        path,
+                        _line_number(path, number, before),
+                        line,
+                        "not a JSON object",
+                    )
                 yield item, number, before
 
 
@@ -87,7 +107,9 @@ def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
-        raise refusal(f"it cannot be unpacked: {fault}", path, "a whole gzip file") from fault
+        raise refusal(
+            f"it cannot be unpacked: {fault}", path, "a whole gzip file"
+        ) from fault
 
 
 def _line_number(path: Path, number: int, place: int | None) -> int:
@@ -100,13 +122,19 @@ def _line_number(path: Path, number: int, place: int | None) -> int:
 
 def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
     quote = quoted(line[:1000].decode(errors="replace"))
-    return InputRefused([Problem(file=str(path), line=number, message=message, quote=quote)])
+    return InputRefused(
+        [Problem(file=str(path), line=number, message=message, quote=quote)]
+    )
 
 
 def digest_of(corpus: Path) -> str:
     """SHA-256 over the names and contents of the files of a corpus, in the order of their names."""
     digest = hashlib.sha256()
-    for path in [corpus] if corpus.is_file() else sorted(filter(Path.is_file, corpus.rglob("*"))):
+    for path in (
+        [corpus]
+        if corpus.is_file()
+        else sorted(filter(Path.is_file, corpus.rglob("*")))
+    ):
         digest.update(f"{path.name}\n".encode())
         with path.open("rb") as stream:
             hashlib.file_digest(stream, lambda: digest)
@@ -118,8 +146,14 @@ def text(record: Record, *keys: str) -> str:
     for key in keys:
         value = record.get(key)
         if isinstance(value, list):
-            value = "; ".join(str(part) for part in value if isinstance(part, str | int))
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            value = "; ".join(
+                str(part) for part in value if isinstance(part, str | int)
+            )
+        if (
+            isinstance(value, str | int | float)
+            and not isinstance(value, bool)
+            and str(value).strip()
+        ):
             return " ".join(str(value).split())
     return ""
 
@@ -137,9 +171,17 @@ def whole(record: Record, *keys: str) -> int | None:
     """The first of these that is a whole number, or a text that reads as one; none is of very many digits."""
     for key in keys:
         value = record.get(key)
-        if isinstance(value, str) and value.strip().isdecimal() and len(value) <= _DIGITS:
+        if (
+            isinstance(value, str)
+            and value.strip().isdecimal()
+            and len(value) <= _DIGITS
+        ):
             return int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_DIGITS:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and abs(value) < 10**_DIGITS
+        ):
             return value
     return None
 
@@ -165,9 +207,17 @@ class Loader:
     """
 
     def __init__(self, name: str) -> None:
-        module, self.name, self.has_paragraphs = _module(name), name, name not in SENTENCES
-        self.as_a_whole: Callable[[Path, Store], None] | None = getattr(module, "load", None)
-        self.files: Callable[[Path], Sequence[Path]] | None = getattr(module, "files", None)
+        module, self.name, self.has_paragraphs = (
+            _module(name),
+            name,
+            name not in SENTENCES,
+        )
+        self.as_a_whole: Callable[[Path, Store], None] | None = getattr(
+            module, "load", None
+        )
+        self.files: Callable[[Path], Sequence[Path]] | None = getattr(
+            module, "files", None
+        )
         self.add: Adding | None = getattr(module, "add", None)
 
     def load(self, path: Path, store: Store) -> None:
@@ -195,8 +245,16 @@ def _form_of(path: Path) -> str:
     for name, module in modules.items():
         if hasattr(module, "fits") and module.fits(path):
             return name
-    first = next((record for file in corpus_files(path) for record in records(file)), None)
+    first = next(
+        (record for file in corpus_files(path) for record in records(file)), None
+    )
     for name, module in modules.items():
-        if first is not None and hasattr(module, "fits_record") and module.fits_record(first):
+        if (
+            first is not None
+            and hasattr(module, "fits_record")
+            and module.fits_record(first)
+        ):
             return name
-    raise refusal("the form of this corpus is not known", path, f"one of {', '.join(FORMS)}")
+    raise refusal(
+        "the form of this corpus is not known", path, f"one of {', '.join(FORMS)}"
+    )

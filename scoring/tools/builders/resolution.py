@@ -13,9 +13,20 @@ from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.baselines.resolution import METHODS, WINDOWS
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
-from scoring.tools.builders.season import SeasonFolder, placement, printed_rows, write_sheet
+from scoring.tools.builders.season import (
+    SeasonFolder,
+    placement,
+    printed_rows,
+    write_sheet,
+)
 from scoring.tools.builders.store import SQL, Store
-from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
+from tasks.types.citation_resolution import (
+    CITATIONS,
+    CONTEXTS,
+    INLINKS,
+    PAPERS,
+    REFERENCES,
+)
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
@@ -59,22 +70,41 @@ def build_resolution(
             zones[row.get("zone", "None")] += 1
             yield row
 
-    with read_corpus(corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around) as store:
+    with read_corpus(
+        corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around
+    ) as store:
         choose(store, rules)
         write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
-        for file, query in ((REFERENCES, SQL["resolution: references"]), (PAPERS, SQL["resolution: papers"])):
+        for file, query in (
+            (REFERENCES, SQL["resolution: references"]),
+            (PAPERS, SQL["resolution: papers"]),
+        ):
             rows = map(dict, store.rows(query))
-            filled = ({key: value for key, value in row.items() if value not in (None, "")} for row in rows)
+            filled = (
+                {key: value for key, value in row.items() if value not in (None, "")}
+                for row in rows
+            )
             write_lines(season.gold / file, filled)
-        write_lines(season.gold / CITATIONS, map(dict, store.rows(SQL["resolution: citations"])))
+        write_lines(
+            season.gold / CITATIONS, map(dict, store.rows(SQL["resolution: citations"]))
+        )
         if rules.with_inlinks:
             write_lines(season.gold / INLINKS, inlinks_of(store))
-        options = {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
+        options = {
+            name: value
+            for name, value in vars(rules).items()
+            if name != "inlinks_without"
+        }
         facts = {
             "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
-            "rules": {**options, "sentences": RULES if name not in SENTENCES else "as given"},
+            "rules": {
+                **options,
+                "sentences": RULES if name not in SENTENCES else "as given",
+            },
             "papers": store.value("SELECT count(*) FROM tested"),
-            "candidates": store.value("SELECT coalesce(sum(candidates), 0) FROM tested"),
+            "candidates": store.value(
+                "SELECT coalesce(sum(candidates), 0) FROM tested"
+            ),
             "contexts": groups.total(),
             "group_sizes": {size: groups[size] for size in sorted(groups, key=int)},
             "sections": dict(sorted(sections.items())),
@@ -96,13 +126,23 @@ def build_resolution(
 
 def choose(store: Store, rules: ResolutionRules) -> None:
     """Fill the tables `internal`, the references that are in the collection, and `tested`, the papers."""
-    store.connection.execute(SQL["resolution: internal"], {"references": rules.collection == "references"})
-    store.connection.execute("CREATE UNIQUE INDEX by_paper ON internal (paper_id, target)")
-    store.connection.execute(SQL["resolution: tested"], {"fewest": rules.fewest_references})
+    store.connection.execute(
+        SQL["resolution: internal"], {"references": rules.collection == "references"}
+    )
+    store.connection.execute(
+        "CREATE UNIQUE INDEX by_paper ON internal (paper_id, target)"
+    )
+    store.connection.execute(
+        SQL["resolution: tested"], {"fewest": rules.fewest_references}
+    )
 
 
-def inlinks_of(store: Store, *, without_tested: bool = True) -> Iterator[dict[str, Any]]:
-    return map(dict, store.rows(SQL["resolution: inlinks"], {"without_tested": without_tested}))
+def inlinks_of(
+    store: Store, *, without_tested: bool = True
+) -> Iterator[dict[str, Any]]:
+    return map(
+        dict, store.rows(SQL["resolution: inlinks"], {"without_tested": without_tested})
+    )
 
 
 def resolvable(store: Store) -> Iterator[dict[str, Any]]:
@@ -113,9 +153,19 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
         if row["paper_id"] != paper:
             paper = row["paper_id"]
             targets = dict(map(tuple, store.rows(SQL["resolution: targets"], (paper,))))
-        if cited := [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]:
-            zone, shown = {"zone": row["zone"]} if row["zone"] else {}, {key: row[key] for key in _SHOWN}
-            yield {**shown, "gold": list(dict.fromkeys(cited)), "n_markers": row["markers"], **zone}
+        if cited := [
+            targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets
+        ]:
+            zone, shown = (
+                {"zone": row["zone"]} if row["zone"] else {},
+                {key: row[key] for key in _SHOWN},
+            )
+            yield {
+                **shown,
+                "gold": list(dict.fromkeys(cited)),
+                "n_markers": row["markers"],
+                **zone,
+            }
 
 
 TABLE = "Table 1"
@@ -128,15 +178,31 @@ def _key(name: str) -> str:
 
 def placements(published: Path) -> Iterator[str]:
     """A table for each window: its methods as printed, beside the runs of every method here."""
-    what, expected = "of methods and windows", "examples/citation-resolution-2014/duma-klein-2014.json"
+    what, expected = (
+        "of methods and windows",
+        "examples/citation-resolution-2014/duma-klein-2014.json",
+    )
     rows = printed_rows(published, TABLE, what, expected)
-    systems, windows = (dict.fromkeys(str(row.get(field)) for row in rows) for field in ("system", "window"))
+    systems, windows = (
+        dict.fromkeys(str(row.get(field)) for row in rows)
+        for field in ("system", "window")
+    )
     methods = {_key(name): name for name in METHODS}
     sides = {str(window).replace("-", " "): str(window) for window in WINDOWS}
     is_whole = 0 < len(rows) == len(systems) * len(windows)
-    if not is_whole or not set(map(_key, systems)) <= set(methods) or not set(windows) <= set(sides):
+    if (
+        not is_whole
+        or not set(map(_key, systems)) <= set(methods)
+        or not set(windows) <= set(sides)
+    ):
         raise refusal(f"has no {TABLE} {what}", published, expected)
     for window in windows:
         named = {name: f"{methods[_key(name)]}, {sides[window]}" for name in systems}
-        beside = {"rules": "official", "metrics": {"accuracy": "success@n"}, "systems": named}
-        yield placement(beside, table=TABLE, metric="accuracy", where={"window": window})
+        beside = {
+            "rules": "official",
+            "metrics": {"accuracy": "success@n"},
+            "systems": named,
+        }
+        yield placement(
+            beside, table=TABLE, metric="accuracy", where={"window": window}
+        )

@@ -18,7 +18,10 @@ from tasks.types.problems import Unavailable
 from tasks.types.toml_lines import table
 
 GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
-_OPENS, _CLOSES = dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2035, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+_OPENS, _CLOSES = (
+    dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    dt.datetime(2035, 12, 31, 23, 59, 59, tzinfo=dt.UTC),
+)
 TIMES: Mapping[str, Any] = {"opens": _OPENS, "closes": _CLOSES, "runs_per_day": 10}
 
 
@@ -45,27 +48,51 @@ class SeasonFolder:
     def gold(self) -> Path:
         return self.folder / GOLD
 
-    def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] | None = None) -> list[str]:
+    def write(
+        self, baselines: Sequence[str], further: Mapping[str, Baseline] | None = None
+    ) -> list[str]:
         missing, entries = [], []
-        for name, system in {**{name: baseline(name) for name in baselines}, **(further or {})}.items():
-            run = self.folder / BASELINES / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
+        for name, system in {
+            **{name: baseline(name) for name in baselines},
+            **(further or {}),
+        }.items():
+            run = (
+                self.folder
+                / BASELINES
+                / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
+            )
             run.parent.mkdir(exist_ok=True)
             try:
                 system.write(open_inputs([self.gold]), run)
             except Unavailable as reason:
                 missing.append(f"{name}: {reason}")
                 continue
-            entries.append(table("[[tasks.baselines]]", {"system": name, "run": f"{BASELINES}/{run.name}"}))
-        season: dict[str, Any] = {"slug": self.slug, "title": self.title, "licence": self.licence}
+            entries.append(
+                table(
+                    "[[tasks.baselines]]",
+                    {"system": name, "run": f"{BASELINES}/{run.name}"},
+                )
+            )
+        season: dict[str, Any] = {
+            "slug": self.slug,
+            "title": self.title,
+            "licence": self.licence,
+        }
         if self.published:
             shutil.copyfile(self.published, self.folder / self.published.name)
             season["published"] = [self.published.name]
         named = {"slug": self.task_type, "title": self.title, "type": self.task_type}
         tables = [
             table("[season]", season),
-            table("[[tasks]]", {**named, "rules": ["corrected", "official"], "card": "card.md"}),
+            table(
+                "[[tasks]]",
+                {**named, "rules": ["corrected", "official"], "card": "card.md"},
+            ),
             table("[[tasks.gold]]", {"paths": [GOLD], "reason": "First release."}),
-            table("[[tasks.phases]]", {"slug": "open", "title": "Open evaluation", **TIMES}),
+            table(
+                "[[tasks.phases]]",
+                {"slug": "open", "title": "Open evaluation", **TIMES},
+            ),
         ]
         text = "\n".join([*tables, *self.placements, *entries])
         self.folder.joinpath(SEASON).write_text(text, encoding="utf-8")
@@ -74,17 +101,24 @@ class SeasonFolder:
 
 def every_method(gold: Path) -> dict[str, Baseline]:
     return {
-        f"{method.name}, {window}": BY_METHOD.with_options({"method": method.name, "window": window})
+        f"{method.name}, {window}": BY_METHOD.with_options(
+            {"method": method.name, "window": window}
+        )
         for method in possible(open_inputs([gold]))
         for window in QUERIES
     }
 
 
-def printed_rows(published: Path, table: str, what: str, expected: str) -> list[dict[str, Any]]:
+def printed_rows(
+    published: Path, table: str, what: str, expected: str
+) -> list[dict[str, Any]]:
     """The rows of a published table, from a file of published results. Raises InputRefused."""
     try:
         tables = json.loads(published.read_bytes())["tables"]
-        return [dict(row) for row in next(one["rows"] for one in tables if one["id"] == table)]
+        return [
+            dict(row)
+            for row in next(one["rows"] for one in tables if one["id"] == table)
+        ]
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
         raise refusal(f"has no {table} {what}", published, expected) from fault
 
@@ -92,5 +126,8 @@ def printed_rows(published: Path, table: str, what: str, expected: str) -> list[
 def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
     """The tables of a season file that set a published table beside its board."""
     heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
-    filled = ((head, {key: one for key, one in values.items() if one}) for head, values in heads.items())
+    filled = (
+        (head, {key: one for key, one in values.items() if one})
+        for head, values in heads.items()
+    )
     return "".join(table(head, values) for head, values in filled)

@@ -9,7 +9,12 @@ from typing import Any
 from scoring.tools.builders import corpus
 from tasks.types.problems import InputRefused, Problem
 
-_PARTS = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8").split("\n-- name: ")
+_PARTS = (
+    Path(__file__)
+    .with_name("queries.sql")
+    .read_text(encoding="utf-8")
+    .split("\n-- name: ")
+)
 #: What is asked of a store, by the module that asks.
 SQL = dict(part.split("\n", 1) for part in _PARTS[1:])
 
@@ -23,7 +28,12 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, *, with_texts: bool = False, around: int = 1, sentences: str = corpus.BY_RULES
+        self,
+        path: Path,
+        *,
+        with_texts: bool = False,
+        around: int = 1,
+        sentences: str = corpus.BY_RULES,
     ) -> None:
         self.path = path.resolve()
         self.connection = sqlite3.connect(path)
@@ -40,13 +50,18 @@ class Store:
         self.connection.close()
 
     def add_paper(self, paper: corpus.Paper) -> None:
-        values = {**vars(paper), "author_ids": json.dumps(paper.author_ids, ensure_ascii=False)}
+        values = {
+            **vars(paper),
+            "author_ids": json.dumps(paper.author_ids, ensure_ascii=False),
+        }
         if not self.with_texts:
             values["text"] = ""
         self.connection.execute(f"{SQL['store: paper']} {SQL['store: upsert']}", values)
 
     def add_author(self, author: corpus.Author) -> None:
-        self.connection.execute(f"{SQL['store: author']} {SQL['store: upsert author']}", vars(author))
+        self.connection.execute(
+            f"{SQL['store: author']} {SQL['store: upsert author']}", vars(author)
+        )
 
     def add_reference(self, paper_id: str, reference: corpus.Reference) -> None:
         self.connection.execute(
@@ -69,7 +84,9 @@ class Store:
         """Of a citation the citing and the cited paper, its sentence and the type that this has."""
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
-    def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
+    def add_text(
+        self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]
+    ) -> None:
         """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each. They are
         not kept: see `topics.Texts`.
         """
@@ -85,7 +102,9 @@ class Store:
         """Add what another store holds, as though its rows had been added here one by one."""
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))
-        before, more = (self.value(SQL["store: last"].format(name)) for name in ("main", "part"))
+        before, more = (
+            self.value(SQL["store: last"].format(name)) for name in ("main", "part")
+        )
         self.connection.executescript(
             f"BEGIN; {SQL['store: papers of part']} {SQL['store: upsert']}; {SQL['store: authors of part']}"
             f" {SQL['store: upsert author']}; {SQL['store: rest of part']} COMMIT;"
@@ -94,18 +113,25 @@ class Store:
             raise _stands_twice(self.value(SQL["store: twice"], (before,)))
         self.connection.execute("DETACH part")
 
-    def rows(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[sqlite3.Row]:
+    def rows(
+        self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> Iterator[sqlite3.Row]:
         yield from self.connection.execute(query, values)
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         return self.connection.execute(query, values).fetchone()[0]
 
-    def write(self, query: str, rows: Iterable[Sequence[Any]] | Iterable[Mapping[str, Any]]) -> None:
+    def write(
+        self, query: str, rows: Iterable[Sequence[Any]] | Iterable[Mapping[str, Any]]
+    ) -> None:
         self.connection.executemany(query, rows)
 
     def counts(self, query: str) -> dict[str, int]:
         """From a query for classes and their counts; what has no class is called None."""
-        return {"None" if name is None else str(name): count for name, count in self.rows(query)}
+        return {
+            "None" if name is None else str(name): count
+            for name, count in self.rows(query)
+        }
 
     def sizes(self) -> dict[str, int]:
         queries = {
@@ -119,4 +145,6 @@ class Store:
 
 
 def _stands_twice(context: str) -> InputRefused:
-    return InputRefused([Problem(message=f"context “{context}” stands in the corpus twice")])
+    return InputRefused(
+        [Problem(message=f"context “{context}” stands in the corpus twice")]
+    )

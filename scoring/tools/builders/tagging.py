@@ -36,20 +36,35 @@ class Tagger:
         self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
         self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=unused)
 
-    def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    def neighbours(
+        self, sentences: Iterable[tuple[int, str]]
+    ) -> Iterator[dict[str, Any]]:
         """By number the nearest words that are no punctuation, and their groups; None where there is none."""
-        spaced = ((text.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number) for number, text in sentences)
-        for document, number in self._nlp.pipe(spaced, as_tuples=True, batch_size=BATCH):
+        spaced = (
+            (text.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number)
+            for number, text in sentences
+        )
+        for document, number in self._nlp.pipe(
+            spaced, as_tuples=True, batch_size=BATCH
+        ):
             start = document.text.index(PLACEHOLDER)
-            words = [token for token in document if not token.is_punct and not token.is_space]
+            words = [
+                token for token in document if not token.is_punct and not token.is_space
+            ]
             sides = {
-                "before": [token for token in words if token.idx + len(token) <= start][-1:],
-                "after": [token for token in words if token.idx >= start + len(PLACEHOLDER)][:1],
+                "before": [token for token in words if token.idx + len(token) <= start][
+                    -1:
+                ],
+                "after": [
+                    token for token in words if token.idx >= start + len(PLACEHOLDER)
+                ][:1],
             }
             beside: dict[str, Any] = {"number": number}
             for side, tokens in sides.items():
                 beside[f"word_{side}"] = tokens[0].text if tokens else None
-                beside[f"pos_{side}"] = _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
+                beside[f"pos_{side}"] = (
+                    _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
+                )
             yield beside
 
 
@@ -83,23 +98,39 @@ def tag(
             tagged = _tagged(store.connection, tagger, after, last, rules.every_context)
             store.write(SQL["tagging: tagged"], tagged)
         return
-    facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
+    facts = [
+        tagger.name,
+        rules.every_context,
+        thresholds.low,
+        thresholds.high,
+        rules.location_bounds,
+        RANGE,
+    ]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     folder = store.path.with_name(f"tags-{digest}")
     folder.mkdir(exist_ok=True)
     common = store.path, tagger.pipeline, rules.every_context
-    ranges = [_Range(*common, after, last, folder / f"{after:09d}.json") for after, last in bounds]
+    ranges = [
+        _Range(*common, after, last, folder / f"{after:09d}.json")
+        for after, last in bounds
+    ]
     # Other processes read what is committed.
     store.connection.commit()
     workers.run(_tag_range, ranges)
     for stretch in ranges:
-        store.write(SQL["tagging: tagged"], json.loads(stretch.out.read_text(encoding="utf-8")))
+        store.write(
+            SQL["tagging: tagged"], json.loads(stretch.out.read_text(encoding="utf-8"))
+        )
 
 
 def _tag_range(stretch: _Range) -> list[Problem]:
     tagger = _tagger(stretch.pipeline)
     with sqlite3.connect(f"{stretch.store.as_uri()}?mode=ro", uri=True) as connection:
-        rows = list(_tagged(connection, tagger, stretch.after, stretch.last, stretch.is_everything))
+        rows = list(
+            _tagged(
+                connection, tagger, stretch.after, stretch.last, stretch.is_everything
+            )
+        )
     path = whole(stretch.out)
     path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     path.replace(stretch.out)
@@ -107,7 +138,11 @@ def _tag_range(stretch: _Range) -> list[Problem]:
 
 
 def _tagged(
-    connection: sqlite3.Connection, tagger: Tagger, after: int, last: int, is_everything: bool
+    connection: sqlite3.Connection,
+    tagger: Tagger,
+    after: int,
+    last: int,
+    is_everything: bool,
 ) -> Iterator[dict[str, Any]]:
     values = {"after": after, "last": last, "every": is_everything}
     return tagger.neighbours(connection.execute(SQL["tagging: to tag"], values))

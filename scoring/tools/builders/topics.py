@@ -24,7 +24,13 @@ from xml.sax.saxutils import escape, quoteattr
 from scoring.metrics.discourse import RULES, sentence_spans
 from scoring.offline.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
-from scoring.tools.builders.reading import SENTENCES, digest_of, letters, loader, refusal
+from scoring.tools.builders.reading import (
+    SENTENCES,
+    digest_of,
+    letters,
+    loader,
+    refusal,
+)
 from scoring.tools.builders.season import write_sheet
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
@@ -32,7 +38,12 @@ from tasks.types.clsumm.pairs import publication_year
 from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics
 from tasks.types.files import open_inputs
 
-OLDEST, NEWEST, SINGLE, YEAR = "the oldest", "the newest", "cites outside a list", "of another year"
+OLDEST, NEWEST, SINGLE, YEAR = (
+    "the oldest",
+    "the newest",
+    "cites outside a list",
+    "of another year",
+)
 
 
 class Texts(Store):
@@ -42,8 +53,12 @@ class Texts(Store):
         super().__init__(*given, with_texts=True, **named)
         self.connection.executescript(SQL["topics: texts"])
 
-    def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
-        rows = [(paper_id, section, printed, unmarked) for printed, unmarked in sentences]
+    def add_text(
+        self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]
+    ) -> None:
+        rows = [
+            (paper_id, section, printed, unmarked) for printed, unmarked in sentences
+        ]
         self.write("INSERT INTO texts VALUES (NULL, ?, ?, ?, ?)", rows)
 
 
@@ -70,26 +85,42 @@ class Citing:
     is_single: bool
 
 
-def choose(store: Texts, rules: TopicRules) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
+def choose(
+    store: Texts, rules: TopicRules
+) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
     """What can be a topic, with its citations and who cites it, in the order of the lot, which the seed and a
     paper's id decide alone; and how many papers cannot, by the first reason.
     """
     left_out: Counter[str] = Counter()
     eligible = []
-    for cited, rows in groupby(store.rows(SQL["topics: citing"]), key=lambda row: row["cited"]):
-        citing = [Citing(row["citing"], row["year"], bool(row["is_single"])) for row in rows]
+    for cited, rows in groupby(
+        store.rows(SQL["topics: citing"]), key=lambda row: row["cited"]
+    ):
+        citing = [
+            Citing(row["citing"], row["year"], bool(row["is_single"])) for row in rows
+        ]
         paper = next(store.rows(SQL["topics: paper"], (cited,)))
-        citations = paper["citations"] if paper["citations"] is not None else len(citing)
+        citations = (
+            paper["citations"] if paper["citations"] is not None else len(citing)
+        )
         if reason := _reason_against(paper, citations, citing, rules):
             left_out[reason] += 1
         else:
             eligible.append((paper, citations, citing))
-    return sorted(eligible, key=lambda topic: lot(rules.seed, topic[0]["paper_id"])), left_out
+    return sorted(
+        eligible, key=lambda topic: lot(rules.seed, topic[0]["paper_id"])
+    ), left_out
 
 
-def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules) -> str:
-    years = [citing_paper.year for citing_paper in citing if citing_paper.year is not None]
-    if rules.last_year is not None and (paper["year"] is None or paper["year"] > rules.last_year):
+def _reason_against(
+    paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules
+) -> str:
+    years = [
+        citing_paper.year for citing_paper in citing if citing_paper.year is not None
+    ]
+    if rules.last_year is not None and (
+        paper["year"] is None or paper["year"] > rules.last_year
+    ):
         return f"not known to have appeared by {rules.last_year}"
     if citations <= rules.more_than_citations:
         return f"{rules.more_than_citations} citations or fewer"
@@ -100,7 +131,9 @@ def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules:
     return "" if paper["has_text"] else "no text"
 
 
-def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple[Citing, str]]:
+def chosen_citing(
+    citing: Sequence[Citing], rules: TopicRules
+) -> Iterator[tuple[Citing, str]]:
     drawn = sorted(citing, key=lambda paper: lot(rules.seed, paper.paper_id))
     dated = [paper for paper in drawn if paper.year is not None]
     year = attrgetter("year")
@@ -110,7 +143,9 @@ def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple
     others = [paper for paper in drawn if paper not in ends]
     left = rules.most_others
     for paper in sorted(others, key=lambda paper: not paper.is_single):
-        if left and (paper.is_single or (paper.year is not None and paper.year not in years)):
+        if left and (
+            paper.is_single or (paper.year is not None and paper.year not in years)
+        ):
             yield paper, SINGLE if paper.is_single else YEAR
             years.add(paper.year)
             left -= 1
@@ -122,30 +157,49 @@ def lot(seed: int, name: str) -> str:
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
     citances = (one for topic in inputs for one in topic.citances)
-    citing = sum(len(one.offsets) or max(1, len(list(sentence_spans(one.text)))) for one in citances)
-    dated = [[publication_year(one.name.citing) for one in topic.citances] for topic in inputs]
+    citing = sum(
+        len(one.offsets) or max(1, len(list(sentence_spans(one.text))))
+        for one in citances
+    )
+    dated = [
+        [publication_year(one.name.citing) for one in topic.citances]
+        for topic in inputs
+    ]
     years = [[year for year in topic if year is not None] for topic in dated]
     facts: dict[str, Any] = {
         "topics": len(inputs),
         "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
-        "citing_papers": _spread([len({one.name.citing for one in topic.citances}) for topic in inputs]),
+        "citing_papers": _spread(
+            [len({one.name.citing for one in topic.citances}) for topic in inputs]
+        ),
         "citances": _spread([len(topic.citances) for topic in inputs]),
         "citing_sentences": citing,
-        "years_of_citing_papers": _spread([max(span) - min(span) for span in years if span]),
+        "years_of_citing_papers": _spread(
+            [max(span) - min(span) for span in years if span]
+        ),
     }
-    annotated = [(topic, citance) for topic in gold for file in topic.files for citance in file.citances]
+    annotated = [
+        (topic, citance)
+        for topic in gold
+        for file in topic.files
+        for citance in file.citances
+    ]
     if not annotated:
         return facts
     named = [(topic, named_sentences(citance)) for topic, citance in annotated]
     counts = [len(sentences) for _, sentences in named]
-    facets = Counter(facet for _, citance in annotated for facet in merged_facets(citance.facets))
+    facets = Counter(
+        facet for _, citance in annotated for facet in merged_facets(citance.facets)
+    )
     by_one = citing if all(len(topic.files) == 1 for topic in gold) else 0
     return {
         **facts,
         "annotated_citances": len(annotated),
         "sentences_a_citance": _spread(counts),
         "sentences_a_citing_sentence": sum(counts) / by_one if by_one else None,
-        "spans_a_citance": _spread([spans(sentences, topic.order) for topic, sentences in named]),
+        "spans_a_citance": _spread(
+            [spans(sentences, topic.order) for topic, sentences in named]
+        ),
         "citances_by_sentences": dict(sorted(Counter(counts).items())),
         "citances_by_facet": dict(sorted(facets.items())),
         "annotators": _spread([len(topic.files) for topic in gold]),
@@ -197,8 +251,16 @@ class Written:
 
     def place_of(self, context: Any) -> tuple[int, str]:
         """The sid and text of a context's sentence; where the text does not have it, it is added."""
-        shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
-        if (sid := self.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))) is None:
+        shown = (
+            context["sentence"]
+            .replace(PLACEHOLDER, context["marker"] or MARK)
+            .replace(OTHER, OTHER_MARK)
+        )
+        if (
+            sid := self.places.get(
+                _letters(context["sentence"].replace(PLACEHOLDER, OTHER))
+            )
+        ) is None:
             for sentence in (context["before"], shown, context["after"]):
                 if sentence:
                     place = self.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
@@ -209,10 +271,16 @@ class Written:
     def xml(self) -> str:
         lines = ["<PAPER>", element(0, 0, self.title)]
         sid = 0
-        for number, (section, group) in enumerate(groupby(self.sentences, key=itemgetter(0)), start=1):
+        for number, (section, group) in enumerate(
+            groupby(self.sentences, key=itemgetter(0)), start=1
+        ):
             name = quoteattr(" ".join(section.split()))
             is_abstract = section == ABSTRACT
-            lines.append("<ABSTRACT>" if is_abstract else f'<SECTION title={name} number="{number}">')
+            lines.append(
+                "<ABSTRACT>"
+                if is_abstract
+                else f'<SECTION title={name} number="{number}">'
+            )
             for place, (_, sentence) in enumerate(group, start=1):
                 sid += 1
                 lines.append(element(sid, place, sentence))
@@ -233,16 +301,28 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def write_topic(store: Texts, cited: str, citing: Iterable[str], names: Mapping[str, str], out: Path) -> None:
+def write_topic(
+    store: Texts, cited: str, citing: Iterable[str], names: Mapping[str, str], out: Path
+) -> None:
     name = names[cited]
-    files = {part: out / name / part for part in ("Reference_XML", "Citance_XML", "annotation", "summary")}
+    files = {
+        part: out / name / part
+        for part in ("Reference_XML", "Citance_XML", "annotation", "summary")
+    }
     for folder in files.values():
         folder.mkdir(parents=True, exist_ok=True)
     paper = written(store, cited)
     (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
-    abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
-    lines = [element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
-    (files["summary"] / f"{name}.abstract.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    abstract = [
+        sentence for section, sentence in paper.sentences if section == ABSTRACT
+    ]
+    lines = [
+        element(sid, sid, sentence)
+        for sid, sentence in enumerate([paper.title, *abstract])
+    ]
+    (files["summary"] / f"{name}.abstract.txt").write_text(
+        "\n".join([*lines, ""]), encoding="utf-8"
+    )
     citances: list[str] = []
     for paper_id in citing:
         citing_paper = written(store, paper_id)
@@ -253,23 +333,34 @@ def write_topic(store: Texts, cited: str, citing: Iterable[str], names: Mapping[
                 "Reference Article": f"{name}.xml",
                 "Citing Article": f"{names[paper_id]}.xml",
                 "Citation Marker Offset": f"['{sid}']",
-                "Citation Marker": escape(" ".join((context["marker"] or MARK).split())),
+                "Citation Marker": escape(
+                    " ".join((context["marker"] or MARK).split())
+                ),
                 "Citation Offset": f"['{sid}']",
                 "Citation Text": element(sid, sid, text),
                 "Reference Offset": "[]",
                 **dict.fromkeys(("Reference Text", "Discourse Facet", "Annotator"), ""),
             }
-            fields = (f"{field}: {value.replace('|', '&#124;')}" for field, value in values.items())
+            fields = (
+                f"{field}: {value.replace('|', '&#124;')}"
+                for field, value in values.items()
+            )
             citances.append(" | ".join(fields) + " |\n")
-        (files["Citance_XML"] / f"{names[paper_id]}.xml").write_text(citing_paper.xml(), encoding="utf-8")
-    (files["annotation"] / f"{name}.annv3.txt").write_text("\n".join(citances), encoding="utf-8")
+        (files["Citance_XML"] / f"{names[paper_id]}.xml").write_text(
+            citing_paper.xml(), encoding="utf-8"
+        )
+    (files["annotation"] / f"{name}.annv3.txt").write_text(
+        "\n".join(citances), encoding="utf-8"
+    )
 
 
 def written(store: Texts, paper_id: str) -> Written:
     """A paper's title, abstract and text; without a text, what of it the contexts hold follows."""
     paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
     result = Written(paper["title"] or paper_id)
-    rows = list(store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,)))
+    rows = list(
+        store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,))
+    )
     texts = {ABSTRACT: paper["abstract"] or "", TEXT: paper["text"] or ""}
     if any(row["section"] == ABSTRACT for row in rows):
         del texts[ABSTRACT]
@@ -295,7 +386,9 @@ def _letters(sentence: str) -> str:
 TOPICS = "topics"
 
 
-def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto") -> dict[str, Any]:
+def build_topics(
+    corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto"
+) -> dict[str, Any]:
     read = loader(form, corpus)
     if (out / TOPICS).exists():
         raise refusal("it is there already", out / TOPICS, "a new folder")
@@ -306,7 +399,10 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
         read.load(corpus, store)
         eligible, left_out = choose(store, rules)
         taken = eligible[: rules.topics]
-        chosen = [(paper, count, list(chosen_citing(citing, rules))) for paper, count, citing in taken]
+        chosen = [
+            (paper, count, list(chosen_citing(citing, rules)))
+            for paper, count, citing in taken
+        ]
         papers = [paper["paper_id"] for paper, *_ in chosen]
         papers += [one.paper_id for *_, citing in chosen for one, _ in citing]
         names = file_names(list(dict.fromkeys(papers)))
@@ -314,16 +410,31 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
         topics = []
         for paper, citations, citing in chosen:
             cited = paper["paper_id"]
-            write_topic(store, cited, [one.paper_id for one, _ in citing], names, out / TOPICS)
+            write_topic(
+                store, cited, [one.paper_id for one, _ in citing], names, out / TOPICS
+            )
             citing_papers = [
-                {"name": names[one.paper_id], "paper": one.paper_id, "year": one.year, "because": why}
+                {
+                    "name": names[one.paper_id],
+                    "paper": one.paper_id,
+                    "year": one.year,
+                    "because": why,
+                }
                 for one, why in citing
             ]
-            facts = {"name": names[cited], "paper": cited, "title": paper["title"], "year": paper["year"]}
+            facts = {
+                "name": names[cited],
+                "paper": cited,
+                "title": paper["title"],
+                "year": paper["year"],
+            }
             topics.append({**facts, "citations": citations, "citing": citing_papers})
         facts = {
             "corpus": {"form": read.name, "sha256": digest_of(corpus), **store.sizes()},
-            "rules": {**asdict(rules), "sentences": "as given" if read.name in SENTENCES else RULES},
+            "rules": {
+                **asdict(rules),
+                "sentences": "as given" if read.name in SENTENCES else RULES,
+            },
             "cited_papers": len(eligible) + left_out.total(),
             "left_out": dict(sorted(left_out.items())),
             "eligible": len(eligible),
@@ -343,7 +454,10 @@ def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"## {title}\n"
         values = facts[title.lower().replace(" ", "_")].items()
         # Numbers stand as texts: they have no marks for thousands here.
-        shown = ((name.replace("_", " "), "" if value is None else str(value)) for name, value in values)
+        shown = (
+            (name.replace("_", " "), "" if value is None else str(value))
+            for name, value in values
+        )
         yield from markdown_table(("", ""), shown)
     yield "## Topics\n"
     rows = []
@@ -352,7 +466,9 @@ def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
         for citing in topic["citing"]:
             cells = (*first, citing["name"], citing["year"], citing["because"])
             rows.append(["" if cell is None else str(cell) for cell in cells])
-    yield from markdown_table(("topic", "year", "citations", "citing paper", "year", "because"), rows)
+    yield from markdown_table(
+        ("topic", "year", "citations", "citing paper", "year", "because"), rows
+    )
     if "statistics" in facts:
         yield "## Statistics\n"
         yield from markdown_table(("", ""), statistics_rows(facts["statistics"]))

@@ -35,16 +35,30 @@ def notify(
     """Tell the people, given by id, of an event; who was told of it already is not told again."""
     if submission is not None:
         phase, team = submission.phase, submission.team
-    already = models.Notification.objects.filter(event=event).values_list("user", flat=True)
+    already = models.Notification.objects.filter(event=event).values_list(
+        "user", flat=True
+    )
     told = channels(sorted(set(people).difference(already)), kind)
     now = timezone.now()
     place = season.pk if season else phase.task.season_id if phase else None
-    columns: dict[str, Any] = {"kind": kind, "event": event, "season_id": place, "phase": phase, "team": team}
+    columns: dict[str, Any] = {
+        "kind": kind,
+        "event": event,
+        "season_id": place,
+        "phase": phase,
+        "team": team,
+    }
     columns |= {"submission": submission, "facts": dict(facts or {}), "created_at": now}
     mails = [person for person, channel in told.items() if channel == Channel.MAIL]
     with transaction.atomic():
         due = now if kind in OF_DATES else due_at(event, now)
-        jobs = dict(zip(mails, models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due), strict=True))
+        jobs = dict(
+            zip(
+                mails,
+                models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due),
+                strict=True,
+            )
+        )
         rows = [
             models.Notification(user_id=person, job=jobs.get(person), **columns)
             for person, channel in told.items()
@@ -68,12 +82,16 @@ def leads_of(team: Team) -> list[int]:
 
 
 def runners_of(season: models.Season) -> list[int]:
-    return list(models.Organiser.objects.filter(season=season).values_list("user_id", flat=True))
+    return list(
+        models.Organiser.objects.filter(season=season).values_list("user_id", flat=True)
+    )
 
 
 def participants_of(season: models.Season) -> list[int]:
     entries = models.Registration.objects.filter(season=season).not_refused()
-    teams = Membership.objects.filter(team__in=entries.values("team"), user__is_active=True)
+    teams = Membership.objects.filter(
+        team__in=entries.values("team"), user__is_active=True
+    )
     return list(teams.values_list("user_id", flat=True))
 
 
@@ -99,35 +117,69 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
         facts = {"gold": job.gold.number, "changed": _changed(job)}
         event += f"-{job.rules}" if facts["changed"] == "rules" else ""
         with holding(job.gold.created_at):
-            notify(Kind.RESCORED, event, members_of(run.team), phase=run.phase, team=run.team, facts=facts)
+            notify(
+                Kind.RESCORED,
+                event,
+                members_of(run.team),
+                phase=run.phase,
+                team=run.team,
+                facts=facts,
+            )
 
 
 def _changed(job: models.Job) -> str:
     before = models.Job.objects.filter(submission=job.submission).exclude(pk=job.pk)
     of_rules = before.filter(rules=job.rules)
-    if of_rules.filter(gold=job.gold).exclude(options_digest=job.options_digest).exists():
+    if (
+        of_rules.filter(gold=job.gold)
+        .exclude(options_digest=job.options_digest)
+        .exists()
+    ):
         return "options"
     if of_rules.exclude(gold=job.gold).exists():
         return "gold"
-    return "rules" if before.filter(finished_at__lt=job.created_at).exists() else "nothing"
+    return (
+        "rules" if before.filter(finished_at__lt=job.created_at).exists() else "nothing"
+    )
 
 
 def tell_failed(job: models.Job, *, has_problems: bool) -> None:
     run = _run_of(job)
     if run is not None and run.status == Status.FAILED:
         attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
-        kind, event = Kind.REFUSED if has_problems else Kind.FAILED, f"run-{run.pk}-failed-{job.pk}{attempt}"
+        kind, event = (
+            Kind.REFUSED if has_problems else Kind.FAILED,
+            f"run-{run.pk}-failed-{job.pk}{attempt}",
+        )
         _post(kind, event, run)
         _tell(kind, event, run)
 
 
 def tell_tries(given: models.ExtraTries) -> None:
-    people, facts = members_of(given.team), {"tries": given.tries, "reason": given.reason}
-    notify(Kind.TRIES, f"tries-{given.pk}", people, phase=given.phase, team=given.team, facts=facts)
+    people, facts = (
+        members_of(given.team),
+        {"tries": given.tries, "reason": given.reason},
+    )
+    notify(
+        Kind.TRIES,
+        f"tries-{given.pk}",
+        people,
+        phase=given.phase,
+        team=given.team,
+        facts=facts,
+    )
 
 
-def tell_excluded(run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
-    _tell(Kind.EXCLUDED, f"run-{run.pk}-excluded-{at.timestamp()}", run, exclusion=exclusion, reason=reason)
+def tell_excluded(
+    run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime
+) -> None:
+    _tell(
+        Kind.EXCLUDED,
+        f"run-{run.pk}-excluded-{at.timestamp()}",
+        run,
+        exclusion=exclusion,
+        reason=reason,
+    )
 
 
 def _run_of(job: models.Job) -> models.Submission | None:
@@ -139,8 +191,14 @@ def _run_of(job: models.Job) -> models.Submission | None:
 
 def _post(kind: Kind, event: str, run: models.Submission) -> None:
     assert run.team is not None
-    where = {"task": run.phase.task.slug, "phase": run.phase.slug, "team": run.team.slug}
-    queue_event(kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where)
+    where = {
+        "task": run.phase.task.slug,
+        "phase": run.phase.slug,
+        "team": run.team.slug,
+    }
+    queue_event(
+        kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where
+    )
 
 
 def _tell(kind: Kind, event: str, run: models.Submission, **facts: str) -> None:
@@ -161,17 +219,29 @@ def tell_answered(question: models.Question) -> None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
     facts = {"question": question.text, "answer": question.answer}
-    notify(Kind.ANSWERED, event, [question.asked_by_id], season=question.season, facts=facts)
+    notify(
+        Kind.ANSWERED,
+        event,
+        [question.asked_by_id],
+        season=question.season,
+        facts=facts,
+    )
 
 
 def tell_report(report: models.Report) -> None:
-    staff = User.objects.filter(is_staff=True, is_active=True).values_list("pk", flat=True)
+    staff = User.objects.filter(is_staff=True, is_active=True).values_list(
+        "pk", flat=True
+    )
     facts = {"text": report.text, "address": report.address}
     notify(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
 def tell_to_confirm(
-    phase: models.Phase, runs: Mapping[Team, list[models.Submission]], *, gold: int, by: User | None = None
+    phase: models.Phase,
+    runs: Mapping[Team, list[models.Submission]],
+    *,
+    gold: int,
+    by: User | None = None,
 ) -> int:
     """That results of these teams, of these runs, wait; how many leads wanted to be told."""
     event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
@@ -189,7 +259,10 @@ def tell_to_confirm(
             without(leads_of(team), by),
             phase=phase,
             team=team,
-            facts={"is_reopened": is_reopened, "runs": {str(run.number): run.pk for run in own}},
+            facts={
+                "is_reopened": is_reopened,
+                "runs": {str(run.number): run.pk for run in own},
+            },
         )
         for team, own in runs.items()
         if f"{event}-{team.pk}" not in known
@@ -197,7 +270,9 @@ def tell_to_confirm(
 
 
 def forget_to_confirm(phase: models.Phase) -> None:
-    models.Notification.objects.filter(kind=Kind.CONFIRM, event__startswith=_prefix(phase)).delete()
+    models.Notification.objects.filter(
+        kind=Kind.CONFIRM, event__startswith=_prefix(phase)
+    ).delete()
 
 
 def _prefix(phase: models.Phase) -> str:
@@ -223,7 +298,9 @@ class PhaseFacts:
         return self.runs_per_day, self.runs_in_total
 
 
-def tell_changed_phase(phase: models.Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None) -> None:
+def tell_changed_phase(
+    phase: models.Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None
+) -> None:
     season = phase.task.season
     if not season.is_public:
         return
@@ -231,7 +308,9 @@ def tell_changed_phase(phase: models.Phase, before: PhaseFacts, *, at: dt.dateti
         facts = {"before": as_json(before.closes), "after": as_json(phase.closes)}
         event = f"phase-{phase.pk}-moved-{at.timestamp()}"
         ends = {name: as_told("closes", end) for name, end in facts.items()}
-        queue_event(Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **ends)
+        queue_event(
+            Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **ends
+        )
         people = without(participants_of(season), by)
         notify(Kind.MOVED, event, people, season=season, phase=phase, facts=facts)
     after = PhaseFacts.of(phase).limits
@@ -246,35 +325,64 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     """Tell participants once of each phase that closes within 48 hours; how many were told."""
     at = at or timezone.now()
     soon = models.Phase.objects.open(at).filter(
-        closes__lte=at + AHEAD, task__season__is_public=True, task__is_reported_only=False
+        closes__lte=at + AHEAD,
+        task__season__is_public=True,
+        task__is_reported_only=False,
     )
     told = 0
     for phase in soon.select_related("task__season"):
         event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
         if not models.Notification.objects.filter(event=event).exists():
             people = participants_of(phase.task.season)
-            told += notify(Kind.DEADLINE, event, people, phase=phase, facts={"closes": as_json(phase.closes)})
+            told += notify(
+                Kind.DEADLINE,
+                event,
+                people,
+                phase=phase,
+                facts={"closes": as_json(phase.closes)},
+            )
     return told
 
 
-def tell_announced(season: models.Season, announcement: models.Announcement, *, by: User | None) -> None:
+def tell_announced(
+    season: models.Season, announcement: models.Announcement, *, by: User | None
+) -> None:
     people = without([*participants_of(season), *runners_of(season)], by)
-    notify(Kind.ANNOUNCED, announcement.event, people, season=season, facts={"text": announcement.text})
+    notify(
+        Kind.ANNOUNCED,
+        announcement.event,
+        people,
+        season=season,
+        facts={"text": announcement.text},
+    )
     queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
 
 
-def tell_mailed(season: models.Season, number: int, people: Iterable[int], **facts: str) -> None:
-    notify(Kind.MAILED, f"season-{season.pk}-mailed-{number}", people, season=season, facts=facts)
+def tell_mailed(
+    season: models.Season, number: int, people: Iterable[int], **facts: str
+) -> None:
+    notify(
+        Kind.MAILED,
+        f"season-{season.pk}-mailed-{number}",
+        people,
+        season=season,
+        facts=facts,
+    )
 
 
 def reword_announced(announcement: models.Announcement) -> None:
-    models.Notification.objects.filter(event=announcement.event).update(facts={"text": announcement.text})
+    models.Notification.objects.filter(event=announcement.event).update(
+        facts={"text": announcement.text}
+    )
 
 
 def tell_terms(terms: models.Terms, *, by: User | None) -> None:
     season = terms.season
     if season.is_public:
-        facts = {"version": terms.number, "counts_from": terms.counts_from and as_json(terms.counts_from)}
+        facts = {
+            "version": terms.number,
+            "counts_from": terms.counts_from and as_json(terms.counts_from),
+        }
         people = without(participants_of(season), by)
         notify(Kind.TERMS, f"terms-{terms.pk}", people, season=season, facts=facts)
 
@@ -283,22 +391,37 @@ def tell_asked(registration: models.Registration, *, by: User | None) -> None:
     season, event = registration.season, f"registration-{registration.pk}-asked"
     queue_event(Kind.ASKED, event, season, team=registration.team.slug)
     people, facts = without(runners_of(season), by), {"message": registration.message}
-    notify(Kind.ASKED, event, people, season=season, team=registration.team, facts=facts)
+    notify(
+        Kind.ASKED, event, people, season=season, team=registration.team, facts=facts
+    )
 
 
 def tell_decided(registration: models.Registration) -> None:
     assert registration.decided_at is not None
-    event = f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
+    event = (
+        f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
+    )
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
     queue_event(Kind.DECIDED, event, registration.season, **decided)
     people = members_of(registration.team)
     facts = {"is_approved": registration.is_approved, "reason": registration.reason}
-    notify(Kind.DECIDED, event, people, season=registration.season, team=registration.team, facts=facts)
+    notify(
+        Kind.DECIDED,
+        event,
+        people,
+        season=registration.season,
+        team=registration.team,
+        facts=facts,
+    )
 
 
-def tell_role(season: models.Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
+def tell_role(
+    season: models.Season, user: User, role: str, *, at: dt.datetime, by: User | None
+) -> None:
     event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
-    notify(Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role})
+    notify(
+        Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role}
+    )
 
 
 def sheet_event(sheet: int) -> str:
@@ -306,25 +429,56 @@ def sheet_event(sheet: int) -> str:
 
 
 def tell_sheet(sheet: int, phase: models.Phase, person: int) -> None:
-    notify(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts={"sheet": sheet})
+    notify(
+        Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts={"sheet": sheet}
+    )
 
 
 def tell_join_asked(asked: models.JoinRequest) -> None:
-    people, facts = members_of(asked.team), {"person": str(asked.user), "message": asked.message}
-    notify(Kind.JOIN_ASKED, asked.event, people, season=asked.season, team=asked.team, facts=facts)
+    people, facts = (
+        members_of(asked.team),
+        {"person": str(asked.user), "message": asked.message},
+    )
+    notify(
+        Kind.JOIN_ASKED,
+        asked.event,
+        people,
+        season=asked.season,
+        team=asked.team,
+        facts=facts,
+    )
 
 
 def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
     event, facts = f"{asked.event}-decided", {"is_accepted": is_accepted}
-    notify(Kind.JOIN_DECIDED, event, [asked.user_id], season=asked.season, team=asked.team, facts=facts)
+    notify(
+        Kind.JOIN_DECIDED,
+        event,
+        [asked.user_id],
+        season=asked.season,
+        team=asked.team,
+        facts=facts,
+    )
 
 
 def tell_merge_asked(proposal: models.MergeProposal) -> None:
-    into, facts = proposal.into, {"other": name_to_others(proposal.season, proposal.team)}
-    notify(Kind.MERGE_ASKED, proposal.event, leads_of(into), season=proposal.season, team=into, facts=facts)
+    into, facts = (
+        proposal.into,
+        {"other": name_to_others(proposal.season, proposal.team)},
+    )
+    notify(
+        Kind.MERGE_ASKED,
+        proposal.event,
+        leads_of(into),
+        season=proposal.season,
+        team=into,
+        facts=facts,
+    )
 
 
-def tell_merged(season: models.Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
+def tell_merged(
+    season: models.Season, team: Team, into: Team, *, at: dt.datetime, reason: str
+) -> None:
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
     notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)

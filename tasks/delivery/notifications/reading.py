@@ -44,7 +44,9 @@ def unread(request: HttpRequest) -> int:
     found: int | None = getattr(request, _KEPT, None)
     if found is None:
         has_notifications, has_invitations = _may_have(request.user)
-        found = notifications_of(request.user).unread().count() if has_notifications else 0
+        found = (
+            notifications_of(request.user).unread().count() if has_notifications else 0
+        )
         found += invitations_for(request.user).count() if has_invitations else 0
         setattr(request, _KEPT, found)
     return found
@@ -52,7 +54,10 @@ def unread(request: HttpRequest) -> int:
 
 def _may_have(user: User) -> tuple[bool, bool]:
     """Whether the person has unread notifications and invitations at all: one statement."""
-    values: dict[str, int | str] = {"user": user.pk, "waiting": MailedInvitation.State.WAITING.value}
+    values: dict[str, int | str] = {
+        "user": user.pk,
+        "waiting": MailedInvitation.State.WAITING.value,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_MAY_HAVE.format(**_TABLES), values)
         notifications, invitations = cursor.fetchone()
@@ -78,19 +83,26 @@ def default_channel(kind: str) -> Channel:
 
 def channels(people: Iterable[int], kind: str) -> dict[int, Channel]:
     chosen = NotificationChoice.objects.filter(user__in=list(people), kind=kind)
-    by_person = {person: Channel(channel) for person, channel in chosen.values_list("user_id", "channel")}
+    by_person = {
+        person: Channel(channel)
+        for person, channel in chosen.values_list("user_id", "channel")
+    }
     return {person: by_person.get(person, default_channel(kind)) for person in people}
 
 
 def choices_of(user: User) -> dict[Kind, Channel]:
-    chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "channel"))
+    chosen = dict(
+        NotificationChoice.objects.filter(user=user).values_list("kind", "channel")
+    )
     return {kind: Channel(chosen.get(kind, default_channel(kind))) for kind in Kind}
 
 
 def choose(*, user: User, wanted: Mapping[str, str]) -> None:
     for kind, channel in wanted.items():
         chosen = {"channel": Channel(channel)}
-        NotificationChoice.objects.update_or_create(user=user, kind=Kind(kind), defaults=chosen)
+        NotificationChoice.objects.update_or_create(
+            user=user, kind=Kind(kind), defaults=chosen
+        )
 
 
 def unsubscribe_secret(user: User, kind: str) -> str:

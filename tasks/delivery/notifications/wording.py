@@ -40,7 +40,9 @@ def _scored(told: Notification) -> Words:
 def _failed(told: Notification) -> Words:
     reason = told.submission.reason if told.submission else ""
     text = "\n\n".join(filter(None, (reason, _("Its page says what you can do."))))
-    return Words(_("%(run)s could not be scored") % {"run": _run(told)}, text, _page_of_run(told))
+    return Words(
+        _("%(run)s could not be scored") % {"run": _run(told)}, text, _page_of_run(told)
+    )
 
 
 def _refused(told: Notification) -> Words:
@@ -48,19 +50,28 @@ def _refused(told: Notification) -> Words:
         "The file was checked after it was sent, and cannot be scored as it is. Its page lists every problem "
         "by line. It has not used up a try."
     )
-    return Words(_("%(run)s was refused") % {"run": _run(told)}, text, _page_of_run(told))
+    return Words(
+        _("%(run)s was refused") % {"run": _run(told)}, text, _page_of_run(told)
+    )
 
 
 def _rescored(told: Notification) -> Words:
     title = _("Runs of %(team)s in %(phase)s were scored again")
     texts = {
-        "gold": _("They are scored against version %(version)s of the gold. Nothing has to be sent again."),
+        "gold": _(
+            "They are scored against version %(version)s of the gold. Nothing has to be sent again."
+        ),
         "options": _("Options of the task were changed. Nothing has to be sent again."),
         "rules": _("The rules of the task were changed. Nothing has to be sent again."),
-        "nothing": _("Gold, options and rules are the same as before. Nothing has to be sent again."),
+        "nothing": _(
+            "Gold, options and rules are the same as before. Nothing has to be sent again."
+        ),
     }
     # What was told before that was kept says only whether it was the gold.
-    text = texts[told.facts.get("changed") or ("gold" if told.facts.get("is_of_gold", True) else "options")]
+    text = texts[
+        told.facts.get("changed")
+        or ("gold" if told.facts.get("is_of_gold", True) else "options")
+    ]
     title %= {"team": told.team, "phase": _phase(told)}
     return Words(title, text % {"version": told.facts["gold"]}, reverse("own-runs"))
 
@@ -74,17 +85,30 @@ def _deadline(told: Notification) -> Words:
 def _moved(told: Notification) -> Words:
     before, after = told.facts["before"], told.facts["after"]
     has_end = not is_no_end("closes", after)
-    name = _("%(phase)s closes at %(instant)s now") if has_end else _("%(phase)s has no end now")
+    name = (
+        _("%(phase)s closes at %(instant)s now")
+        if has_end
+        else _("%(phase)s has no end now")
+    )
     name %= {"phase": _phase(told), "instant": _instant(after)}
-    text = _("Before, it had no end.") if is_no_end("closes", before) else _("Before, it was %(instant)s.")
+    text = (
+        _("Before, it had no end.")
+        if is_no_end("closes", before)
+        else _("Before, it was %(instant)s.")
+    )
     text %= {"instant": _instant(before)}
     return Words(name, text, _board(told))
 
 
 def _limits(told: Notification) -> Words:
     text = _("It was %(before)s; it is %(after)s now.")
-    text %= {"before": _limit(told.facts["before"]), "after": _limit(told.facts["after"])}
-    title = _("How many runs a team may send to %(phase)s was changed") % {"phase": _phase(told)}
+    text %= {
+        "before": _limit(told.facts["before"]),
+        "after": _limit(told.facts["after"]),
+    }
+    title = _("How many runs a team may send to %(phase)s was changed") % {
+        "phase": _phase(told)
+    }
     return Words(title, text, _board(told))
 
 
@@ -114,30 +138,54 @@ def _confirm(told: Notification) -> Words:
     assert phase is not None
     shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()
     runs: dict[str, int] = told.facts["runs"] if shows_runs else {}
-    asked = _("Its lead confirms each result that counts, or contests it, on the page of the run.")
+    asked = _(
+        "Its lead confirms each result that counts, or contests it, on the page of the run."
+    )
     numbers = listed(list(runs))
-    which = ngettext("It is run %(numbers)s.", "They are runs %(numbers)s.", len(runs)) % {"numbers": numbers}
+    which = ngettext(
+        "It is run %(numbers)s.", "They are runs %(numbers)s.", len(runs)
+    ) % {"numbers": numbers}
     anew = _(
         "The organisers have begun the confirmation anew; what was said of the same numbers before holds."
     )
-    parts = [*([anew] if told.facts["is_reopened"] else []), asked, *([which] if runs else [])]
+    parts = [
+        *([anew] if told.facts["is_reopened"] else []),
+        asked,
+        *([which] if runs else []),
+    ]
     title = _("Results of %(team)s in %(phase)s wait to be confirmed")
-    path = reverse("submission", args=[next(iter(runs.values()))]) if runs else reverse("own-runs")
-    return Words(title % {"team": told.team, "phase": _phase(told)}, " ".join(parts), path)
+    path = (
+        reverse("submission", args=[next(iter(runs.values()))])
+        if runs
+        else reverse("own-runs")
+    )
+    return Words(
+        title % {"team": told.team, "phase": _phase(told)}, " ".join(parts), path
+    )
 
 
 def _announced(told: Notification) -> Words:
-    return Words(_("Announcement of %(season)s") % {"season": told.season}, told.facts["text"], _season(told))
+    return Words(
+        _("Announcement of %(season)s") % {"season": told.season},
+        told.facts["text"],
+        _season(told),
+    )
 
 
 def _mailed(told: Notification) -> Words:
     named = {"season": told.season, "subject": told.facts["subject"]}
-    return Words(_("Organisers of %(season)s: %(subject)s") % named, told.facts["text"], _season(told))
+    return Words(
+        _("Organisers of %(season)s: %(subject)s") % named,
+        told.facts["text"],
+        _season(told),
+    )
 
 
 def _terms(told: Notification) -> Words:
     since = told.facts["counts_from"]
-    text = _("It counts at once: who has not accepted it gets no data and sends no run.")
+    text = _(
+        "It counts at once: who has not accepted it gets no data and sends no run."
+    )
     if since:
         text = _(
             "It counts from %(instant)s: from then on who has not accepted it gets no data and sends no run."
@@ -149,39 +197,65 @@ def _terms(told: Notification) -> Words:
 
 
 def _decided(told: Notification) -> Words:
-    takes, refused = _("%(team)s takes part in %(season)s"), _("%(team)s does not take part in %(season)s")
+    takes, refused = (
+        _("%(team)s takes part in %(season)s"),
+        _("%(team)s does not take part in %(season)s"),
+    )
     title = takes if told.facts["is_approved"] else refused
     reason = told.facts["reason"]
-    text = _("An organiser has decided.") + (f" {_organisers_say(reason)}" if reason else "")
-    return Words(title % {"team": told.team, "season": told.season}, text, _season(told))
+    text = _("An organiser has decided.") + (
+        f" {_organisers_say(reason)}" if reason else ""
+    )
+    return Words(
+        title % {"team": told.team, "season": told.season}, text, _season(told)
+    )
 
 
 def _role(told: Notification) -> Words:
-    organises, helps = _("You are an organiser of %(season)s now"), _("You are a helper of %(season)s now")
+    organises, helps = (
+        _("You are an organiser of %(season)s now"),
+        _("You are a helper of %(season)s now"),
+    )
     title = organises if told.facts["role"] == Organiser.Role.ORGANISER else helps
     text = _("Its pages for organisers are open to you.")
-    return Words(title % {"season": told.season}, text, reverse("organise", args=[_slug(told)]))
+    return Words(
+        title % {"season": told.season}, text, reverse("organise", args=[_slug(told)])
+    )
 
 
 def _sheet(told: Notification) -> Words:
-    text = _("You see texts without the names of the systems that wrote them, and rate each.")
+    text = _(
+        "You see texts without the names of the systems that wrote them, and rate each."
+    )
     title = _("Texts of %(phase)s wait for your ratings") % {"phase": _phase(told)}
     return Words(title, text, reverse("annotate", args=[told.facts["sheet"]]))
 
 
 def _asked(told: Notification) -> Words:
-    says, says_nothing = _("It says: %(message)s"), _("It sends no runs until somebody approves it.")
+    says, says_nothing = (
+        _("It says: %(message)s"),
+        _("It sends no runs until somebody approves it."),
+    )
     text = (says if told.facts["message"] else says_nothing) % told.facts
     address = reverse("organise-teams", args=[_slug(told)])
-    title = _("%(team)s asks to take part in %(season)s") % {"team": told.team, "season": told.season}
+    title = _("%(team)s asks to take part in %(season)s") % {
+        "team": told.team,
+        "season": told.season,
+    }
     return Words(title, text, address)
 
 
 def _join_asked(told: Notification) -> Words:
-    says, says_nothing = _("They say: %(message)s"), _("Any member of the team can accept or decline.")
+    says, says_nothing = (
+        _("They say: %(message)s"),
+        _("Any member of the team can accept or decline."),
+    )
     text = (says if told.facts["message"] else says_nothing) % told.facts
     address = f"{reverse('team', args=[_team(told).slug])}#members"
-    title = _("%(person)s asks to join %(team)s") % {"person": told.facts["person"], "team": told.team}
+    title = _("%(person)s asks to join %(team)s") % {
+        "person": told.facts["person"],
+        "team": told.team,
+    }
     return Words(title, text, address)
 
 
@@ -191,7 +265,11 @@ def _join_decided(told: Notification) -> Words:
         path = reverse("team", args=[_team(told).slug])
         return Words(title, _("A member of the team has accepted you."), path)
     title = _("%(team)s has declined that you join") % {"team": told.team}
-    return Words(title, _("You can enter the season with a team of your own, or ask another."), _season(told))
+    return Words(
+        title,
+        _("You can enter the season with a team of your own, or ask another."),
+        _season(told),
+    )
 
 
 def _merge_asked(told: Notification) -> Words:
@@ -200,36 +278,56 @@ def _merge_asked(told: Notification) -> Words:
         "You can decline."
     ) % {"season": told.season}
     address = f"{reverse('team', args=[_team(told).slug])}#merge"
-    title = _("%(other)s asks to merge into %(team)s") % {"other": told.facts["other"], "team": told.team}
+    title = _("%(other)s asks to merge into %(team)s") % {
+        "other": told.facts["other"],
+        "team": told.team,
+    }
     return Words(title, text, address)
 
 
 def _merged(told: Notification) -> Words:
     reason = told.facts["reason"]
-    text = _("Members, runs and tries in %(season)s are those of one team now, called %(team)s.")
+    text = _(
+        "Members, runs and tries in %(season)s are those of one team now, called %(team)s."
+    )
     text %= {"season": told.season, "team": told.team}
     text += f"\n\n{_organisers_say(reason)}" if reason else ""
     path = reverse("team", args=[_team(told).slug])
-    title = _("%(other)s was merged into %(team)s") % {"other": told.facts["other"], "team": told.team}
+    title = _("%(other)s was merged into %(team)s") % {
+        "other": told.facts["other"],
+        "team": told.team,
+    }
     return Words(title, text, path)
 
 
 def _question(told: Notification) -> Words:
     address = reverse("organise-questions", args=[_slug(told)])
-    return Words(_("A question on %(season)s") % {"season": told.season}, told.facts["text"], address)
+    return Words(
+        _("A question on %(season)s") % {"season": told.season},
+        told.facts["text"],
+        address,
+    )
 
 
 def _answered(told: Notification) -> Words:
     asked, answered = told.facts["question"], told.facts["answer"]
     text = "\n\n".join((_("You asked:"), asked, _("The organisers say:"), answered))
     address = reverse("questions", args=[_slug(told)])
-    return Words(_("Your question on %(season)s was answered") % {"season": told.season}, text, address)
+    return Words(
+        _("Your question on %(season)s was answered") % {"season": told.season},
+        text,
+        address,
+    )
 
 
 def _reported(told: Notification) -> Words:
     about = told.facts["address"]
     first = _("About %(address)s.") % {"address": about} + "\n\n" if about else ""
-    return Words(_("Abuse is reported"), f"{first}{told.facts['text']}", reverse("operate-reports"))
+    return Words(
+        _("Abuse is reported"),
+        f"{first}{told.facts['text']}",
+        reverse("operate-reports"),
+    )
 
 
 #: Each kind has the function above that bears its name.
@@ -275,8 +373,16 @@ def _instant(written: str) -> str:
 
 def _limit(limits: list[Any]) -> str:
     a_day, in_total = limits
-    parts = [_("%(runs)s a day") % {"runs": counted(a_day, "run")}] if a_day is not None else []
-    parts += [_("%(runs)s in total") % {"runs": counted(in_total, "run")}] if in_total is not None else []
+    parts = (
+        [_("%(runs)s a day") % {"runs": counted(a_day, "run")}]
+        if a_day is not None
+        else []
+    )
+    parts += (
+        [_("%(runs)s in total") % {"runs": counted(in_total, "run")}]
+        if in_total is not None
+        else []
+    )
     return listed(parts) or _("any number")
 
 

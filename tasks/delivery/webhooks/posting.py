@@ -31,16 +31,22 @@ def signature_of(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def body_of(payload: dict[str, Any]) -> bytes:
-    return json.dumps(payload, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps(
+        payload, ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    ).encode()
 
 
-def post(target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int) -> int:
+def post(
+    target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int
+) -> int:
     """The status of the answer, whose body is not read. Raises OSError or HTTPException."""
     connection = _Pinned(target)
     limit = threading.Timer(TIMEOUT, connection.cut)
     limit.daemon = True
     headers = {
-        "Host": target.host if target.port in (80, 443) else f"{target.host}:{target.port}",
+        "Host": target.host
+        if target.port in (80, 443)
+        else f"{target.host}:{target.port}",
         "Content-Type": "application/json",
         "User-Agent": "Citeboard",
         "Citeboard-Delivery": str(delivery),
@@ -64,9 +70,13 @@ class _Pinned(http.client.HTTPConnection):
         self.target = target
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self.target.number, self.target.port), timeout=TIMEOUT)
+        self.sock = socket.create_connection(
+            (self.target.number, self.target.port), timeout=TIMEOUT
+        )
         if self.target.scheme == "https":
-            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
+            self.sock = ssl.create_default_context().wrap_socket(
+                self.sock, server_hostname=self.target.host
+            )
 
     def cut(self) -> None:
         if self.sock is not None:
@@ -77,7 +87,12 @@ class _Pinned(http.client.HTTPConnection):
 #: That a name may take to be looked up.
 LOOKUP_SECONDS = 5
 #: Ranges that lead on to addresses which the check would not see.
-_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
+_TRANSLATED = tuple(
+    map(
+        ipaddress.ip_network,
+        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
+    )
+)
 
 
 class AddressRefused(Refused):
@@ -108,11 +123,15 @@ def checked_url(url: str) -> str:
     ):
         raise AddressRefused(_("this is not an address that begins with https://"))
     if parts.username is not None or parts.password is not None:
-        raise AddressRefused(_("an address has no name and password in it; requests are signed"))
+        raise AddressRefused(
+            _("an address has no name and password in it; requests are signed")
+        )
     if host in settings.WEBHOOK_HOSTS:
         return url
     if parts.scheme != "https" or port not in (None, 443):
-        words = _("an address begins with https:// and has no port, unless the site allows its host")
+        words = _(
+            "an address begins with https:// and has no port, unless the site allows its host"
+        )
         raise AddressRefused(words)
     return url
 
@@ -128,7 +147,9 @@ def target_of(url: str) -> Target:
         raise AddressRefused("the host cannot be found") from unknown
     numbers = [str(entry[4][0]) for entry in found]
     if host not in settings.WEBHOOK_HOSTS and not all(map(is_public, numbers)):
-        raise AddressRefused("the host is on a private network, which the site does not post to")
+        raise AddressRefused(
+            "the host is on a private network, which the site does not post to"
+        )
     path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     return Target(scheme, host, port, path, numbers[0])
 

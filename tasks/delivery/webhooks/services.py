@@ -23,7 +23,9 @@ from tasks.models import Delivery, Job, Season, Webhook
 MAX_A_SEASON = 10
 #: So long an act of organisers can be taken back, and what is posted of it waits.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
-_held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar("held", default=None)
+_held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
+    "held", default=None
+)
 
 
 @contextmanager
@@ -50,7 +52,9 @@ def due_at(event: str, at: dt.datetime) -> dt.datetime:
 
 
 def secret_of(webhook: Webhook) -> str:
-    return salted_hmac("tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256").hexdigest()
+    return salted_hmac(
+        "tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256"
+    ).hexdigest()
 
 
 def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
@@ -61,7 +65,9 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
             if season.webhooks.count() >= MAX_A_SEASON:
                 words = _("a season has %(number)s webhooks at most; remove one first")
                 raise Refused(words % {"number": MAX_A_SEASON})
-            made = Webhook.objects.create(season=season, url=url, nonce=secrets.token_hex(12), created_by=by)
+            made = Webhook.objects.create(
+                season=season, url=url, nonce=secrets.token_hex(12), created_by=by
+            )
             _note(made, by, "webhook-made", None, url)
     except IntegrityError as same:
         raise Refused(_("the season has a webhook with this address already")) from same
@@ -89,28 +95,51 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
         job = Job.all_kinds.filter(pk=delivery.job_id).exclude(state=Job.State.RUNNING)
         if job.update(state=Job.State.QUEUED, due_at=timezone.now(), attempt=0):
             before, queued = delivery.state.value, Delivery.State.QUEUED.value
-            _note(delivery.webhook, by, "webhook-repeated", before, queued, kind=delivery.kind)
+            _note(
+                delivery.webhook,
+                by,
+                "webhook-repeated",
+                before,
+                queued,
+                kind=delivery.kind,
+            )
     delivery.refresh_from_db()
     return delivery
 
 
-def _note(webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str) -> None:
+def _note(
+    webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str
+) -> None:
     change = audit.Change("webhook", before, after)
-    audit.record(key, actor=by, subject=webhook, place=webhook.season, facts=facts, changes=[change])
+    audit.record(
+        key,
+        actor=by,
+        subject=webhook,
+        place=webhook.season,
+        facts=facts,
+        changes=[change],
+    )
 
 
 def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
     """Each webhook gets an event once, however often it is written."""
     number = season if isinstance(season, int) else season.pk
     told = Delivery.objects.filter(webhook=OuterRef("pk"), event=event)
-    webhooks = Webhook.objects.filter(~Exists(told), season=number, is_active=True).select_related("season")
+    webhooks = Webhook.objects.filter(
+        ~Exists(told), season=number, is_active=True
+    ).select_related("season")
     now = timezone.now()
     columns: dict[str, Any] = {"event": event, "kind": kind, "created_at": now}
     payload = {"kind": kind, "event": event, "at": as_json(now), **facts}
     with transaction.atomic():
         jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now, due_at(event, now))
         rows = [
-            Delivery(webhook=hook, job=job, payload={**payload, "season": hook.season.slug}, **columns)
+            Delivery(
+                webhook=hook,
+                job=job,
+                payload={**payload, "season": hook.season.slug},
+                **columns,
+            )
             for hook, job in zip(webhooks, jobs, strict=True)
         ]
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)

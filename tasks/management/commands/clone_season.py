@@ -24,6 +24,12 @@ class Command(BaseCommand):
         season = season_named(options["season"])
         with problems_told(self, otherwise="nothing was made"):
             made = clone_season(
-                season=season, slug=options["new"], title=options["title"], days=options["days"], by=None
+                season=season,
+                slug=options["new"],
+                title=options["title"],
+                days=options["days"],
+                by=None,
             )
-        self.stdout.write(f"season {made.slug}: a draft with {counted(made.tasks.count(), 'task')}")
+        self.stdout.write(
+            f"season {made.slug}: a draft with {counted(made.tasks.count(), 'task')}"
+        )

@@ -19,18 +19,28 @@ class Command(BaseCommand):
     help = "Make PATH the next version of a split's gold and score its runs again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("task", metavar="TASK", help="SEASON/TASK, or the task's number")
-        parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="a file, folder or zip")
-        parser.add_argument("--reason", required=True, metavar="TEXT", help="why; teams read it")
+        parser.add_argument(
+            "task", metavar="TASK", help="SEASON/TASK, or the task's number"
+        )
+        parser.add_argument(
+            "paths", type=Path, nargs="+", metavar="PATH", help="a file, folder or zip"
+        )
+        parser.add_argument(
+            "--reason", required=True, metavar="TEXT", help="why; teams read it"
+        )
         words = "publish what a version before the present one holds once more"
         parser.add_argument("--again", action="store_true", help=words)
         parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
-        parser.add_argument("--split", metavar="NAME", help="needed where a task has several splits")
+        parser.add_argument(
+            "--split", metavar="NAME", help="needed where a task has several splits"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         reason = options["reason"].strip()
         if not reason:
-            raise CommandError("--reason is empty; say what is new or what was corrected")
+            raise CommandError(
+                "--reason is empty; say what is new or what was corrected"
+            )
         with refusing(NoSuchPlace):
             task = task_at(options["task"])
         phases = list(task.phases.all())
@@ -40,23 +50,36 @@ class Command(BaseCommand):
             names = ", ".join(splits) or "no split: the task has no phase"
             raise CommandError(f"--split names one of {names}")
         with problems_told(self, otherwise="the gold stays as it was"):
-            before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+            before = (
+                Gold.objects.filter(task=task, split=split).order_by("-number").first()
+            )
             with (
                 refusing(WouldLetOut, words="{}, by --let-out and --reason"),
                 refusing(EarlierGold, words="{}, by --again"),
                 going_on(options["let_out"], reason),
             ):
                 gold, is_new = load_gold(
-                    task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
+                    task=task,
+                    split=split,
+                    paths=options["paths"],
+                    reason=reason,
+                    again=options["again"],
                 )
         if is_new:
             facts = {"version": gold.number, "task": task, "reason": gold.reason}
             changes = [gold_change(before, gold)]
             audit.record(
-                "gold-added", actor=None, subject=gold, place=task.season, facts=facts, changes=changes
+                "gold-added",
+                actor=None,
+                subject=gold,
+                place=task.season,
+                facts=facts,
+                changes=changes,
             )
         known = "" if is_new else ", as it was"
-        self.stdout.write(f"split {split}: version {gold.number}, {gold.instances} instances{known}")
+        self.stdout.write(
+            f"split {split}: version {gold.number}, {gold.instances} instances{known}"
+        )
         for phase in phases:
             if phase.split == split and (jobs := rescore(phase)):
                 self.stdout.write(f"{len(jobs)} scorings queued in phase {phase.slug}")

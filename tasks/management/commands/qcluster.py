@@ -8,7 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django_q.cluster import Cluster
 
-FAREWELL_SECONDS = 10  # for the others of the group, where whoever would end them is gone
+FAREWELL_SECONDS = (
+    10  # for the others of the group, where whoever would end them is gone
+)
 
 
 class EndingCluster(Cluster):

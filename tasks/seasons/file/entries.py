@@ -19,9 +19,23 @@ from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
 from tasks.seasons.file.licences import checked_licence
-from tasks.seasons.file.tables import REQUIRED, Findings, Table, names_twice, near, one_of
+from tasks.seasons.file.tables import (
+    REQUIRED,
+    Findings,
+    Table,
+    names_twice,
+    near,
+    one_of,
+)
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
-from tasks.types import InputRefused, OptionRefused, Options, Problem, TaskType, task_types
+from tasks.types import (
+    InputRefused,
+    OptionRefused,
+    Options,
+    Problem,
+    TaskType,
+    task_types,
+)
 from tasks.types.base import CUTOFFS, current_rules
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.registry import folder_type, stored
@@ -62,8 +76,12 @@ class Roots:
         if self.data:
             expected = _("a file or folder below %(folders)s")
         else:
-            expected = _("a file or folder below %(folders)s; --data names another folder to look in")
-        table.refuse(key, _("there is no %(name)s") % {"name": name}, expected % folders)
+            expected = _(
+                "a file or folder below %(folders)s; --data names another folder to look in"
+            )
+        table.refuse(
+            key, _("there is no %(name)s") % {"name": name}, expected % folders
+        )
         return None
 
 
@@ -123,7 +141,11 @@ class TaskEntry:
 
     @property
     def brings_folder(self) -> bool:
-        return bool(self.task_type and self.task_type.declared and self.table.values["type"] != self.type)
+        return bool(
+            self.task_type
+            and self.task_type.declared
+            and self.table.values["type"] != self.type
+        )
 
     @property
     def options(self) -> dict[str, str]:
@@ -132,7 +154,10 @@ class TaskEntry:
 
 
 #: What the season's table calls them; who stands in both is an organiser.
-ROLES = {"organisers": Organiser.Role.ORGANISER.value, "helpers": Organiser.Role.HELPER.value}
+ROLES = {
+    "organisers": Organiser.Role.ORGANISER.value,
+    "helpers": Organiser.Role.HELPER.value,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +184,13 @@ def read_season_file(roots: Roots) -> SeasonEntry:
     try:
         content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as missing:
-        raise InputRefused([Problem(file=str(path), message=_("there is no such file"))]) from missing
+        raise InputRefused(
+            [Problem(file=str(path), message=_("there is no such file"))]
+        ) from missing
     except OSError as fault:
-        raise InputRefused([Problem(file=str(path), message=fault.strerror or str(fault))]) from fault
+        raise InputRefused(
+            [Problem(file=str(path), message=fault.strerror or str(fault))]
+        ) from fault
     return parse_season_file(content, roots)
 
 
@@ -173,8 +202,14 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         raise InputRefused([Problem(file=NAME, message=_("not UTF-8 text"))]) from fault
     except (ValueError, RecursionError) as fault:
         wrong, line, column = toml_fault(text, fault)
-        words = _("not TOML: %(fault)s at column %(column)s") if column else _("not TOML: %(fault)s")
-        problem = Problem(file=NAME, line=line, message=words % {"fault": wrong, "column": column})
+        words = (
+            _("not TOML: %(fault)s at column %(column)s")
+            if column
+            else _("not TOML: %(fault)s")
+        )
+        problem = Problem(
+            file=NAME, line=line, message=words % {"fault": wrong, "column": column}
+        )
         raise InputRefused([problem]) from fault
     findings = Findings(NAME, KeyLines(text))
     top = Table(values, (), findings)
@@ -186,7 +221,10 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
             try:
                 validate_email(address)
             except ValidationError:
-                table.refuse(key, _("“%(address)s” is not an e-mail address") % {"address": address})
+                table.refuse(
+                    key,
+                    _("“%(address)s” is not an e-mail address") % {"address": address},
+                )
             roles.setdefault(address, role)
     entry_list: tuple[str, ...] = ()
     try:
@@ -203,7 +241,9 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         table=table,
         findings=findings,
         slug=slug,
-        values=_values(table, Season, {"entry_list": "\n".join(entry_list), "licence": licence}),
+        values=_values(
+            table, Season, {"entry_list": "\n".join(entry_list), "licence": licence}
+        ),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
         published=_files(table, "published", roots, ()),
         roles=roles,
@@ -227,7 +267,10 @@ def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
             values["time_zone"] = "UTC"
         zone = zone_of(values["time_zone"])
     values |= besides
-    return {key: values[key] if key in values else _value(table, model, key, zone) for key in model.SETTINGS}
+    return {
+        key: values[key] if key in values else _value(table, model, key, zone)
+        for key in model.SETTINGS
+    }
 
 
 def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> Any:
@@ -237,39 +280,77 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
     if isinstance(field, models.BooleanField):
         return table.boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):
-        return table.moment(key, zone, default, read_end if name == "closes" else read_instant)
+        return table.moment(
+            key, zone, default, read_end if name == "closes" else read_instant
+        )
     if isinstance(field, models.PositiveIntegerField):
-        least = next((low.limit_value for low in field.validators if isinstance(low, MinValueValidator)), 1)
+        least = next(
+            (
+                low.limit_value
+                for low in field.validators
+                if isinstance(low, MinValueValidator)
+            ),
+            1,
+        )
         end = getattr(settings, setting.at_most) if setting.at_most else setting.most
-        return table.limit(key, least=max(1, least), **{"most": end} if end else {}) or default
+        return (
+            table.limit(key, least=max(1, least), **{"most": end} if end else {})
+            or default
+        )
     if field.choices:
-        return table.choice(key, [str(value) for value, _ in field.flatchoices], default)
+        return table.choice(
+            key, [str(value) for value, _ in field.flatchoices], default
+        )
     if setting.is_slug:
         return table.slug(key, default)
     return table.text(key, default, longest=field.max_length)
 
 
 def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path, ...]:
-    return tuple(path for name in table.texts(key, *default) if (path := roots.file(table, key, name)))
+    return tuple(
+        path
+        for name in table.texts(key, *default)
+        if (path := roots.file(table, key, name))
+    )
 
 
 def _task(table: Table, roots: Roots) -> TaskEntry:
     slug = _free_slug(table, RESERVED_TASKS)
     task_type = _type(table, roots)
     rules, options = _rules(table, task_type), table.words("options")
-    rank_by, shown = table.text("rank_by", "", longest=80), list(table.texts("shown_measures", ()))
+    rank_by, shown = (
+        table.text("rank_by", "", longest=80),
+        list(table.texts("shown_measures", ())),
+    )
     if task_type:
         options |= _cutoffs(table, task_type)
         options |= _files_of_options(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
-            _refuse_measures(table, "rank_by", [rank_by] if rank_by else [], task_type, rules[:1], checked)
+            _refuse_measures(
+                table,
+                "rank_by",
+                [rank_by] if rank_by else [],
+                task_type,
+                rules[:1],
+                checked,
+            )
             _refuse_measures(table, "shown_measures", shown, task_type, rules, checked)
-            _refuse_no_ranking(table, task_type.shown_as(rank_by, shown), rules, checked)
+            _refuse_no_ranking(
+                table, task_type.shown_as(rank_by, shown), rules, checked
+            )
         except OptionRefused as refused:
             table.refuse("options", str(refused))
-    special = {"type": task_type.slug if task_type else "", "rules": rules, "options": options}
-    special |= {"rank_by": rank_by, "shown_measures": shown, "summary": _summary(table, roots)}
+    special = {
+        "type": task_type.slug if task_type else "",
+        "rules": rules,
+        "options": options,
+    }
+    special |= {
+        "rank_by": rank_by,
+        "shown_measures": shown,
+        "summary": _summary(table, roots),
+    }
     task = TaskEntry(
         table=table,
         slug=slug,
@@ -277,13 +358,19 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         values=_values(table, Task, special),
         phases=tuple(map(_phase, table.tables("phases"))),
         gold=tuple(_gold(entry, roots) for entry in table.tables("gold")),
-        baselines=tuple(run for baseline in table.tables("baselines") if (run := _baseline(baseline, roots))),
+        baselines=tuple(
+            run
+            for baseline in table.tables("baselines")
+            if (run := _baseline(baseline, roots))
+        ),
         published=tuple(table.tables("published")),
     )
     table.close()
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in task.phases)
     _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
-    _refuse_repeated((baseline.table, "system", baseline.system) for baseline in task.baselines)
+    _refuse_repeated(
+        (baseline.table, "system", baseline.system) for baseline in task.baselines
+    )
     if task.values["is_reported_only"] and task.gold:
         words = _("a task with gold is more than reported")
         table.refuse("reported_only", words, _("no [[tasks.gold]]"))
@@ -302,11 +389,17 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
     if name.startswith("./"):
         if isinstance(roots, FileAlone):
             words = _("“%(name)s” is a folder") % {"name": name}
-            table.refuse("type", words, _("a season that load_season brings, where the site runs"))
+            table.refuse(
+                "type",
+                words,
+                _("a season that load_season brings, where the site runs"),
+            )
         elif folder := roots.file(table, "type", name):
             try:
                 if (own := folder / MEASURES).is_file():
-                    bring_measures(own.read_text(encoding="utf-8", errors="replace"), by=None)
+                    bring_measures(
+                        own.read_text(encoding="utf-8", errors="replace"), by=None
+                    )
                 return folder_type(folder)
             except MeasuresRefused as refused:
                 table.refuse("type", str(refused))
@@ -321,7 +414,9 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
 def _rules(table: Table, task_type: TaskType | None) -> list[str]:
     if "rules" in table and not table.values["rules"]:
         words = _("“%(name)s” is empty") % {"name": "rules"}
-        table.refuse("rules", words, _("the rule sets to score under, the ranking one first"))
+        table.refuse(
+            "rules", words, _("the rule sets to score under, the ranking one first")
+        )
     if task_type is None:
         return list(table.texts("rules", ()))
     offered = list(task_type.rules)
@@ -329,14 +424,19 @@ def _rules(table: Table, task_type: TaskType | None) -> list[str]:
     rules = [current_rules(name) for name in names]
     for name, present in zip(names, rules, strict=True):
         if present not in offered:
-            words = _("%(task_type)s has no rules “%(name)s”") % {"task_type": task_type.slug, "name": name}
+            words = _("%(task_type)s has no rules “%(name)s”") % {
+                "task_type": task_type.slug,
+                "name": name,
+            }
             table.refuse("rules", words, _some_of(offered))
         elif present != name and rules.count(present) > 1:
             table.refuse("rules", names_twice("rules", present))
     return list(dict.fromkeys(rules))
 
 
-def _files_of_options(table: Table, task_type: TaskType, options: Options, roots: Roots) -> dict[str, str]:
+def _files_of_options(
+    table: Table, task_type: TaskType, options: Options, roots: Roots
+) -> dict[str, str]:
     if isinstance(roots, FileAlone):
         return {}
     folders = [root for root in (roots.folder, roots.data) if root is not None]
@@ -355,35 +455,62 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
     if cutoffs == []:
         return {}
     if CUTOFFS not in [option.name for option in task_type.options]:
-        words = _("%(task_type)s has no option for cut-offs") % {"task_type": task_type.slug}
+        words = _("%(task_type)s has no option for cut-offs") % {
+            "task_type": task_type.slug
+        }
         table.refuse("cutoffs", words, _("rules with measures at these cut-offs"))
         return {}
     if not isinstance(cutoffs, list):
-        table.refuse("cutoffs", table.stated("cutoffs", cutoffs), _("a list such as [5, 20]"))
+        table.refuse(
+            "cutoffs", table.stated("cutoffs", cutoffs), _("a list such as [5, 20]")
+        )
         return {}
     return {CUTOFFS: ",".join(map(str, cutoffs))}
 
 
 def _refuse_measures(
-    table: Table, key: str, names: Sequence[str], task_type: TaskType, rules: Sequence[str], options: Options
+    table: Table,
+    key: str,
+    names: Sequence[str],
+    task_type: TaskType,
+    rules: Sequence[str],
+    options: Options,
 ) -> None:
     own = [name for name in rules if name in task_type.rules]
-    metrics = {metric.name: (name, metric) for name in own for metric in task_type.metrics_of(name, options)}
+    metrics = {
+        metric.name: (name, metric)
+        for name in own
+        for metric in task_type.metrics_of(name, options)
+    }
     for name in names:
         if name not in metrics:
             words = _("rules “%(rules)s” have no metric “%(metric)s”")
-            table.refuse(key, words % {"rules": ", ".join(own), "metric": name}, _some_of(list(metrics)))
-        elif key == "rank_by" and metrics[name][1].build(metrics[name][0], options).higher_is_better is None:
-            words = _("of “%(metric)s” neither more nor less is better") % {"metric": name}
+            table.refuse(
+                key,
+                words % {"rules": ", ".join(own), "metric": name},
+                _some_of(list(metrics)),
+            )
+        elif (
+            key == "rank_by"
+            and metrics[name][1].build(metrics[name][0], options).higher_is_better
+            is None
+        ):
+            words = _("of “%(metric)s” neither more nor less is better") % {
+                "metric": name
+            }
             table.refuse(key, words, _("a metric that ranks"))
 
 
-def _refuse_no_ranking(table: Table, task_type: TaskType, rules: Sequence[str], options: Options) -> None:
+def _refuse_no_ranking(
+    table: Table, task_type: TaskType, rules: Sequence[str], options: Options
+) -> None:
     if not rules or rules[0] not in task_type.rules:
         return
     ranking = task_type.ranking_metric(rules[0], options)
     if option := task_type.without_value(rules[0], options).get(ranking):
-        words = _("rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”")
+        words = _(
+            "rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”"
+        )
         words %= {"rules": rules[0], "metric": ranking, "option": option}
         table.refuse("options", words, _("that option, or other rules first"))
 
@@ -399,7 +526,11 @@ def _free_slug(table: Table, reserved: Sequence[str]) -> str:
 def _summary(table: Table, roots: Roots) -> str:
     summary, card = table.text("summary", ""), table.text("card", "")
     if summary and card:
-        table.refuse("card", _("“summary” and “card” are two texts for one place"), _("one of them"))
+        table.refuse(
+            "card",
+            _("“summary” and “card” are two texts for one place"),
+            _("one of them"),
+        )
     path = roots.file(table, "card", card) if card else None
     if path is None:
         return summary
@@ -416,16 +547,23 @@ def _phase(table: Table) -> PhaseEntry:
     names = table.texts("card_required", ())
     for name in names:
         if name not in REQUIRABLE:
-            words = _("a run card has no “%(name)s”%(near)s") % {"name": name, "near": near(name, REQUIRABLE)}
+            words = _("a run card has no “%(name)s”%(near)s") % {
+                "name": name,
+                "near": near(name, REQUIRABLE),
+            }
             table.refuse("card_required", words, one_of(REQUIRABLE))
-    values = _values(table, Phase, {"card_required": [name for name in REQUIRABLE if name in names]})
+    values = _values(
+        table, Phase, {"card_required": [name for name in REQUIRABLE if name in names]}
+    )
     table.close()
     phase = Phase(**values)
     if (phase.board_from is None) != (not phase.board_then):
         words = _("“board_from” and “board_then” say together when who sees the board")
         table.refuse("board_from", words, _("both"))
     frozen_from, frozen_until = phase.frozen_from, phase.frozen_until
-    if frozen_until is not None and (frozen_from is None or frozen_until <= frozen_from):
+    if frozen_until is not None and (
+        frozen_from is None or frozen_until <= frozen_from
+    ):
         words = _("the board would be revealed before it is frozen")
         table.refuse("frozen_until", words, _("a time after “frozen_from”"))
     if phase.gold_from is not None and not phase.gold_is_public:
@@ -433,7 +571,9 @@ def _phase(table: Table) -> PhaseEntry:
         table.refuse("gold_from", words, _("“gold_public = true” beside it"))
     opens, closes = values["opens"], values["closes"]
     if opens and closes and closes <= opens:
-        words = _("the phase closes at %(closes)s, which is not after it opens at %(opens)s")
+        words = _(
+            "the phase closes at %(closes)s, which is not after it opens at %(opens)s"
+        )
         table.refuse("closes", words % {"closes": closes, "opens": opens})
     if opens and phase.inputs_from is not None and phase.inputs_from > opens:
         words = _("the inputs would come after the phase opens")
@@ -452,20 +592,29 @@ def _gold(table: Table, roots: Roots) -> GoldEntry:
 
 
 def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
-    system, description = table.text("system", longest=80), table.text("description", "")
+    system, description = (
+        table.text("system", longest=80),
+        table.text("description", ""),
+    )
     name, phases = table.text("run"), table.texts("phases", ())
     table.close()
     run = roots.file(table, "run", name) if name else None
     if run is None:
         return None
-    return BaselineEntry(table=table, system=system, description=description, run=run, phases=phases)
+    return BaselineEntry(
+        table=table, system=system, description=description, run=run, phases=phases
+    )
 
 
 def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
     seen: set[str] = set()
     for table, key, value in names:
         if value and value in seen:
-            table.refuse(key, _("%(key)s “%(value)s” is given a second time") % {"key": key, "value": value})
+            table.refuse(
+                key,
+                _("%(key)s “%(value)s” is given a second time")
+                % {"key": key, "value": value},
+            )
         seen.add(value)
 
 
@@ -493,22 +642,43 @@ TERMS_KEY = f"{SEASON}.terms"
 
 
 def model_of(prefix: str) -> type[Configured]:
-    return Phase if ".phases." in prefix else Task if prefix.startswith("tasks.") else Season
+    return (
+        Phase
+        if ".phases." in prefix
+        else Task
+        if prefix.startswith("tasks.")
+        else Season
+    )
 
 
 def key_of(prefix: str, field: str) -> str:
     return f"{prefix}.{model_of(prefix).key(field)}"
 
 
-def facts_of(entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]) -> dict[str, Facts]:
+def facts_of(
+    entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, Facts]:
     facts = {SEASON: entry.values}
     for position, task in enumerate(entry.tasks):
-        values = {**task.values, "published": placements.get(task.slug, []), "position": position}
+        values = {
+            **task.values,
+            "published": placements.get(task.slug, []),
+            "position": position,
+        }
         # What other files than the season file would say stays as the site has it.
-        unread = {"published", *(["summary"] if "card" in task.table else [])} if entry.is_alone else set()
-        facts[task_prefix(task.slug)] = {name: own for name, own in values.items() if name not in unread}
+        unread = (
+            {"published", *(["summary"] if "card" in task.table else [])}
+            if entry.is_alone
+            else set()
+        )
+        facts[task_prefix(task.slug)] = {
+            name: own for name, own in values.items() if name not in unread
+        }
         for place, phase in enumerate(task.phases):
-            facts[phase_prefix(task.slug, phase.slug)] = {**phase.values, "position": place}
+            facts[phase_prefix(task.slug, phase.slug)] = {
+                **phase.values,
+                "position": place,
+            }
     return facts
 
 
@@ -518,7 +688,11 @@ def rows_of(season: Season, *, held: bool = True) -> dict[str, Configured]:
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:
         rows[task_prefix(task.slug)] = task
-    phases = Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk")
+    phases = (
+        Phase.objects.filter(task__season=season)
+        .select_related("task__season")
+        .order_by("pk")
+    )
     for phase in phases.select_for_update(of=("self",)) if held else phases:
         rows[phase_prefix(phase.task.slug, phase.slug)] = phase
     return rows

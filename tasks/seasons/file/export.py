@@ -31,7 +31,10 @@ class Exported:
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        files: Files = {entries.NAME: partial(BytesIO, self.text.encode()), **self.files}
+        files: Files = {
+            entries.NAME: partial(BytesIO, self.text.encode()),
+            **self.files,
+        }
         for name, opened in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,22 +46,31 @@ def export_season(season: Season) -> Exported:
     values = structure_of(season)
     files: Files = {}
     for key, role in entries.ROLES.items():
-        people = season.organisers.filter(role=role).values_list("user__email", flat=True)
+        people = season.organisers.filter(role=role).values_list(
+            "user__email", flat=True
+        )
         values["season"] |= {key: sorted(people)} if people else {}
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
         if "options" in said:
-            said["options"] = {name: _option(value, files) for name, value in said["options"].items()}
+            said["options"] = {
+                name: _option(value, files) for name, value in said["options"].items()
+            }
         if declared := task.task_type.declared:
             said["type"] = f"./{TASKS}/{task.slug}"
             for name, text in declared.files.items():
                 files[f"{TASKS}/{task.slug}/{name}"] = partial(BytesIO, text.encode())
         said["published"] = [_filled(placement) for placement in task.published]
-        newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
+        newest = {
+            gold.split: gold
+            for gold in Gold.objects.filter(task=task).order_by("split", "number")
+        }
         said["gold"] = []
         for split, gold in newest.items():
             name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
             files[name] = partial(storage.gold.open, gold.file)
-            said["gold"].append({"split": split, "paths": [name], "reason": gold.reason.strip()})
+            said["gold"].append(
+                {"split": split, "paths": [name], "reason": gold.reason.strip()}
+            )
         said["baselines"] = list(_baselines(task, files))
     return Exported(tables.document(values), files)
 
@@ -83,15 +95,23 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        if value is not None and (row.is_required(name) or audit.as_json(value) != audit.as_json(default)):
+        if value is not None and (
+            row.is_required(name) or audit.as_json(value) != audit.as_json(default)
+        ):
             # What the site keeps as lines is a list in the file.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 
 
 def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
-    runs = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
-    standing = runs.exclude(status=Submission.Status.WITHDRAWN).select_related("phase").order_by("pk")
+    runs = Submission.objects.filter(
+        phase__task=task, kind=Submission.Kind.BASELINE, built_in=""
+    )
+    standing = (
+        runs.exclude(status=Submission.Status.WITHDRAWN)
+        .select_related("phase")
+        .order_by("pk")
+    )
     by_system: dict[str, list[Submission]] = {}
     for run in standing:
         by_system.setdefault(run.system, []).append(run)
@@ -100,7 +120,11 @@ def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
         stem = f"{task.slug}-{place}-{slugify(system)}".rstrip("-")
         name = f"{BASELINES}/{stem}{PurePosixPath(newest.filename).suffix}"
         files[name] = partial(storage.runs.open, newest.file)
-        said = {"system": system, "run": name, "phases": sorted({run.phase.slug for run in own})}
+        said = {
+            "system": system,
+            "run": name,
+            "phases": sorted({run.phase.slug for run in own}),
+        }
         if newest.description:
             said["description"] = newest.description.strip()
         yield said

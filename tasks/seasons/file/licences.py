@@ -32,7 +32,14 @@ def checked_licence(text: str) -> str:
     names, joints = words[::2], set(words[1::2])
     if not joints <= _JOINED_BY:
         return text
-    unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip("()")
-    named = {"name": unknown, "near": near(unknown, [row["id"] for row in LICENSES.values()])}
-    told = _("“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words")
+    unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip(
+        "()"
+    )
+    named = {
+        "name": unknown,
+        "near": near(unknown, [row["id"] for row in LICENSES.values()]),
+    }
+    told = _(
+        "“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words"
+    )
     raise ValueError(told % named)

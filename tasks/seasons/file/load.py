@@ -18,7 +18,17 @@ from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import kept_back, nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
-from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task, declarations, seasons
+from tasks.models import (
+    Gold,
+    Organiser,
+    Phase,
+    Season,
+    SeasonFile,
+    Submission,
+    Task,
+    declarations,
+    seasons,
+)
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file import entries, export, plan as plans
 from tasks.seasons.file.tables import document
@@ -56,7 +66,9 @@ def load_season(
 ) -> Loaded:
     """Bring the site to what the folder's season file says; its files are in the folder or in ``data``."""
     entry = entries.read_season_file(entries.Roots(folder, data))
-    return apply_entry(entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None)
+    return apply_entry(
+        entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None
+    )
 
 
 def load_season_text(
@@ -68,13 +80,19 @@ def load_season_text(
     dry_run: bool = False,
 ) -> Loaded:
     """The same for a season file that was sent alone: the files that it names stay as the site has them."""
-    return apply_entry(_alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by)
+    return apply_entry(
+        _alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by
+    )
 
 
 def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
     entry = replace(_alone(document(values).encode(), slug), is_from_file=False)
     return apply_entry(
-        entry, reason="", decisions=plans.Decisions(frozenset({plans.ALL})), dry_run=False, by=by
+        entry,
+        reason="",
+        decisions=plans.Decisions(frozenset({plans.ALL})),
+        dry_run=False,
+        by=by,
     )
 
 
@@ -90,17 +108,26 @@ def _alone(text: bytes, slug: str) -> entries.SeasonEntry:
 
 
 def apply_entry(
-    entry: entries.SeasonEntry, *, reason: str, decisions: plans.Decisions, dry_run: bool, by: User | None
+    entry: entries.SeasonEntry,
+    *,
+    reason: str,
+    decisions: plans.Decisions,
+    dry_run: bool,
+    by: User | None,
 ) -> Loaded:
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
-        plan = plans.make_plan(entry, reason=reason, scratch=Path(scratch), decisions=decisions)
+        plan = plans.make_plan(
+            entry, reason=reason, scratch=Path(scratch), decisions=decisions
+        )
         if dry_run:
             with transaction.atomic():
                 slug = plan.entry.slug
                 season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
                 differences = plan.differences(season)
                 rows = entries.rows_of(season) if season.pk else {}
-                changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
+                changes = [
+                    f"{prefix}: new" for prefix in plan.facts if prefix not in rows
+                ]
                 changes += plan.new_files()
                 transaction.set_rollback(True)
             return Loaded(
@@ -111,25 +138,41 @@ def apply_entry(
             )
         kept = {key: keep_gold(prepared) for key, prepared in plan.gold.items()}
     with transaction.atomic():
-        season = Season.objects.select_for_update().filter(slug=entry.slug).first() or Season(slug=entry.slug)
+        season = Season.objects.select_for_update().filter(
+            slug=entry.slug
+        ).first() or Season(slug=entry.slug)
         differences = plan.differences(season)
-        if unknown := sorted((decisions.apply | decisions.keep) - {plans.ALL, *plan.said()}):
+        if unknown := sorted(
+            (decisions.apply | decisions.keep) - {plans.ALL, *plan.said()}
+        ):
             raise plans.KeyNotKnown(unknown)
         conflicts = [row for row in differences if row.is_conflict]
         if pending := [row for row in conflicts if not decisions.decides(row.key)]:
             raise plans.LoadConflicts(pending)
-        plan = replace(plan, stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)))
+        plan = replace(
+            plan,
+            stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)),
+        )
         with nothing_early(season, by=by):
             changes = _write(season, plan, kept, reason, by)
         applied = [row for row in differences if row.key not in plan.stays]
         if changes:
             action = "season-loaded"
             if not entry.is_from_file:
-                is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
+                is_of_phases = bool(applied) and all(
+                    ".phases." in row.key for row in applied
+                )
                 action = "phase-changed" if is_of_phases else "settings-changed"
             facts = {"changes": "; ".join(changes)}
             noted = [audit.Change(row.key, row.site, row.file) for row in applied]
-            audit.record(action, actor=by, subject=season, place=season, facts=facts, changes=noted)
+            audit.record(
+                action,
+                actor=by,
+                subject=season,
+                place=season,
+                facts=facts,
+                changes=noted,
+            )
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
@@ -137,7 +180,9 @@ def apply_entry(
     return Loaded(season=season, changes=changes, notices=notices, differences=applied)
 
 
-def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User | None) -> list[str]:
+def _write(
+    season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User | None
+) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
@@ -147,7 +192,10 @@ def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User |
     remembered = plans.remembered_of(season)
     _write_roles(season, plan, remembered, by, changes)
     if entry.terms and entries.TERMS_KEY not in plan.stays:
-        before, published = current_terms(season), publish_terms(season=season, text=entry.terms, by=by)
+        before, published = (
+            current_terms(season),
+            publish_terms(season=season, text=entry.terms, by=by),
+        )
         if published != before:
             changes.append(f"terms: version {published.number}")
     for task in entry.tasks:
@@ -158,16 +206,25 @@ def _write(season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User |
     if entry.is_from_file:
         # A file that came alone says nothing of gold and of other files.
         alone = remembered if entry.is_alone else {}
-        alone = {key: value for key, value in alone.items() if key not in plan.removed_roles(remembered)}
+        alone = {
+            key: value
+            for key, value in alone.items()
+            if key not in plan.removed_roles(remembered)
+        }
         values = {**alone, **plan.said()}
         SeasonFile.objects.update_or_create(
-            season=season, defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by}
+            season=season,
+            defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by},
         )
     return changes
 
 
 def _write_roles(
-    season: Season, plan: plans.Plan, remembered: Mapping[str, Any], by: User | None, changes: list[str]
+    season: Season,
+    plan: plans.Plan,
+    remembered: Mapping[str, Any],
+    by: User | None,
+    changes: list[str],
 ) -> None:
     """Add the organisers of the file and remove those who left it."""
     for address, role in plan.entry.roles.items():
@@ -192,10 +249,18 @@ def _write_task(
     by: User | None,
     changes: list[str],
 ) -> None:
-    task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug)
+    task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(
+        season=season, slug=entry.slug
+    )
     facts = plan.facts_for(entries.task_prefix(entry.slug))
-    if entry.task_type and facts["type"] == entry.type and (entry.brings_folder or task.type != entry.type):
-        declaration = declarations.keep(entry.task_type) if entry.task_type.declared else None
+    if (
+        entry.task_type
+        and facts["type"] == entry.type
+        and (entry.brings_folder or task.type != entry.type)
+    ):
+        declaration = (
+            declarations.keep(entry.task_type) if entry.task_type.declared else None
+        )
         if task.pk and task.type == entry.type and task.declaration != declaration:
             # In words alone: what changes a number is another type.
             changes.append(f"task {task.slug}: declaration")
@@ -206,7 +271,9 @@ def _write_task(
         task.save(update_fields=["declaration"])
     if "rank_by" in changed:
         import_string(RERANK)(task)
-    is_scored_again = any(Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS)
+    is_scored_again = any(
+        Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS
+    )
     for part in entry.phases:
         _write_phase(task, part.slug, plan, by, changes)
     for gold in entry.gold:
@@ -218,12 +285,20 @@ def _write_task(
         if is_new:
             is_scored_again = True
             name = f"gold {task.slug}/{gold.split}"
-            changes.append(f"{name}: version {version.number}, {version.instances} instances")
-    if is_scored_again and (jobs := [job for phase in task.phases.all() for job in rescore(phase)]):
-        changes.append(f"task {task.slug}: {len(jobs)} scorings queued for the runs it has")
+            changes.append(
+                f"{name}: version {version.number}, {version.instances} instances"
+            )
+    if is_scored_again and (
+        jobs := [job for phase in task.phases.all() for job in rescore(phase)]
+    ):
+        changes.append(
+            f"task {task.slug}: {len(jobs)} scorings queued for the runs it has"
+        )
 
 
-def _write_phase(task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]) -> None:
+def _write_phase(
+    task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]
+) -> None:
     """Write a phase, and notify participants of a phase that changed."""
     present = Phase.objects.filter(task=task, slug=slug).first()
     before = PhaseFacts.of(present) if present else None
@@ -235,11 +310,16 @@ def _write_phase(task: Task, slug: str, plan: plans.Plan, by: User | None, chang
 
 
 def _write_baseline(
-    season: Season, task: entries.TaskEntry, entry: entries.BaselineEntry, plan: plans.Plan
+    season: Season,
+    task: entries.TaskEntry,
+    entry: entries.BaselineEntry,
+    plan: plans.Plan,
 ) -> Iterator[str]:
     sha256 = checksum(entry.run)
     for slug in plan.phases_of(task, entry):
-        phases = Phase.objects.select_related("task__season").filter(task__season=season)
+        phases = Phase.objects.select_related("task__season").filter(
+            task__season=season
+        )
         phase = phases.get(task__slug=task.slug, slug=slug)
         baseline = f"baseline {task.slug}/{slug} “{entry.system}”"
         named = Submission.objects.filter(
@@ -248,20 +328,31 @@ def _write_baseline(
         before = named.first()
         if before and before.sha256 == sha256:
             if before.description != entry.description:
-                Submission.objects.filter(pk=before.pk).update(description=entry.description)
+                Submission.objects.filter(pk=before.pk).update(
+                    description=entry.description
+                )
                 seasons.bump_version(before.phase_id)
                 yield f"{baseline}: description changed"
             continue
         upload = Upload(entry.run, entry.run.name)
-        new = submit_baseline(phase=phase, upload=upload, system=entry.system, description=entry.description)
+        new = submit_baseline(
+            phase=phase,
+            upload=upload,
+            system=entry.system,
+            description=entry.description,
+        )
         if before:
             give_way(before, new)
         yield f"{baseline}: queued as run {new.number}"
 
 
-def _written(row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]) -> list[str]:
+def _written(
+    row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]
+) -> list[str]:
     is_new = row.pk is None
-    changed = [key for key, value in facts.items() if is_new or getattr(row, key) != value]
+    changed = [
+        key for key, value in facts.items() if is_new or getattr(row, key) != value
+    ]
     for key in changed:
         setattr(row, key, facts[key])
     if is_new:
@@ -270,34 +361,48 @@ def _written(row: seasons.Configured, facts: entries.Facts, name: str, changes: 
         return []
     if changed:
         row.save(update_fields=changed)
-        changes.append(f"{name}: {', '.join(key.removeprefix('is_') for key in changed)} changed")
+        changes.append(
+            f"{name}: {', '.join(key.removeprefix('is_') for key in changed)} changed"
+        )
     return changed
 
 
-def _notices(season: Season, entry: entries.SeasonEntry, plan: plans.Plan) -> Iterator[str]:
+def _notices(
+    season: Season, entry: entries.SeasonEntry, plan: plans.Plan
+) -> Iterator[str]:
     yield from map(str, plan.results.oddities)
     accounts = plans.with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
-            words = _("%(role)s %(address)s has no account yet; load the season again when there is one")
+            words = _(
+                "%(role)s %(address)s has no account yet; load the season again when there is one"
+            )
             yield words % {"role": Organiser.Role(role).label, "address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
         if Gold.objects.current(phase) is None:
-            words = _("phase %(phase)s: split %(split)s has no gold yet, so that no run is accepted")
+            words = _(
+                "phase %(phase)s: split %(split)s has no gold yet, so that no run is accepted"
+            )
             yield words % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
             words = _("phase %(phase)s is over: it closed %(instant)s")
             yield words % {"phase": name, "instant": instants.utc_minute(phase.closes)}
-    yield from (_("not shown yet: %(what)s") % {"what": early.words} for early in kept_back(scored))
+    yield from (
+        _("not shown yet: %(what)s") % {"what": early.words}
+        for early in kept_back(scored)
+    )
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
-            yield _("gold %(gold)s: no phase is scored on it") % {"gold": f"{gold.task.slug}/{gold.split}"}
+            yield _("gold %(gold)s: no phase is scored on it") % {
+                "gold": f"{gold.task.slug}/{gold.split}"
+            }
 
 
 _KEY = re.compile(
-    r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)", re.DOTALL
+    r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
+    re.DOTALL,
 )
 #: What is said of people, of files beside the season's or by an address, and is not a setting.
 _NO_SETTINGS = (
@@ -329,17 +434,26 @@ class SettingsRefused(refusals.Refused):
 
     def answer(self) -> dict[str, object]:
         faults = [asdict(fault) for fault in self.faults]
-        return {"detail": "The settings are refused; nothing has changed.", "faults": faults}
+        return {
+            "detail": "The settings are refused; nothing has changed.",
+            "faults": faults,
+        }
 
 
-def change_settings(*, season: Season, values: Mapping[str, Any], by: User | None) -> Loaded:
+def change_settings(
+    *, season: Season, values: Mapping[str, Any], by: User | None
+) -> Loaded:
     """By keys such as `tasks.1a.phases.final.closes`; None is the default. Raises SettingsRefused."""
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
         entries.rows_of(locked)
         structure = export.structure_of(locked)
-        if unknown := [key for key, value in values.items() if not _set(structure, key, value)]:
-            raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])
+        if unknown := [
+            key for key, value in values.items() if not _set(structure, key, value)
+        ]:
+            raise SettingsRefused(
+                [Fault(key, _("there is no such setting")) for key in unknown]
+            )
         return load_settings(structure, by=by, slug=locked.slug)
 
 

@@ -97,14 +97,18 @@ class LoadConflicts(refusals.Refused):
         super().__init__(words % {"number": len(conflicts)})
 
     def answer(self) -> dict[str, object]:
-        return super().answer() | {"conflicts": [row.as_json() for row in self.conflicts]}
+        return super().answer() | {
+            "conflicts": [row.as_json() for row in self.conflicts]
+        }
 
 
 class KeyNotKnown(refusals.Refused):
     status = 400
 
     def __init__(self, keys: list[str]) -> None:
-        super().__init__(_("the file says nothing of %(keys)s") % {"keys": ", ".join(keys)})
+        super().__init__(
+            _("the file says nothing of %(keys)s") % {"keys": ", ".join(keys)}
+        )
 
     def answer(self) -> dict[str, object]:
         words = sentence(self)
@@ -145,12 +149,17 @@ class Plan:
     @property
     def roles_in_file(self) -> dict[str, str]:
         addresses = with_account(self.entry.roles)
-        return {entries.organiser_key(address): self.entry.roles[address] for address in addresses}
+        return {
+            entries.organiser_key(address): self.entry.roles[address]
+            for address in addresses
+        }
 
     def facts_for(self, prefix: str) -> entries.Facts:
         facts = self.facts[prefix]
         return {
-            name: value for name, value in facts.items() if entries.key_of(prefix, name) not in self.stays
+            name: value
+            for name, value in facts.items()
+            if entries.key_of(prefix, name) not in self.stays
         }
 
     def differences(self, season: Season) -> list[Difference]:
@@ -166,12 +175,23 @@ class Plan:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
                     # A setting of a later release was at its default when the file was loaded.
-                    last = audit.as_json(entries.model_of(prefix).field(name).get_default())
-                compared.append((key, last, audit.as_json(getattr(rows[prefix], name)), audit.as_json(value)))
+                    last = audit.as_json(
+                        entries.model_of(prefix).field(name).get_default()
+                    )
+                compared.append(
+                    (
+                        key,
+                        last,
+                        audit.as_json(getattr(rows[prefix], name)),
+                        audit.as_json(value),
+                    )
+                )
         for (task, split), prepared in self.gold.items():
             if present := present_gold(self.entry, task, split):
                 key = entries.gold_key(task, split)
-                compared.append((key, remembered.get(key, UNSAID), present.digest, prepared.digest))
+                compared.append(
+                    (key, remembered.get(key, UNSAID), present.digest, prepared.digest)
+                )
         # Those whom the file names, and those whom it named and names no more.
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
@@ -182,12 +202,21 @@ class Plan:
             last = remembered.get(key, False)
             # Earlier releases kept that somebody was an organiser and knew nothing of helpers.
             last = Organiser.Role.ORGANISER.value if last is True else last
-            compared.append((key, last, in_site.get(key, False), in_file.get(key, False)))
+            compared.append(
+                (key, last, in_site.get(key, False), in_file.get(key, False))
+            )
         # A file without terms says nothing of them: what was accepted stays.
         if self.entry.terms:
             terms = current_terms(season)
             shown = terms_text(terms.text) if terms else None
-            compared.append((entries.TERMS_KEY, remembered.get(entries.TERMS_KEY), shown, self.entry.terms))
+            compared.append(
+                (
+                    entries.TERMS_KEY,
+                    remembered.get(entries.TERMS_KEY),
+                    shown,
+                    self.entry.terms,
+                )
+            )
         return [
             Difference(key=key, last=last, site=site, file=file)
             for key, last, site, file in compared
@@ -201,10 +230,13 @@ class Plan:
             for name, value in facts.items()
         }
         values |= {
-            entries.gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()
+            entries.gold_key(task, split): prepared.digest
+            for (task, split), prepared in self.gold.items()
         }
         values |= self.roles_in_file
-        return values | ({entries.TERMS_KEY: self.entry.terms} if self.entry.terms else {})
+        return values | (
+            {entries.TERMS_KEY: self.entry.terms} if self.entry.terms else {}
+        )
 
     def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
         """Keys of those whom the file named when it was loaded last; one that names nobody says nothing."""
@@ -221,22 +253,29 @@ class Plan:
                 yield f"{entries.gold_key(*name)}: new"
         yield from self.results.store()
         baselines = Submission.objects.filter(
-            phase__task__season__slug=self.entry.slug, kind=Submission.Kind.BASELINE, built_in=""
+            phase__task__season__slug=self.entry.slug,
+            kind=Submission.Kind.BASELINE,
+            built_in="",
         ).order_by("-number")
         for task in self.entry.tasks:
             for baseline in task.baselines:
                 for phase in self.phases_of(task, baseline):
                     latest = baselines.filter(
-                        phase__task__slug=task.slug, phase__slug=phase, system=baseline.system
+                        phase__task__slug=task.slug,
+                        phase__slug=phase,
+                        system=baseline.system,
                     ).first()
                     if latest is None or latest.sha256 != checksum(baseline.run):
                         yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
 
-    def phases_of(self, task: entries.TaskEntry, baseline: entries.BaselineEntry) -> list[str]:
+    def phases_of(
+        self, task: entries.TaskEntry, baseline: entries.BaselineEntry
+    ) -> list[str]:
         return list(baseline.phases) or [
             phase.slug
             for phase in task.phases
-            if (task.slug, phase.split) in self.gold or present_gold(self.entry, task.slug, phase.split)
+            if (task.slug, phase.split) in self.gold
+            or present_gold(self.entry, task.slug, phase.split)
         ]
 
 
@@ -246,29 +285,44 @@ def remembered_of(season: Season) -> Mapping[str, Any]:
 
 
 def with_account(addresses: Iterable[str]) -> list[str]:
-    return [address for address in addresses if User.objects.filter(email__iexact=address).exists()]
+    return [
+        address
+        for address in addresses
+        if User.objects.filter(email__iexact=address).exists()
+    ]
 
 
 def settings_now(season: Season) -> dict[str, Any]:
     values = {
-        entries.key_of(prefix, name): audit.as_json(getattr(row, "end" if name == "closes" else name))
+        entries.key_of(prefix, name): audit.as_json(
+            getattr(row, "end" if name == "closes" else name)
+        )
         for prefix, row in entries.rows_of(season, held=False).items()
         for name in row.SETTINGS
     }
-    return {key: printed_options(own) if key.endswith(".options") else own for key, own in values.items()}
+    return {
+        key: printed_options(own) if key.endswith(".options") else own
+        for key, own in values.items()
+    }
 
 
 def present_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | None:
-    versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task, split=split)
+    versions = Gold.objects.filter(
+        task__season__slug=season.slug, task__slug=task, split=split
+    )
     return versions.order_by("-number").first()
 
 
-def make_plan(entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
+def make_plan(
+    entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions
+) -> Plan:
     plan = Plan(entry=entry, results=read_published_results(entry.published))
     _refuse_removals(entry)
     for task in entry.tasks:
         _settle_options_of_new_tasks(entry, task)
-    if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):
+    if entry.is_alone and (
+        entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()
+    ):
         for task in entry.tasks:
             _settle_files_of_options(entry, task)
     elsewhere = list(plan.results.problems)
@@ -292,7 +346,11 @@ def make_plan(entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisio
 
 
 def _gold_problems(
-    plan: Plan, task: entries.TaskEntry, task_type: TaskType, gold: entries.GoldEntry, scratch: Path
+    plan: Plan,
+    task: entries.TaskEntry,
+    task_type: TaskType,
+    gold: entries.GoldEntry,
+    scratch: Path,
 ) -> Sequence[Problem]:
     """Prepare the gold of a split for the plan, or return what is wrong with it."""
     # A path that was refused would only be missed once more, by the reader of gold.
@@ -301,7 +359,9 @@ def _gold_problems(
     folder = scratch / task.slug / gold.split
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        prepared = packing.prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
+        prepared = packing.prepare_gold(
+            task_type, open_inputs(gold.paths), task.options, folder
+        )
     except InputRefused as refused:
         return refused.problems
     plan.gold[task.slug, gold.split] = prepared
@@ -323,33 +383,53 @@ def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
 def _sound_type(task: entries.TaskEntry) -> TaskType | None:
     task_type = task.task_type
     try:
-        return task_type if task_type and task_type.checked_options(task.options) is not None else None
+        return (
+            task_type
+            if task_type and task_type.checked_options(task.options) is not None
+            else None
+        )
     except OptionRefused:
         return None
 
 
 def _refuse_unexplained_fix(
-    plan: Plan, task: entries.TaskEntry, gold: entries.GoldEntry, reason: str, decisions: Decisions
+    plan: Plan,
+    task: entries.TaskEntry,
+    gold: entries.GoldEntry,
+    reason: str,
+    decisions: Decisions,
 ) -> None:
     present = present_gold(plan.entry, task.slug, gold.split)
     prepared = plan.gold.get((task.slug, gold.split))
-    if present is None or prepared is None or prepared.digest == present.digest or reason:
+    if (
+        present is None
+        or prepared is None
+        or prepared.digest == present.digest
+        or reason
+    ):
         return
     key = entries.gold_key(task.slug, gold.split)
     last = remembered_of(present.task.season).get(key)
     if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
         # The site has other gold since: whether it gives way is asked before why.
         return
-    reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list("reason", flat=True)
+    reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
+        "reason", flat=True
+    )
     if gold.reason in ("", *reasons):
         message = _("the gold of split %(split)s is not that of version %(version)s")
         message %= {"split": gold.split, "version": present.number}
         key = "reason" if gold.reason else "paths"
-        gold.table.refuse(key, message, _("a new “reason”, or --reason, that says what was corrected"))
+        gold.table.refuse(
+            key, message, _("a new “reason”, or --reason, that says what was corrected")
+        )
 
 
 def _baseline_problems(
-    plan: Plan, task: entries.TaskEntry, task_type: TaskType, baseline: entries.BaselineEntry
+    plan: Plan,
+    task: entries.TaskEntry,
+    task_type: TaskType,
+    baseline: entries.BaselineEntry,
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
         words = _("%(name)s is a folder") % {"name": baseline.run.name}
@@ -366,12 +446,16 @@ def _baseline_problems(
         else:
             # Gold that was refused has been told of already.
             if all(gold.split != split for gold in task.gold):
-                words = _("split %(split)s has no gold that the run could be scored with") % {"split": split}
+                words = _(
+                    "split %(split)s has no gold that the run could be scored with"
+                ) % {"split": split}
                 baseline.table.refuse("phases", words)
             continue
         try:
             options, run = task_type.checked_options(task.options), baseline.run
-            wrong = fatal(read_run(task_type, open_input(run), index, options, name=str(run))[1])
+            wrong = fatal(
+                read_run(task_type, open_input(run), index, options, name=str(run))[1]
+            )
         except InputRefused as refused:
             wrong = refused.problems
         problems |= {str(problem): problem for problem in wrong}
@@ -386,16 +470,22 @@ def _refuse_removals(entry: entries.SeasonEntry) -> None:
     in_file = {task.slug: task for task in entry.tasks}
     for task in Task.objects.filter(season=season):
         if task.slug not in in_file:
-            words = _("task “%(task)s” is on the site and not in the file") % {"task": task.slug}
+            words = _("task “%(task)s” is on the site and not in the file") % {
+                "task": task.slug
+            }
             entry.table.refuse("slug", words, str(IN_THE_FILE))
             continue
         for kind, name in _left_out(task, in_file[task.slug], entry):
-            words = _("%(kind)s “%(name)s” of task %(task)s is on the site and not in the file")
+            words = _(
+                "%(kind)s “%(name)s” of task %(task)s is on the site and not in the file"
+            )
             words %= {"kind": kind, "name": name, "task": task.slug}
             in_file[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
 
 
-def _left_out(task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry) -> Iterator[tuple[str, str]]:
+def _left_out(
+    task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry
+) -> Iterator[tuple[str, str]]:
     phases = {phase.slug for phase in entry.phases}
     for phase in Phase.objects.filter(task=task):
         if phase.slug not in phases:
@@ -403,28 +493,48 @@ def _left_out(task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry)
     if not season.is_from_file:
         return
     splits = {gold.split for gold in entry.gold}
-    for split in sorted(set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits):
+    for split in sorted(
+        set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits
+    ):
         yield _("gold"), split
     if season.is_alone:
         return
     systems = {baseline.system for baseline in entry.baselines}
-    baselines = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
-    standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
+    baselines = Submission.objects.filter(
+        phase__task=task, kind=Submission.Kind.BASELINE, built_in=""
+    )
+    standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list(
+        "system", flat=True
+    )
     for system in sorted(set(standing) - systems):
         yield _("baseline"), system
 
 
-def _settle_options_of_new_tasks(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
+def _settle_options_of_new_tasks(
+    entry: entries.SeasonEntry, task: entries.TaskEntry
+) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     for option in task.task_type.options if task.task_type else ():
         folder, own = settings.MODELS_DIR / option.of_site[0], option.of_site[1]
-        of_site = (own or str(folder)) if option.of_site[0] and any(folder.glob("*")) else ""
-        value = before.options.get(option.name) if before else of_site or option.for_new_tasks
-        if (option.for_new_tasks or value == of_site) and value and option.name not in task.options:
+        of_site = (
+            (own or str(folder)) if option.of_site[0] and any(folder.glob("*")) else ""
+        )
+        value = (
+            before.options.get(option.name)
+            if before
+            else of_site or option.for_new_tasks
+        )
+        if (
+            (option.for_new_tasks or value == of_site)
+            and value
+            and option.name not in task.options
+        ):
             task.options[option.name] = value
 
 
-def _settle_files_of_options(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
+def _settle_files_of_options(
+    entry: entries.SeasonEntry, task: entries.TaskEntry
+) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     task_type = task.task_type
     for option in task_type.options if task_type else ():
@@ -435,26 +545,43 @@ def _settle_files_of_options(entry: entries.SeasonEntry, task: entries.TaskEntry
         if present and present.endswith(f"/{value}"):
             task.options[option.name] = present
         else:
-            words = _("option %(option)s names a file, %(file)s") % {"option": option.name, "file": value}
-            task.table.refuse("options", words, _("a file that load_season brings, where the site runs"))
+            words = _("option %(option)s names a file, %(file)s") % {
+                "option": option.name,
+                "file": value,
+            }
+            task.table.refuse(
+                "options",
+                words,
+                _("a file that load_season brings, where the site runs"),
+            )
 
 
 def _names_a_file(option: Option, value: str) -> bool:
     source, _, name = option.value_of({option.name: value}).rpartition(":")
-    is_path = name.startswith(("/", ".", "~")) or ".." in name or name.endswith((".json", ".jsonl"))
+    is_path = (
+        name.startswith(("/", ".", "~"))
+        or ".." in name
+        or name.endswith((".json", ".jsonl"))
+    )
     return source == "labels" or is_path or (option.may_be_file and "/" in name)
 
 
 def _refuse_changes(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
     runs = Submission.objects.filter(
-        phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
+        phase__task__season__slug=entry.slug,
+        phase__task__slug=task.slug,
+        status__in=BINDING,
     )
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     if before and before.type != task.type and runs.exists():
-        message = _("the task has runs of the type %(task_type)s") % {"task_type": before.type}
+        message = _("the task has runs of the type %(task_type)s") % {
+            "task_type": before.type
+        }
         task.table.refuse("type", message, _("a new task for the new type"))
     for phase in task.phases:
         run = runs.filter(phase__slug=phase.slug).select_related("phase").first()
         if run and run.phase.split != phase.split:
-            message = _("the phase has runs on split %(split)s") % {"split": run.phase.split}
+            message = _("the phase has runs on split %(split)s") % {
+                "split": run.phase.split
+            }
             phase.table.refuse("split", message, _("a new phase for the new split"))

@@ -27,10 +27,20 @@ class Findings:
         self.file, self.lines = file, lines
         self.problems: list[Problem] = []
 
-    def add(self, path: KeyPath, message: str, expected: str = "", *, fatal: bool = True) -> None:
+    def add(
+        self, path: KeyPath, message: str, expected: str = "", *, fatal: bool = True
+    ) -> None:
         line = self.lines.line(path) if self.lines else None
-        text = message if self.lines or not path else f"{', '.join(map(str, path))}: {message}"
-        self.problems.append(Problem(file=self.file, line=line, message=text, expected=expected, fatal=fatal))
+        text = (
+            message
+            if self.lines or not path
+            else f"{', '.join(map(str, path))}: {message}"
+        )
+        self.problems.append(
+            Problem(
+                file=self.file, line=line, message=text, expected=expected, fatal=fatal
+            )
+        )
 
 
 class Table:
@@ -39,14 +49,18 @@ class Table:
     unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
     unknown_value = gettext_noop("“%(value)s” is not known here%(near)s")
 
-    def __init__(self, values: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], path: KeyPath, findings: Findings
+    ) -> None:
         self.values, self.path, self.findings = values, path, findings
         self._taken: list[str] = []
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def text(self, name: str, default: object = REQUIRED, *, longest: int | None = None) -> str:
+    def text(
+        self, name: str, default: object = REQUIRED, *, longest: int | None = None
+    ) -> str:
         value = self.value(name, default)
         if value is MISSING:
             return ""
@@ -60,7 +74,10 @@ class Table:
         if not text and default is REQUIRED:
             self.refuse(name, _is_empty(name))
         if longest is not None and len(text) > longest:
-            words = _("“%(name)s” has %(found)s characters") % {"name": name, "found": len(text)}
+            words = _("“%(name)s” has %(found)s characters") % {
+                "name": name,
+                "found": len(text),
+            }
             self.refuse(name, words, _("at most %(number)s") % {"number": longest})
         return text
 
@@ -71,7 +88,9 @@ class Table:
             self.refuse(name, words, _("small letters, digits and single hyphens"))
         return value
 
-    def choice(self, name: str, choices: Sequence[str], default: object = REQUIRED) -> str:
+    def choice(
+        self, name: str, choices: Sequence[str], default: object = REQUIRED
+    ) -> str:
         value = self.text(name, default)
         if value and value not in choices:
             facts = {"name": name, "value": value, "near": near(value, choices)}
@@ -90,20 +109,34 @@ class Table:
         value = self.value(name, None)
         if value is None:
             return None
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and least <= value <= most
+        ):
             return value
-        expected = _("a whole number from %(least)s to %(most)s; leave it out for no limit")
+        expected = _(
+            "a whole number from %(least)s to %(most)s; leave it out for no limit"
+        )
         if most == _LARGEST:
             expected = _("a whole number from %(least)s; leave it out for no limit")
         expected %= {"least": least, "most": f"{most:,}"}
-        self.refuse(name, self.stated(name, value, value if isinstance(value, int) else None), expected)
+        self.refuse(
+            name,
+            self.stated(name, value, value if isinstance(value, int) else None),
+            expected,
+        )
         return None
 
-    def texts(self, name: str, default: object = REQUIRED, *, may_repeat: bool = False) -> tuple[str, ...]:
+    def texts(
+        self, name: str, default: object = REQUIRED, *, may_repeat: bool = False
+    ) -> tuple[str, ...]:
         value = self.value(name, default)
         if value is MISSING:
             return ()
-        if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        if not isinstance(value, (list, tuple)) or not all(
+            isinstance(text, str) for text in value
+        ):
             words = _("“%(name)s” is not a list of texts") % {"name": name}
             self.refuse(name, words, _('a list such as ["one", "two"]'))
             return ()
@@ -119,17 +152,27 @@ class Table:
     def words(self, name: str) -> dict[str, str]:
         value = self.value(name, {})
         if not isinstance(value, dict):
-            self.refuse(name, self.stated(name, value), _('a table such as { key = "value" }'))
+            self.refuse(
+                name, self.stated(name, value), _('a table such as { key = "value" }')
+            )
             return {}
         for key, text in value.items():
             if not isinstance(text, str):
-                self.findings.add((*self.path, name, key), self.stated(key, text), _("a text in quotes"))
+                self.findings.add(
+                    (*self.path, name, key),
+                    self.stated(key, text),
+                    _("a text in quotes"),
+                )
             elif "\0" in key + text:
                 self.findings.add((*self.path, name), _holds_nul(name))
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
     def moment(
-        self, name: str, zone: ZoneInfo, default: object, read: Callable[[Any, ZoneInfo], dt.datetime]
+        self,
+        name: str,
+        zone: ZoneInfo,
+        default: object,
+        read: Callable[[Any, ZoneInfo], dt.datetime],
     ) -> dt.datetime | None:
         value = self.value(name, default)
         if value is MISSING or value is None:
@@ -140,25 +183,46 @@ class Table:
         except NoInstant as refused:
             self.refuse(name, str(refused))
             return None
-        self.refuse(name, self.stated(name, value), _("a date and time, such as 2026-05-01T23:59:59Z"))
+        self.refuse(
+            name,
+            self.stated(name, value),
+            _("a date and time, such as 2026-05-01T23:59:59Z"),
+        )
         return None
 
     def tables(self, name: str) -> "list[Table]":
         value = self.value(name, [])
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            path = ".".join([*(part for part in self.path if isinstance(part, str)), name])
-            self.refuse(name, self.stated(name, value), _("tables under [[%(path)s]]") % {"path": path})
+        if not isinstance(value, list) or not all(
+            isinstance(entry, dict) for entry in value
+        ):
+            path = ".".join(
+                [*(part for part in self.path if isinstance(part, str)), name]
+            )
+            self.refuse(
+                name,
+                self.stated(name, value),
+                _("tables under [[%(path)s]]") % {"path": path},
+            )
             return []
-        return [Table(entry, (*self.path, name, at), self.findings) for at, entry in enumerate(value)]
+        return [
+            Table(entry, (*self.path, name, at), self.findings)
+            for at, entry in enumerate(value)
+        ]
 
     def table(self, name: str) -> "Table":
         value = self.value(name)
         if isinstance(value, dict):
             return Table(value, (*self.path, name), self.findings)
         if value is not MISSING:
-            self.refuse(name, self.stated(name, value), _("a table under [%(name)s]") % {"name": name})
+            self.refuse(
+                name,
+                self.stated(name, value),
+                _("a table under [%(name)s]") % {"name": name},
+            )
         # What stands in a table that is missing is not missed once more.
-        return Table({}, (*self.path, name), Findings(self.findings.file, self.findings.lines))
+        return Table(
+            {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
+        )
 
     def refuse(self, name: str, message: str, expected: str = "") -> None:
         self.findings.add((*self.path, name), message, expected)
@@ -166,7 +230,10 @@ class Table:
     def close(self) -> None:
         for name in self.values:
             if name not in self._taken:
-                words = _(self.unknown_key) % {"name": name, "near": near(name, self._taken)}
+                words = _(self.unknown_key) % {
+                    "name": name,
+                    "near": near(name, self._taken),
+                }
                 self.refuse(name, words, one_of(self._taken))
 
     def value(self, name: str, default: object = REQUIRED) -> Any:
@@ -179,7 +246,10 @@ class Table:
         return MISSING
 
     def stated(self, name: str, value: object, number: int | None = None) -> str:
-        return _("“%(name)s” is %(kind)s") % {"name": name, "kind": kind(value) if number is None else number}
+        return _("“%(name)s” is %(kind)s") % {
+            "name": name,
+            "kind": kind(value) if number is None else number,
+        }
 
 
 def kind(value: object) -> str:
@@ -200,7 +270,11 @@ def kind(value: object) -> str:
 def near(name: str, known: Iterable[str]) -> str:
     by_letters = {one.lower(): one for one in known}
     close = difflib.get_close_matches(name.lower(), by_letters, n=1)
-    return " " + _("(did you mean “%(name)s”?)") % {"name": by_letters[close[0]]} if close else ""
+    return (
+        " " + _("(did you mean “%(name)s”?)") % {"name": by_letters[close[0]]}
+        if close
+        else ""
+    )
 
 
 def one_of(choices: Iterable[str]) -> str:
@@ -228,6 +302,15 @@ def document(values: Mapping[str, Any]) -> str:
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
         own = {name: task[name] for name in PARTS if name in task}
-        parts.append(table("[[tasks]]", {name: value for name, value in task.items() if name not in PARTS}))
-        parts += [table(f"[[tasks.{name}]]", row) for name, rows in own.items() for row in rows]
+        parts.append(
+            table(
+                "[[tasks]]",
+                {name: value for name, value in task.items() if name not in PARTS},
+            )
+        )
+        parts += [
+            table(f"[[tasks.{name}]]", row)
+            for name, rows in own.items()
+            for row in rows
+        ]
     return "\n".join(parts)

@@ -8,7 +8,10 @@ from tasks.types.references import MetricRef, metric_ref
 
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
-F1_CLASSES = {"contexts": ("f1", "ranking:RankingF1"), "means": ("f1_of_means", "ranking:F1OfMeans")}
+F1_CLASSES = {
+    "contexts": ("f1", "ranking:RankingF1"),
+    "means": ("f1_of_means", "ranking:F1OfMeans"),
+}
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {base.CORRECTED: ("recall", "mrr", "ndcg"), base.OFFICIAL: ("recall", "mrr")}
 CUTS = base.Option(
@@ -21,7 +24,9 @@ GRADES = base.Option.switch(
     "Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
     "unjudged answers.",
 )
-LONGEST = base.Option("longest", "1000", "A run with a ranking of more candidates is refused.")
+LONGEST = base.Option(
+    "longest", "1000", "A run with a ranking of more candidates is refused."
+)
 F1 = base.Option(
     name="f1",
     default="no",
@@ -43,14 +48,22 @@ def cuts(options: base.Options) -> tuple[int, ...]:
 def longest(options: base.Options) -> int:
     text = options["longest"]
     if not text.isdecimal() or int(text) < CUT:
-        raise base.OptionRefused(f"option longest={text}: expected a whole number from {CUT} up")
+        raise base.OptionRefused(
+            f"option longest={text}: expected a whole number from {CUT} up"
+        )
     return int(text)
 
 
 def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
     """`recall@10` and so on."""
-    classes = {name: "ranking:GradedRanking" if name in GRADED else "ranking:Ranking" for name in measures}
-    return tuple(metric_ref(f"{name}@{cut}", by, measure=name, cut=cut) for name, by in classes.items())
+    classes = {
+        name: "ranking:GradedRanking" if name in GRADED else "ranking:Ranking"
+        for name in measures
+    }
+    return tuple(
+        metric_ref(f"{name}@{cut}", by, measure=name, cut=cut)
+        for name, by in classes.items()
+    )
 
 
 def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
@@ -76,8 +89,24 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "length_class": ("short", "medium", "long"),
     "location_class": ("start", "middle", "end"),
     "context_type": ("background", "method", "result"),
-    "pos_before": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
-    "pos_after": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
+    "pos_before": (
+        "verb",
+        "noun",
+        "adjective",
+        "adverb",
+        "pronoun",
+        "preposition",
+        "others",
+    ),
+    "pos_after": (
+        "verb",
+        "noun",
+        "adjective",
+        "adverb",
+        "pronoun",
+        "preposition",
+        "others",
+    ),
     "low_resource": (),
     "h_index_group": ("0", "1", "2", "3"),
 }
@@ -104,7 +133,9 @@ TASK_TYPE = base.TaskType.of(
 SAMPLED_FOR = "sampled_for"
 
 
-def contradiction(recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0) -> str:
+def contradiction(
+    recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0
+) -> str:
     """What is wrong with a row's Recall@k and MRR@k; empty where both can be true. A cited paper among the
     first k has a reciprocal rank between 1/k and 1, any other has 0, so that Recall@k / k <= MRR@k <=
     Recall@k. ``rounding`` is how far each figure may be off: half a unit of its last digit.

@@ -9,14 +9,26 @@ from typing import Any
 import numpy as np
 
 from tasks.types.base import Index, Options, Pairs, Split
-from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR, cuts, longest
+from tasks.types.citation_recommendation import (
+    CANDIDATES,
+    CONTEXTS,
+    DIMENSIONS,
+    SAMPLED_FOR,
+    cuts,
+    longest,
+)
 from tasks.types.columns import NO_CLASS, OUTSIDE
 from tasks.types.files import Files, InputFile
 from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
-from tasks.types.ranking.runs import DeclaredLists, RankedRun, RunLimits, read_ranked_run
+from tasks.types.ranking.runs import (
+    DeclaredLists,
+    RankedRun,
+    RunLimits,
+    read_ranked_run,
+)
 from tasks.types.run_forms import text_of_document, text_of_topic
 from tasks.types.text import kind_found
 
@@ -89,8 +101,12 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, records.shown_lines(contexts, SHOWN)
     shown: dict[str, bytes] = {}
-    for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
-        shown.setdefault(str(record["ref_id"]), records.shown_line(record, SHOWN_OF_CANDIDATE))
+    for record in records.Rows(
+        records.the_file(files, CANDIDATES, "the candidates"), []
+    ):
+        shown.setdefault(
+            str(record["ref_id"]), records.shown_line(record, SHOWN_OF_CANDIDATE)
+        )
     yield CANDIDATES, b"".join(shown[name] for name in sorted(shown))
 
 
@@ -101,10 +117,14 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
         yield [record.get(name) for name in SHOWN[1:]], [cited, record.get("grades")]
 
 
-def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+def read_run(
+    files: Files, index: Index, options: Options
+) -> tuple[RankedRun, list[Problem]]:
     """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
     declares = options["perplexity"] == "yes"
-    limits = RunLimits(longest=longest(options), kept=max(cuts(options)), declares=declares)
+    limits = RunLimits(
+        longest=longest(options), kept=max(cuts(options)), declares=declares
+    )
     return read_ranked_run(files, index, limits)
 
 
@@ -115,7 +135,9 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(
         gold=split.content.gold,
-        answers=DeclaredLists(lists, run.declared, len(pool)) if run.declared else lists,
+        answers=DeclaredLists(lists, run.declared, len(pool))
+        if run.declared
+        else lists,
         units=split.content.papers,
         features=split.content.classes,
         names=split.content.ids,
@@ -131,7 +153,9 @@ class _Reader(records.ContextsBuilder):
             if dimension in LATER:
                 numbers.update({None: OUTSIDE, "": OUTSIDE})
         #: By code how the digest's text has each dimension's class.
-        self._written = [{NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS]
+        self._written = [
+            {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
+        ]
         self._candidates = candidates
         #: From the first context on that has grades.
         self._judged: ListsBuilder | None = None
@@ -143,7 +167,9 @@ class _Reader(records.ContextsBuilder):
         """
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
-                names, papers, cited = (plain_names(block, key) for key in ("id", "citing_id", "cited_id"))
+                names, papers, cited = (
+                    plain_names(block, key) for key in ("id", "citing_id", "cited_id")
+                )
                 nothing = [None] * len(names)
                 columns = [block.get(dimension, nothing) for dimension in DIMENSIONS]
                 self._add(names, papers, [[own] for own in cited], columns)
@@ -165,9 +191,18 @@ class _Reader(records.ContextsBuilder):
                 rows.wrong(f"context “{name}” stands here a second time")
             grades = rows.grades(record, "grades", cited) if "grades" in record else {}
             if not isinstance(record.get(SAMPLED_FOR) or [], list):
-                rows.wrong(f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}", "a list of dimensions")
-            if unknown := [reference for reference in (*cited, *grades) if reference not in self._candidates]:
-                rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
+                rows.wrong(
+                    f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}",
+                    "a list of dimensions",
+                )
+            if unknown := [
+                reference
+                for reference in (*cited, *grades)
+                if reference not in self._candidates
+            ]:
+                rows.wrong(
+                    f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}"
+                )
                 continue
             seen.add(name)
             paper = records.label(record, "citing_id") or name
@@ -178,21 +213,38 @@ class _Reader(records.ContextsBuilder):
 
     def _add_rows(self, waiting: list[tuple[Any, ...]]) -> None:
         if waiting:
-            names, papers, cited, classes, grades = map(list, zip(*waiting, strict=True))
+            names, papers, cited, classes, grades = map(
+                list, zip(*waiting, strict=True)
+            )
             self._add(names, papers, cited, zip(*classes, strict=True), grades)
             waiting.clear()
 
-    def _add(self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()) -> None:
+    def _add(
+        self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()
+    ) -> None:
         """Contexts with what each has in each dimension, and the grades of each where one has any."""
-        codes = [list(map(own.__getitem__, many)) for own, many in zip(self.numbers, columns, strict=True)]
-        written = map("".join, zip(*map(self._written_of, range(len(codes)), codes), strict=True))
+        codes = [
+            list(map(own.__getitem__, many))
+            for own, many in zip(self.numbers, columns, strict=True)
+        ]
+        written = map(
+            "".join, zip(*map(self._written_of, range(len(codes)), codes), strict=True)
+        )
         facts = [
             f"[{_text(name)},{_text(paper)},[{','.join(map(_text, own))}],{{{classes[1:]}}}"
-            for name, paper, own, classes in zip(names, papers, cited, written, strict=True)
+            for name, paper, own, classes in zip(
+                names, papers, cited, written, strict=True
+            )
         ]
         if any(grades):
-            texts = [records.canonical(sorted(own.items())).decode() if own else "" for own in grades]
-            facts = [f"{fact},{text}" if text else fact for fact, text in zip(facts, texts, strict=True)]
+            texts = [
+                records.canonical(sorted(own.items())).decode() if own else ""
+                for own in grades
+            ]
+            facts = [
+                f"{fact},{text}" if text else fact
+                for fact, text in zip(facts, texts, strict=True)
+            ]
             if self._judged is None:
                 self._begin_grades()
         if self._judged is not None:
@@ -201,18 +253,30 @@ class _Reader(records.ContextsBuilder):
                 self._judged.add([self._candidates[reference] for reference in judged])
                 self._grades.extend(judged.values())
         gold = [self._candidates[reference] for own in cited for reference in own]
-        self.add(names, papers, gold, list(map(len, cited)), codes, [f"{fact}]" for fact in facts])
+        self.add(
+            names,
+            papers,
+            gold,
+            list(map(len, cited)),
+            codes,
+            [f"{fact}]" for fact in facts],
+        )
 
     def _begin_grades(self) -> None:
         """Until now all that was judged is what is cited, with a grade of 1."""
         before = self.gold.build()
-        self._judged, self._grades = ListsBuilder(), array("i", [1] * len(before.values))
+        self._judged, self._grades = (
+            ListsBuilder(),
+            array("i", [1] * len(before.values)),
+        )
         self._judged.extend(before.lengths, before.values)
 
     def _written_of(self, place: int, codes: Sequence[int]) -> list[str]:
         written = self._written[place]
         for code in set(codes).difference(written):
-            written[code] = f',"{list(DIMENSIONS)[place]}":{_text(self.numbers[place].labels[code])}'
+            written[code] = (
+                f',"{list(DIMENSIONS)[place]}":{_text(self.numbers[place].labels[code])}'
+            )
         return list(map(written.__getitem__, codes))
 
     def collection(self) -> records.Collection:
@@ -227,7 +291,10 @@ def _classes_of(record: Mapping[str, Any]) -> list[Any]:
     """What a context has in each dimension; `...` where it was not sampled for one."""
     sampled = record.get(SAMPLED_FOR)
     within = sampled if isinstance(sampled, list) else DIMENSIONS
-    classes = [record.get(dimension) if dimension in within else ... for dimension in DIMENSIONS]
+    classes = [
+        record.get(dimension) if dimension in within else ...
+        for dimension in DIMENSIONS
+    ]
     return [None if isinstance(own, list | dict) else own for own in classes]
 
 
@@ -237,7 +304,9 @@ def topics(files: Files) -> Iterator[tuple[str, str]]:
 
 
 def documents(files: Files) -> Iterator[tuple[str, str]]:
-    for record in records.Rows(records.the_file(files, CANDIDATES, "the candidates"), []):
+    for record in records.Rows(
+        records.the_file(files, CANDIDATES, "the candidates"), []
+    ):
         yield str(record["ref_id"]), text_of_document(record)
 
 
@@ -245,5 +314,7 @@ def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
     """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
-        for name, grade in rows.grades(record, "grades", rows.names(record, "cited_id") or []).items():
+        for name, grade in rows.grades(
+            record, "grades", rows.names(record, "cited_id") or []
+        ).items():
             yield str(record["id"]), name, grade

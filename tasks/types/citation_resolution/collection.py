@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
-from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
+from tasks.types.citation_resolution import (
+    CITATIONS,
+    CONTEXTS,
+    INLINKS,
+    PAPERS,
+    REFERENCES,
+)
 from tasks.types.columns import Classes
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import Record
@@ -20,7 +26,15 @@ from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import text_of_document, text_of_topic
 
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
-SHOWN = ("context_id", "paper_id", "section", "before", "sentence", "after", "n_markers")
+SHOWN = (
+    "context_id",
+    "paper_id",
+    "section",
+    "before",
+    "sentence",
+    "after",
+    "n_markers",
+)
 SHOWN_OF_REFERENCE = (
     "paper_id",
     "ref_id",
@@ -63,19 +77,29 @@ def read_gold(files: Files, options: Options) -> Split:
     if not reader.ids and not problems:
         problems.append(file.problem("no context cites a reference of its paper"))
     tested = set(reader.paper_of)
-    for rows in (records.Rows(file, problems) for file in records.named(files, INLINKS)):
+    for rows in (
+        records.Rows(file, problems) for file in records.named(files, INLINKS)
+    ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
             # Its own sentences would tell what it cites.
             if citing in tested:
-                rows.wrong(f"“{citing}”, which cites “{cited}” here, is a paper under test")
+                rows.wrong(
+                    f"“{citing}”, which cites “{cited}” here, is a paper under test"
+                )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
     # The order of a paper's candidates decides between equal scores; that of papers nothing.
-    others = [records.canonical(sorted([paper, list(ids)] for paper, ids in candidates.items()))]
+    others = [
+        records.canonical(
+            sorted([paper, list(ids)] for paper, ids in candidates.items())
+        )
+    ]
     if citing_papers is not None:
         others.append(citing_papers.digest)
-    notes = [f"{reader.unresolvable} contexts cite no reference of their paper and are left out"]
+    notes = [
+        f"{reader.unresolvable} contexts cite no reference of their paper and are left out"
+    ]
     return Split(
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
@@ -86,13 +110,20 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
-    return (str(record.value["context_id"]) if "context_id" in record.value else None for record in of_file)
+    return (
+        str(record.value["context_id"]) if "context_id" in record.value else None
+        for record in of_file
+    )
 
 
-def read_candidates(files: Files, problems: list[Problem]) -> dict[str, tuple[str, ...]]:
+def read_candidates(
+    files: Files, problems: list[Problem]
+) -> dict[str, tuple[str, ...]]:
     """The distinct references of each paper, in the order of the file."""
     candidates: dict[str, dict[str, None]] = {}
-    rows = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), problems)
+    rows = records.Rows(
+        records.the_file(files, REFERENCES, "each paper's references"), problems
+    )
     for record in rows:
         paper, reference = rows.name(record, "paper_id"), rows.name(record, "ref_id")
         if paper is not None and reference is not None:
@@ -124,7 +155,9 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
         return not set(rows.names(record, "gold") or ()).isdisjoint(own)
 
     yield CONTEXTS, records.shown_lines(filter(can_be_resolved, rows), SHOWN)
-    references = records.Rows(records.the_file(files, REFERENCES, "each paper's references"), [])
+    references = records.Rows(
+        records.the_file(files, REFERENCES, "each paper's references"), []
+    )
     yield REFERENCES, records.shown_lines(references, SHOWN_OF_REFERENCE)
     for file in records.named(files, INLINKS):
         yield INLINKS, records.shown_lines(records.Rows(file, []), SHOWN_OF_INLINK)
@@ -139,7 +172,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 def unreachable(files: Files, split: Split) -> Iterator[str]:
     """What a context cites that is no reference of its paper."""
-    candidates = {paper: set(names) for paper, names in split.content.candidates.items()}
+    candidates = {
+        paper: set(names) for paper, names in split.content.candidates.items()
+    }
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         for name in rows.names(record, "gold") or ():
@@ -147,7 +182,11 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
                 yield f"{record['context_id']}: {name}"
 
 
-def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str, tuple[str, ...]]) -> Index:
+def _index(
+    ids: Sequence[str],
+    paper_of: Sequence[str],
+    candidates: Mapping[str, tuple[str, ...]],
+) -> Index:
     papers = {paper: number for number, paper in enumerate(dict.fromkeys(paper_of))}
     pools = [candidates.get(paper, ()) for paper in papers]
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
@@ -155,7 +194,9 @@ def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str,
 
 class _Reader(records.ContextsBuilder):
     def __init__(
-        self, candidates: Mapping[str, tuple[str, ...]], disciplines: Mapping[str, str | None]
+        self,
+        candidates: Mapping[str, tuple[str, ...]],
+        disciplines: Mapping[str, str | None],
     ) -> None:
         super().__init__({"section": records.SECTIONS, "zone": (), "discipline": ()})
         self._candidates, self._disciplines = candidates, disciplines
@@ -167,7 +208,10 @@ class _Reader(records.ContextsBuilder):
         paper = ""
         numbers: dict[str, int] = {}
         for record in rows:
-            name, citing = rows.name(record, "context_id"), rows.name(record, "paper_id")
+            name, citing = (
+                rows.name(record, "context_id"),
+                rows.name(record, "paper_id"),
+            )
             cited = rows.names(record, "gold")
             if name is None or citing is None or cited is None:
                 continue
@@ -177,7 +221,10 @@ class _Reader(records.ContextsBuilder):
             if citing != paper:
                 # One text for all contexts of a paper.
                 paper = citing
-                numbers = {candidate: n for n, candidate in enumerate(self._candidates.get(paper, ()))}
+                numbers = {
+                    candidate: n
+                    for n, candidate in enumerate(self._candidates.get(paper, ()))
+                }
             gold = [numbers[reference] for reference in cited if reference in numbers]
             if not gold:
                 self.unresolvable += 1
@@ -189,7 +236,14 @@ class _Reader(records.ContextsBuilder):
             facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
             self.paper_of.append(paper)
             codes = [[own[label]] for own, label in classes]
-            self.add([name], [paper], gold, [len(gold)], codes, [records.canonical(facts).decode()])
+            self.add(
+                [name],
+                [paper],
+                gold,
+                [len(gold)],
+                codes,
+                [records.canonical(facts).decode()],
+            )
 
     def resolution(self, citing_papers: "CitingPapers | None") -> Resolution:
         sizes = (len(self._candidates[paper]) for paper in self.paper_of)
@@ -223,14 +277,18 @@ class CitingPapers:
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
     """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
     cites: dict[str, set[str]] = {}
-    for rows in (records.Rows(file, problems) for file in records.named(files, CITATIONS)):
+    for rows in (
+        records.Rows(file, problems) for file in records.named(files, CITATIONS)
+    ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "cited")
             if citing is not None and cited is not None:
                 cites.setdefault(cited, set()).add(citing)
     if not cites:
         return None
-    edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(cites.items())])
+    edges = json.dumps(
+        [[cited, sorted(citing)] for cited, citing in sorted(cites.items())]
+    )
     papers = {cited: frozenset(citing) for cited, citing in cites.items()}
     return CitingPapers(papers, records.digest_of(edges.encode()))
 
@@ -243,7 +301,9 @@ def topics(files: Files) -> Iterator[tuple[str, str]]:
 def documents(files: Files) -> Iterator[tuple[str, str]]:
     """Each once, as it stands first."""
     seen = set()
-    for record in records.Rows(records.the_file(files, REFERENCES, "each paper's references"), []):
+    for record in records.Rows(
+        records.the_file(files, REFERENCES, "each paper's references"), []
+    ):
         name = _document(record["paper_id"], record["ref_id"])
         if name not in seen:
             seen.add(name)
@@ -254,7 +314,10 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
     of_papers = read_candidates(files, [])
     for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
         paper = str(record["paper_id"])
-        yield str(record["context_id"]), [_document(paper, name) for name in of_papers.get(paper, ())]
+        yield (
+            str(record["context_id"]),
+            [_document(paper, name) for name in of_papers.get(paper, ())],
+        )
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
@@ -281,7 +344,9 @@ CHOICES = ("1 to 9", "10 to 19", "20 to 49", "50 to 99", "100 or more")
 CHOICE_BOUNDS = (10, 20, 50, 100)
 
 
-def read_run(files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+def read_run(
+    files: Files, index: Index, options: Options
+) -> tuple[RankedRun, list[Problem]]:
     """The rankings, and everything that is wrong with the files. The order is the submitter's. Where scores
     make it, equal ones stand in the order of the candidates.
     """
@@ -302,21 +367,27 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
             ids=[resolution.ids[row] for row in rows.tolist()],
             gold=resolution.gold.take(rows),
             papers=resolution.papers.take(rows),
-            classes={name: column.take(rows) for name, column in resolution.classes.items()},
+            classes={
+                name: column.take(rows) for name, column in resolution.classes.items()
+            },
             choices=resolution.choices[rows],
         )
     answers = run.lists.take(rows)
     sizes = np.minimum(resolution.gold.lengths, len(GROUPS)) - 1
     features = {
         "group_size": Classes(GROUPS, sizes.astype(np.int32)),
-        "candidates": Classes(CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)),
+        "candidates": Classes(
+            CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)
+        ),
         **resolution.classes,
     }
     return Pairs(
         gold=resolution.gold,
         answers=Resolutions(answers, cocited_probabilities(resolution, answers)),
         units=resolution.papers,
-        features={name: classes for name, classes in features.items() if not classes.is_empty},
+        features={
+            name: classes for name, classes in features.items() if not classes.is_empty
+        },
         names=resolution.ids,
         scores=run.scores,
         notes={
@@ -335,7 +406,9 @@ class Resolutions(Lists):
         self.cocited = cocited
 
 
-def cocited_probabilities(resolution: Resolution, answers: Lists) -> NDArray[np.float64]:
+def cocited_probabilities(
+    resolution: Resolution, answers: Lists
+) -> NDArray[np.float64]:
     """For each context the mean over the first n answers and the n references of its group. After He et al.
     2010, Context-aware Citation Recommendation (WWW). A missing answer counts 0.
     """
@@ -348,7 +421,11 @@ def cocited_probabilities(resolution: Resolution, answers: Lists) -> NDArray[np.
         names = resolution.candidates[paper]
         wanted = [names[number] for number in gold or ()]
         first = [names[number] for number in (ranked or ())[: len(wanted)]]
-        shares = [graph.cocited(one, other, without=paper) for one in first for other in wanted]
+        shares = [
+            graph.cocited(one, other, without=paper)
+            for one in first
+            for other in wanted
+        ]
         chances[row] = sum(shares) / len(wanted) ** 2
     return chances
 

@@ -36,7 +36,9 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         content=instances,
         instances=len(instances),
         index=index_of(instances),
-        digest=jsonlines.content_digest([instance.canonical() for instance in instances]),
+        digest=jsonlines.content_digest(
+            [instance.canonical() for instance in instances]
+        ),
         notes=tuple(known_faults(instances)),
     )
 
@@ -75,10 +77,17 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
         name_of = _Names(file, records)
         for record in records:
             value = record.value
-            faults = [record.problem(*fault) for fault in _faults(record, with_targets=with_targets)]
+            faults = [
+                record.problem(*fault)
+                for fault in _faults(record, with_targets=with_targets)
+            ]
             dataset, name = name_of(record)
             if name in instances:
-                faults.append(record.problem(f"instance “{name}” is there twice", "an id for each instance"))
+                faults.append(
+                    record.problem(
+                        f"instance “{name}” is there twice", "an id for each instance"
+                    )
+                )
             problems += faults
             if not faults:
                 instances[name] = Instance(
@@ -93,10 +102,14 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
     # Data sets stand together, in the order of their first instances.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
     order = {name: place for place, name in enumerate(names)}
-    return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
+    return tuple(
+        sorted(instances.values(), key=lambda instance: order[instance.dataset])
+    )
 
 
-def instance_names(file: InputFile, records: Sequence[jsonlines.Record]) -> Iterator[str]:
+def instance_names(
+    file: InputFile, records: Sequence[jsonlines.Record]
+) -> Iterator[str]:
     name_of = _Names(file, records)
     return (name_of(record)[1] for record in records)
 
@@ -118,20 +131,36 @@ class _Names:
 
     def __call__(self, record: jsonlines.Record) -> tuple[str, str]:
         name = record.value.get("dataset")
-        dataset = jsonlines.well_formed(name) if isinstance(name, str) and name else self._dataset
-        return dataset, jsonlines.well_formed(record.id or f"{dataset}-{record.item - 1:0{self._width}d}")
+        dataset = (
+            jsonlines.well_formed(name)
+            if isinstance(name, str) and name
+            else self._dataset
+        )
+        return dataset, jsonlines.well_formed(
+            record.id or f"{dataset}-{record.item - 1:0{self._width}d}"
+        )
 
 
 def _faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
     value = record.value
     items = value.get("input")
     if not are_texts(items):
-        fault = "missing" if "input" not in value else f"{json_kind(items)}, not all of it texts"
+        fault = (
+            "missing"
+            if "input" not in value
+            else f"{json_kind(items)}, not all of it texts"
+        )
         yield f"“input” is {fault}", "a list of texts"
     elif not cited_abstracts(items):
-        yield "“input” has no abstract of a cited paper", "at least one item without a tag"
+        yield (
+            "“input” has no abstract of a cited paper",
+            "at least one item without a tag",
+        )
     if with_targets and not isinstance(value.get("target"), str):
-        yield f"“target” is {json_kind(value['target']) if 'target' in value else 'missing'}", "a text"
+        yield (
+            f"“target” is {json_kind(value['target']) if 'target' in value else 'missing'}",
+            "a text",
+        )
     name = value.get("dataset")
     if name is not None and not isinstance(name, str):
         yield f"“dataset” is {json_kind(name)}", "the name of a data set"
@@ -163,7 +192,11 @@ class Instance:
 
     def canonical(self) -> dict[str, Any]:
         """All of it as JSON; the labels only where there are some."""
-        labels = {"labels": {kind: list(group) for kind, group in self.labels.items()}} if self.labels else {}
+        labels = (
+            {"labels": {kind: list(group) for kind, group in self.labels.items()}}
+            if self.labels
+            else {}
+        )
         return {**self.public(), "target": self.target, **labels}
 
 
@@ -173,14 +206,21 @@ _OF_DATASET = {
 }
 
 
-def known_faults(instances: Sequence[Instance], *, with_targets: bool = True) -> Iterator[str]:
+def known_faults(
+    instances: Sequence[Instance], *, with_targets: bool = True
+) -> Iterator[str]:
     """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted. Without
     targets those that whoever has the inputs alone may know.
     """
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
-        damaged = [len(marks(instance.target).damaged) for instance in part if with_targets]
-        empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in part]
+        damaged = [
+            len(marks(instance.target).damaged) for instance in part if with_targets
+        ]
+        empty = [
+            sum(not abstract.strip() for abstract in instance.cited)
+            for instance in part
+        ]
         if having := sum(map(bool, damaged)):
             yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(part)} targets"
         if having := sum(map(bool, empty)):
@@ -199,7 +239,10 @@ Labels = Mapping[str, tuple[str, ...]]
 
 def read_labels(value: Any) -> Labels:
     """What stands under ``labels`` and has no faults."""
-    return {kind: tuple(map(jsonlines.well_formed, group)) for kind, group in (value or {}).items()}
+    return {
+        kind: tuple(map(jsonlines.well_formed, group))
+        for kind, group in (value or {}).items()
+    }
 
 
 def label_faults(value: Any) -> Iterator[tuple[str, str]]:
@@ -214,7 +257,10 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
         if kind not in KINDS:
             yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
         elif not are_texts(labels):
-            yield f"the {kind} labels are {json_kind(labels)}, not all of it texts", expected
+            yield (
+                f"the {kind} labels are {json_kind(labels)}, not all of it texts",
+                expected,
+            )
         elif len(labels) > MAX_LABELS:
             yield f"{len(labels):,} {kind} labels", f"at most {MAX_LABELS:,}"
         elif any(len(label) > MAX_LABEL for label in labels):
@@ -311,7 +357,9 @@ OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
 OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
 
 
-def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list[DataSet]:
+def data_sets(
+    instances: Sequence[Instance], count: Count | None = None
+) -> list[DataSet]:
     """A line for each data set in its order, and one for all where there are several. ``count`` says how many
     tokens a text has, by default its words between white space. The input is all of an instance's items
     without their tags.
@@ -320,7 +368,9 @@ def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list
     for instance in instances:
         groups.setdefault(instance.dataset, []).append(instance)
     sets = [_data_set(name, group, count or _words) for name, group in groups.items()]
-    return [*sets, _data_set(ALL, instances, count or _words)] if len(sets) > 1 else sets
+    return (
+        [*sets, _data_set(ALL, instances, count or _words)] if len(sets) > 1 else sets
+    )
 
 
 def statistics(split: base.Split) -> list[dict[str, Any]]:
@@ -334,14 +384,18 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
             # Databases keep no null characters.
             "name": None if one is total else one.name.replace("\0", " "),
             "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
-            "gold": {fact: getattr(one, fact) for fact in OF_GOLD} | {"phrases": list(one.phrases.values())},
+            "gold": {fact: getattr(one, fact) for fact in OF_GOLD}
+            | {"phrases": list(one.phrases.values())},
         }
         for one in (sets if len(sets) <= MAX_DATA_SETS + 1 else sets[-1:])
     ]
 
 
 def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
-    inputs = [" ".join(without_tags(item).strip() for item in instance.inputs) for instance in members]
+    inputs = [
+        " ".join(without_tags(item).strip() for item in instance.inputs)
+        for instance in members
+    ]
     targets = [instance.target for instance in members]
     return DataSet(
         name=name,
@@ -351,9 +405,14 @@ def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
         output_words=sum(map(_words, targets)) / len(members),
         long_inputs=sum(count(text) > MAX_INPUT for text in inputs),
         long_outputs=sum(count(text) > MAX_OUTPUT for text in targets),
-        printed_self_references=sum(refers_to_itself(text, PRINTED) for text in targets),
+        printed_self_references=sum(
+            refers_to_itself(text, PRINTED) for text in targets
+        ),
         self_references=sum(map(refers_to_itself, targets)),
-        phrases={phrase: sum(phrase in text.lower() for text in targets) for phrase in SELF_REFERENCES},
+        phrases={
+            phrase: sum(phrase in text.lower() for text in targets)
+            for phrase in SELF_REFERENCES
+        },
     )
 
 
@@ -378,11 +437,16 @@ class Prediction:
 Run = Mapping[str, Prediction]
 
 
-def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[Run, list[Problem]]:
+def read_run(
+    files: Files, index: base.Index, options: base.Options
+) -> tuple[Run, list[Problem]]:
     """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {name: count for one in datasets.values() for name, count in one.items()}
-    is_alone = len(datasets) == 1 or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
+    is_alone = (
+        len(datasets) == 1
+        or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
+    )
 
     def read(name: str, line: jsonlines.Line) -> Prediction | None:
         text = line.text("prediction", example=EXAMPLE)
@@ -394,16 +458,29 @@ def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[Ru
             line.doubt("the text is empty and scores 0")
         in_text = marks(text)
         if in_text.damaged:
-            line.doubt(f"{_some(in_text.damaged)}: digits right behind a mark", "marks such as [0]")
-        if unknown := [f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))]:
-            line.doubt(f"{_some(unknown)} stand for no cited paper", f"marks from [0] to [{cited[name] - 1}]")
+            line.doubt(
+                f"{_some(in_text.damaged)}: digits right behind a mark",
+                "marks such as [0]",
+            )
+        if unknown := [
+            f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))
+        ]:
+            line.doubt(
+                f"{_some(unknown)} stand for no cited paper",
+                f"marks from [0] to [{cited[name] - 1}]",
+            )
         return Prediction(text, read_labels(line.value.get("labels")))
 
-    def named(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, jsonlines.Record]]:
+    def named(
+        file: InputFile, problems: Problems
+    ) -> Iterator[tuple[str | None, jsonlines.Record]]:
         records = jsonlines.Records(file, problems)
         if records.are_by_place:
             return _by_place(file, records, datasets, problems, is_alone=is_alone)
-        return ((record.id and jsonlines.well_formed(record.id), record) for record in records)
+        return (
+            (record.id and jsonlines.well_formed(record.id), record)
+            for record in records
+        )
 
     return jsonlines.read_answers(files, cited, read, FORM, named=named)
 
@@ -425,7 +502,11 @@ def _by_place(
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
-    names = [name for one in ([dataset] if dataset is not None else datasets) for name in datasets[one]]
+    names = [
+        name
+        for one in ([dataset] if dataset is not None else datasets)
+        for name in datasets[one]
+    ]
     if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"
         expected = f"one of {', '.join(f'{name}.json' for name in datasets)}"
@@ -443,13 +524,30 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 
-DIMENSIONS = ("dataset", "cited_papers", "target_length", "empty_abstracts", "unseen_words", "target_intent")
+DIMENSIONS = (
+    "dataset",
+    "cited_papers",
+    "target_length",
+    "empty_abstracts",
+    "unseen_words",
+    "target_intent",
+)
 #: What is counted beside the scores, since the scores do not show it.
-NOTES = ("missing_predictions", "empty_predictions", "missing_marks", "unknown_marks", "damaged_marks")
+NOTES = (
+    "missing_predictions",
+    "empty_predictions",
+    "missing_marks",
+    "unknown_marks",
+    "damaged_marks",
+)
 _MAX_COUNTED = 5
 #: What an input can tell or withhold: numbers, and words of four letters or more.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
-_UNSEEN = ((0.25, "under a quarter"), (0.5, "a quarter to half"), (0.75, "half to three quarters"))
+_UNSEEN = (
+    (0.25, "under a quarter"),
+    (0.5, "a quarter to half"),
+    (0.75, "half to three quarters"),
+)
 
 
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
@@ -468,7 +566,14 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in gold]
     features = {name: [one[name] for one in classes] for name in DIMENSIONS}
-    return base.Pairs(gold=gold, answers=answers, units=names, features=features, names=names, notes=notes)
+    return base.Pairs(
+        gold=gold,
+        answers=answers,
+        units=names,
+        features=features,
+        names=names,
+        notes=notes,
+    )
 
 
 def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
@@ -476,9 +581,13 @@ def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
     empty = sum(not abstract.strip() for abstract in cited)
     return {
         "dataset": (instance.dataset,),
-        "cited_papers": (str(len(cited)) if len(cited) < _MAX_COUNTED else f"{_MAX_COUNTED} or more",),
+        "cited_papers": (
+            str(len(cited)) if len(cited) < _MAX_COUNTED else f"{_MAX_COUNTED} or more",
+        ),
         "target_length": (length_class(len(instance.target.split())),),
-        "empty_abstracts": ("none" if not empty else "all" if empty == len(cited) else "some",),
+        "empty_abstracts": (
+            "none" if not empty else "all" if empty == len(cited) else "some",
+        ),
         "unseen_words": (unseen_class(instance),),
         "target_intent": tuple(dict.fromkeys(instance.labels.get(INTENT, ()))),
     }
@@ -491,16 +600,22 @@ def unseen_class(instance: Instance) -> str:
     texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))
     answered, shown = (set(_TELLING.findall(text.lower())) for text in texts)
     share = len(answered - shown) / len(answered) if answered else 0
-    return next((name for limit, name in _UNSEEN if share < limit), "three quarters or more")
+    return next(
+        (name for limit, name in _UNSEEN if share < limit), "three quarters or more"
+    )
 
 
 def show_instances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """What is given, a paragraph for each item; the text of the authors, and the run's."""
-    for instance, answer in zip(pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False):
+    for instance, answer in zip(
+        pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False
+    ):
         given, text = "\n\n".join(instance.inputs), answer.text if answer else ""
-        yield base.ShownInstance(name=instance.id, given=given, gold=instance.target, answer=text)
+        yield base.ShownInstance(
+            name=instance.id, given=given, gold=instance.target, answer=text
+        )
 
 
 _HEADINGS = {
@@ -517,7 +632,9 @@ def sources(files: Files) -> Mapping[str, base.Sources]:
         shown: list[tuple[str, str]] = []
         cited = itertools.count()
         for item in instance.inputs:
-            tag = next((tag for tag in _HEADINGS if item.lstrip().startswith(f"<{tag}>")), None)
+            tag = next(
+                (tag for tag in _HEADINGS if item.lstrip().startswith(f"<{tag}>")), None
+            )
             heading = f"Cited paper [{next(cited)}]" if tag is None else _HEADINGS[tag]
             shown.append((heading, without_tags(item).strip() or "(empty)"))
         by_instance[instance.id] = tuple(shown)
@@ -530,7 +647,10 @@ def texts(run: Run) -> Mapping[str, str]:
 
 def references(files: Files) -> Mapping[str, str]:
     """By instance the text of the paper itself, from the gold."""
-    return {instance.id: instance.text for instance in read_instances(files, with_targets=True)}
+    return {
+        instance.id: instance.text
+        for instance in read_instances(files, with_targets=True)
+    }
 
 
 #: CiteBench (Funkquist et al. 2023) asks for readability, and for consistency with the gold text, on five

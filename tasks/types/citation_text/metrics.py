@@ -2,7 +2,12 @@
 
 from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.citation_text.instances import CORWA, INTENT, KINDS
-from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NOBODY, entailment_source
+from tasks.types.positional_citations.options import (
+    ENTAILMENT,
+    MAUVE_MODEL,
+    NOBODY,
+    entailment_source,
+)
 from tasks.types.references import MetricRef, metric_ref
 
 #: The splitter that goes by the rules and the scheme.
@@ -92,31 +97,65 @@ TAGGERS = {
     for scheme, tags in ((INTENT, "citation intents"), (CORWA, "discourse tags"))
 }
 LABEL_SETS = {
-    scheme: Option(name=f"{scheme}_labels", default=labels, summary=f"The {tags}, parted by commas.")
+    scheme: Option(
+        name=f"{scheme}_labels",
+        default=labels,
+        summary=f"The {tags}, parted by commas.",
+    )
     for scheme, tags, labels in (
-        (INTENT, "citation intents", "Background,CompareOrContrast,Extends,Future,Motivation,Uses"),
-        (CORWA, "discourse tags", "Multi_summ,Narrative_cite,Other,Reflection,Single_summ,Transition"),
+        (
+            INTENT,
+            "citation intents",
+            "Background,CompareOrContrast,Extends,Future,Motivation,Uses",
+        ),
+        (
+            CORWA,
+            "discourse tags",
+            "Multi_summ,Narrative_cite,Other,Reflection,Single_summ,Transition",
+        ),
     )
 }
 _DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
 #: In the order of pages and signatures.
-OPTIONS = (ROUGE_MID, *BERTSCORE, ENGINE, WORDNET, LEARNED_MODEL, MAUVE_MODEL, ENTAILMENT, *_DISCOURSE)
+OPTIONS = (
+    ROUGE_MID,
+    *BERTSCORE,
+    ENGINE,
+    WORDNET,
+    LEARNED_MODEL,
+    MAUVE_MODEL,
+    ENTAILMENT,
+    *_DISCOURSE,
+)
 
 
 def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef, ...]:
     return tuple(
-        metric_ref(f"rouge_{kind}_f1{ending}", f"rouge:{by}", ENGINE.name, kind=kind, part="f1", **more)
+        metric_ref(
+            f"rouge_{kind}_f1{ending}",
+            f"rouge:{by}",
+            ENGINE.name,
+            kind=kind,
+            part="f1",
+            **more,
+        )
         for kind in ("l", "1", "2")
     )
 
 
 def _divergences(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
     given, by = [option.name for option in _DISCOURSE], f"discourse:{by}Divergence"
-    return tuple(metric_ref(f"kl_{scheme}{ending}", by, *given, scheme=scheme) for scheme in KINDS)
+    return tuple(
+        metric_ref(f"kl_{scheme}{ending}", by, *given, scheme=scheme)
+        for scheme in KINDS
+    )
 
 
 _OF_BERTSCORE = [option.name for option in (*BERTSCORE, ENGINE)]
-_OF_BOTH = (*_rouge(), metric_ref("bertscore_f1", "bertscore:BertScore", *_OF_BERTSCORE, part="f1"))
+_OF_BOTH = (
+    *_rouge(),
+    metric_ref("bertscore_f1", "bertscore:BertScore", *_OF_BERTSCORE, part="f1"),
+)
 RULES = {
     CORRECTED: (
         *_OF_BOTH,
@@ -125,7 +164,9 @@ RULES = {
         metric_ref("chrf", "sacrebleu:Chrf"),
         metric_ref("length", "citation_text:Length", column="words"),
         metric_ref("length_ratio", "citation_text:LengthRatio", column="words"),
-        metric_ref("self_reference", "citation_text:SelfReference", column="speaks_of_itself"),
+        metric_ref(
+            "self_reference", "citation_text:SelfReference", column="speaks_of_itself"
+        ),
         *_divergences(),
         *_divergences("Smoothed", "_smoothed"),
     ),
@@ -145,7 +186,10 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     if options[LABELS.name] == TAGGER:
         found += _divergences("Supplied", "_supplied")
     if rules == OFFICIAL:
-        return (*found, *(_rouge("_mid", "RougeMid") if options[ROUGE_MID.name] == "yes" else ()))
+        return (
+            *found,
+            *(_rouge("_mid", "RougeMid") if options[ROUGE_MID.name] == "yes" else ()),
+        )
     if options[WORDNET.name]:
         found.append(metric_ref("meteor_nltk", "meteor:NltkMeteor", WORDNET.name))
     if options[LEARNED_MODEL.name]:
@@ -153,16 +197,27 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     if options[MAUVE_MODEL.name]:
         found.append(metric_ref("mauve", "mauve:Mauve", MAUVE_MODEL.name))
     if source != NOBODY:
-        found.append(metric_ref("consistency", "entailed:Consistency", ENTAILMENT.name, part="recall"))
+        found.append(
+            metric_ref(
+                "consistency", "entailed:Consistency", ENTAILMENT.name, part="recall"
+            )
+        )
     return tuple(found)
 
 
 def absent_metrics(options: Options) -> frozenset[str]:
     """BERTScore where that is chosen; where only taggers' labels count, divergences of schemes without."""
-    is_absent = options["bertscore"] == "absent" and options["bertscore_model"] == PUBLISHED_MODEL
+    is_absent = (
+        options["bertscore"] == "absent"
+        and options["bertscore_model"] == PUBLISHED_MODEL
+    )
     by_tagger = KINDS if options[LABELS.name] == TAGGER else ()
     lacking = [scheme for scheme in by_tagger if not options[TAGGERS[scheme].name]]
-    divergences = {f"kl_{scheme}{form}" for scheme in lacking for form in ("", "_smoothed", "_published")}
+    divergences = {
+        f"kl_{scheme}{form}"
+        for scheme in lacking
+        for form in ("", "_smoothed", "_published")
+    }
     return frozenset(divergences | {"bertscore_f1"} if is_absent else divergences)
 
 
@@ -172,5 +227,7 @@ def label_set(scheme: str, options: Options) -> tuple[str, ...]:
     value = options.get(option.name, option.default)
     labels = tuple(label.strip() for label in value.split(","))
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
-        raise OptionRefused(f"option {option.name}={value}: expected two or more different labels")
+        raise OptionRefused(
+            f"option {option.name}={value}: expected two or more different labels"
+        )
     return labels

@@ -16,7 +16,12 @@ from tasks.types.text import decoded
 
 #: A line of gold or of a run without one of these makes the official program stop.
 #: What participants get has no reference and no facet.
-NEEDED_OF_INPUTS = ("Reference Article", "Citing Article", "Citation Marker Offset", "Citation Offset")
+NEEDED_OF_INPUTS = (
+    "Reference Article",
+    "Citing Article",
+    "Citation Marker Offset",
+    "Citation Offset",
+)
 NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
 #: Between two quoted pieces in the annotation versions that have no elements.
@@ -27,9 +32,15 @@ _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 class Unreadable(Exception):
     """Why a line cannot be read, and what was expected instead; or why no line of its file can."""
 
-    def __init__(self, message: str, expected: str = "", *, is_whole_file: bool = False) -> None:
+    def __init__(
+        self, message: str, expected: str = "", *, is_whole_file: bool = False
+    ) -> None:
         super().__init__(message)
-        self.message, self.expected, self.is_whole_file = message, expected, is_whole_file
+        self.message, self.expected, self.is_whole_file = (
+            message,
+            expected,
+            is_whole_file,
+        )
 
 
 class Source(Enum):
@@ -55,7 +66,9 @@ def read_annotations(
                 _refuse_odd_quotes(raw)
             yield _annotation(line, topic, number, source)
         except Unreadable as fault:
-            problems.append(file.problem(fault.message, fault.expected, line=number, raw=line))
+            problems.append(
+                file.problem(fault.message, fault.expected, line=number, raw=line)
+            )
             if fault.is_whole_file:
                 return
 
@@ -68,12 +81,18 @@ def _refuse_odd_quotes(raw: bytes) -> None:
     except UnicodeDecodeError:
         odd = next((byte for byte in field if 0x80 <= byte <= 0x9F), None)
         if odd is not None:
-            message = f"the Reference Text holds the byte 0x{odd:02X}, which is not UTF-8"
+            message = (
+                f"the Reference Text holds the byte 0x{odd:02X}, which is not UTF-8"
+            )
             raise Unreadable(message, "the file in UTF-8") from None
 
 
-def _annotation(line: str, topic: str | None, number: int, source: Source) -> Annotation:
-    fields = _needed_fields(line, NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED)
+def _annotation(
+    line: str, topic: str | None, number: int, source: Source
+) -> Annotation:
+    fields = _needed_fields(
+        line, NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED
+    )
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
@@ -84,7 +103,10 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
     texts: Mapping[str, str] = {}
     if source is not Source.INPUTS:
         field = fields["Reference Text"]
-        elements = [(_sid(attributes), text) for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)]
+        elements = [
+            (_sid(attributes), text)
+            for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)
+        ]
         for place, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
                 message = f"the <S> element of sentence {sid or place} is empty"
@@ -93,9 +115,14 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
             texts = texts_by_id(elements, sentences)
         elif field and source is Source.GOLD:
             # The older gold quotes without elements, and its pieces need not be whole sentences.
-            texts = {f"piece {place}": piece for place, piece in enumerate(field.split(PIECES_JOIN))}
+            texts = {
+                f"piece {place}": piece
+                for place, piece in enumerate(field.split(PIECES_JOIN))
+            }
         else:
-            raise Unreadable("the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`')
+            raise Unreadable(
+                "the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`'
+            )
     name = citance_name(fields, "Citation Number")
     return Annotation(
         topic=topic or name.reference,
@@ -108,7 +135,9 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
     )
 
 
-def citance_name(fields: Mapping[str, str], older: str = "Citance Number") -> CitanceName:
+def citance_name(
+    fields: Mapping[str, str], older: str = "Citance Number"
+) -> CitanceName:
     """Of a row, or of a line, whose number has an ``older`` name too."""
     return CitanceName(
         reference=article(fields["Reference Article"]),
@@ -136,7 +165,9 @@ def line_fields(line: str) -> dict[str, str]:
 def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
     fields = line_fields(line)
     if missing := next((name for name in needed if name not in fields), ""):
-        raise Unreadable(f"the line has no field “{missing}”", f"`{missing}: …` between bars")
+        raise Unreadable(
+            f"the line has no field “{missing}”", f"`{missing}: …` between bars"
+        )
     return fields
 
 
@@ -154,14 +185,21 @@ def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
             try:
                 yield _needed_fields(line, NEEDED_OF_INPUTS[:3])
             except Unreadable as fault:
-                problem = file.problem(fault.message, fault.expected, line=number, raw=line)
+                problem = file.problem(
+                    fault.message, fault.expected, line=number, raw=line
+                )
                 raise InputRefused([problem]) from fault
 
 
 def public_lines(file: InputFile) -> Iterator[str]:
     """The annotation lines without reference, facet and annotator, for a team to fill in."""
     for fields in shown_fields(file):
-        yield " | ".join(f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields) + " |"
+        yield (
+            " | ".join(
+                f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields
+            )
+            + " |"
+        )
 
 
 @dataclass(frozen=True)
@@ -176,7 +214,9 @@ class Row:
         return citance_name(self.values)
 
 
-def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
+def read_rows(
+    file: InputFile, problems: list[Problem], source: Source
+) -> Iterator[Row]:
     """The rows that the official program reads; those of another length than the header are passed over. What
     stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
     """
@@ -185,19 +225,32 @@ def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Itera
         header = [name.strip() for name in next(filter(None, reader), [])]
         if not header:
             return
-        needed = NEEDED_OF_INPUTS if source is Source.INPUTS else (*NEEDED, "Discourse Facet")
+        needed = (
+            NEEDED_OF_INPUTS
+            if source is Source.INPUTS
+            else (*NEEDED, "Discourse Facet")
+        )
         if missing := ", ".join(f"“{name}”" for name in needed if name not in header):
             message = f"the header has no column {missing}"
             expected = "comma separated values under the header of the annotation files"
-            problems.append(file.problem(message, expected, line=reader.line_num, raw=",".join(header)))
+            problems.append(
+                file.problem(
+                    message, expected, line=reader.line_num, raw=",".join(header)
+                )
+            )
             return
         line = reader.line_num + 1
         for values in reader:
             if len(values) == len(header):
                 yield Row(line, dict(zip(header, values, strict=True)))
             elif values and source is Source.RUN:
-                words = f"passed over: a row of {len(values)} fields", f"{len(header)}, as the header has"
-                problems.append(file.problem(*words, line=line, raw=",".join(values), fatal=False))
+                words = (
+                    f"passed over: a row of {len(values)} fields",
+                    f"{len(header)}, as the header has",
+                )
+                problems.append(
+                    file.problem(*words, line=line, raw=",".join(values), fatal=False)
+                )
             line = reader.line_num + 1
     except csv.Error as fault:
         problems.append(file.problem(f"not readable as CSV: {fault}"))
@@ -210,7 +263,9 @@ def annotation(row: Row, topic: str | None) -> Annotation:
     offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
     sentences, facets = sentence_ids(offset), csv_facets(facet)
     elements = list(csv_elements(text))
-    is_quoted = text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
+    is_quoted = (
+        text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
+    )
     return Annotation(
         topic=topic or row.name.reference,
         name=row.name,
@@ -297,7 +352,9 @@ def _tags(
     for the end of each open tag again, to the end of the text.
     """
     end = 0
-    while (opening := tag.search(text, end)) and (begin := text.find(">", opening.end()) + 1):
+    while (opening := tag.search(text, end)) and (
+        begin := text.find(">", opening.end()) + 1
+    ):
         following = next_tag.search(text, begin)
         end = following.start() if following else len(text)
         yield opening, text[opening.end() : begin - 1], text[begin:end]
@@ -318,7 +375,9 @@ def tags_removed(tag: re.Pattern[str], text: str) -> str:
     return tag.sub(" ", text[:end]) + text[end:]
 
 
-def texts_by_id(elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]) -> Mapping[str, str]:
+def texts_by_id(
+    elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
+) -> Mapping[str, str]:
     """The quoted sentences by id; of one id the last counts, one without an id takes its place's id."""
     texts: dict[str, str] = {}
     for place, (sid, text) in enumerate(elements):

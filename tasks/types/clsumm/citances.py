@@ -72,7 +72,10 @@ def key_2018(annotation: Annotation) -> tuple[str, ...]:
 def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]:
     """The lines of one gold file, each with whether it is the last that quotes something under its key."""
     last = {key(line): line.line for line in lines if line.is_quoted}
-    return tuple(replace(line, is_last=last.get(key(line), line.line) == line.line) for line in lines)
+    return tuple(
+        replace(line, is_last=last.get(key(line), line.line) == line.line)
+        for line in lines
+    )
 
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
@@ -82,9 +85,21 @@ def numbered(name: CitanceName) -> tuple[int, CitanceName]:
 
 def facts(annotation: Annotation) -> list[Any]:
     """Whatever of a line of the gold a number can depend on."""
-    quotes = "sentences" if annotation.is_quoted else "nothing" if annotation.has_key else "no key"
+    quotes = (
+        "sentences"
+        if annotation.is_quoted
+        else "nothing"
+        if annotation.has_key
+        else "no key"
+    )
     texts = [list(quoted) for quoted in annotation.texts.items()]
-    found = [list(annotation.sentences), list(annotation.facets), texts, quotes, annotation.is_last]
+    found = [
+        list(annotation.sentences),
+        list(annotation.facets),
+        texts,
+        quotes,
+        annotation.is_last,
+    ]
     return [*annotation.name, *found]
 
 
@@ -96,7 +111,11 @@ def named_sentences(annotation: Annotation) -> tuple[str, ...]:
 def as_sets(annotation: Annotation) -> Annotation:
     """Ids and facets each once, as the program of 2016 compares them, to which no facet is an empty one."""
     ids = dict.fromkeys(sid for sid in annotation.sentences if sid)
-    return replace(annotation, sentences=tuple(ids), facets=tuple(dict.fromkeys(annotation.facets)) or ("",))
+    return replace(
+        annotation,
+        sentences=tuple(ids),
+        facets=tuple(dict.fromkeys(annotation.facets)) or ("",),
+    )
 
 
 def has_reference(annotation: Annotation) -> bool:
@@ -138,7 +157,9 @@ class Matcher:
         self.names = names
         self.in_order = 0
         self._by_citing: dict[str, list[int]] = defaultdict(list)
-        self._everywhere = sorted(range(len(names)), key=lambda place: numbered(names[place]))
+        self._everywhere = sorted(
+            range(len(names)), key=lambda place: numbered(names[place])
+        )
         for place in self._everywhere:
             self._by_citing[names[place].citing].append(place)
         self._markers_tell = any(name.marker not in NO_MARKERS for name in names)
@@ -150,12 +171,16 @@ class Matcher:
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:
         """Where the citance of each answer stands in the topic; None where there is none for it."""
         fitting = [self._fitting(answer) for answer in answers]
-        places = [fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting]
+        places = [
+            fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting
+        ]
         taken = {place for place in places if place is not None}
         for turn, (fit, is_exact) in enumerate(fitting):
             if is_exact and len(fit) == 1:
                 continue
-            place = next((candidate for candidate in fit if candidate not in taken), None)
+            place = next(
+                (candidate for candidate in fit if candidate not in taken), None
+            )
             if place is not None:
                 places[turn] = place
                 taken.add(place)
@@ -165,12 +190,20 @@ class Matcher:
     def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
         fitting = [
             place
-            for place in (self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere)
+            for place in (
+                self._by_citing.get(answer.citing, ())
+                if answer.citing
+                else self._everywhere
+            )
             if (not answer.reference or self.names[place].reference == answer.reference)
             and (not answer.marker or self.names[place].marker in ("", answer.marker))
         ]
-        is_told_by_marker = self._markers_tell and bool(answer.marker) and len(fitting) == 1
+        is_told_by_marker = (
+            self._markers_tell and bool(answer.marker) and len(fitting) == 1
+        )
         if not answer.number or is_told_by_marker:
             return fitting, True
-        numbered = [place for place in fitting if self.names[place].number == answer.number]
+        numbered = [
+            place for place in fitting if self.names[place].number == answer.number
+        ]
         return (numbered, True) if numbered or not answer.citing else (fitting, False)

@@ -41,7 +41,9 @@ PROGRAM = Option(
 
 def stopword_notes(rules: str, options: Options) -> dict[str, int]:
     """A note where the official ROUGE is undefined since its list of stop words was not given."""
-    is_needed = rules in (OFFICIAL_2017, OFFICIAL_2018) and not options.get(STOPWORDS.name)
+    is_needed = rules in (OFFICIAL_2017, OFFICIAL_2018) and not options.get(
+        STOPWORDS.name
+    )
     return {"stopwords_not_given": 1} if is_needed else {}
 
 
@@ -53,20 +55,36 @@ MetricRefs = tuple[MetricRef, ...]
 
 
 def plain_rouge(
-    measure: str, *options: str, order: str, kind: str = "", over_units: bool = False, **parts: Any
+    measure: str,
+    *options: str,
+    order: str,
+    kind: str = "",
+    over_units: bool = False,
+    **parts: Any,
 ) -> MetricRefs:
     """`rouge_l_f1`, `rouge_l_f1_macro`, `rouge_2_f1.abstract` and so on."""
     names = f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}"
     given: dict[str, Any] = {"measure": measure, "order": order}
     given |= {"over_units": over_units, "kind": kind or None}
-    return metric_refs(names, "clsumm:PlainRouge", *options, ENGINE.name, **parts, **given)
+    return metric_refs(
+        names, "clsumm:PlainRouge", *options, ENGINE.name, **parts, **given
+    )
 
 
 def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> MetricRefs:
     """`rouge_2_f1.abstract`, `rouge_su_star_f1.human.least` and so on."""
-    names, options = f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}", (STOPWORDS, PROGRAM, ENGINE)
-    given: dict[str, Any] = {"measure": measure, "kind": kind or None, "end": end or None}
-    return metric_refs(names, "clsumm:PooledRouge", *(one.name for one in options), **parts, **given)
+    names, options = (
+        f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}",
+        (STOPWORDS, PROGRAM, ENGINE),
+    )
+    given: dict[str, Any] = {
+        "measure": measure,
+        "kind": kind or None,
+        "end": end or None,
+    }
+    return metric_refs(
+        names, "clsumm:PooledRouge", *(one.name for one in options), **parts, **given
+    )
 
 
 def _of_kind(kind: str) -> str:

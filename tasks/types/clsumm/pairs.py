@@ -8,9 +8,20 @@ from typing import Any
 
 from tasks.types import base
 from tasks.types.clsumm import citances
-from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.options import (
+    OFFICIAL_2014,
+    OFFICIAL_2016,
+    OFFICIAL_2017,
+    OFFICIAL_2018,
+)
 from tasks.types.clsumm.runs import Run
-from tasks.types.clsumm.topics import TITLE, GoldFile, InputTopic, Topic, read_input_topics
+from tasks.types.clsumm.topics import (
+    TITLE,
+    GoldFile,
+    InputTopic,
+    Topic,
+    read_input_topics,
+)
 from tasks.types.files import Files
 from tasks.types.text import unescaped
 
@@ -41,14 +52,24 @@ class CitancePair:
 
 
 def citance_label(topic: str, name: citances.CitanceName) -> str:
-    which = f"citance {name.number} ({name.citing})" if name.number else f"{name.citing} {name.marker}"
+    which = (
+        f"citance {name.number} ({name.citing})"
+        if name.number
+        else f"{name.citing} {name.marker}"
+    )
     return f"{topic}, {which.strip()}"
 
 
-_KEYS = {OFFICIAL_2016: citances.key_2016, OFFICIAL_2017: citances.key_2017, OFFICIAL_2018: citances.key_2018}
+_KEYS = {
+    OFFICIAL_2016: citances.key_2016,
+    OFFICIAL_2017: citances.key_2017,
+    OFFICIAL_2018: citances.key_2018,
+}
 
 
-def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
+def pair_citances(
+    split: base.Split, run: Run, rules: str
+) -> tuple[list[CitancePair], Counter[str]]:
     """Every citance with its answer, then the answers that belong to none; and counts of what was odd. Each
     annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only where the
     run has a file or line for it, and of the lines with one key, in gold and run alike, the last stands for
@@ -56,7 +77,9 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
     other rules, where every topic and every citance does.
     """
     topics: Sequence[Topic] = split.content
-    notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.topics for topic in topics))
+    notes: Counter[str] = Counter(
+        missing_topics=sum(topic.name not in run.topics for topic in topics)
+    )
     pairs: list[CitancePair] = []
     for topic in topics:
         answers = run.by_topic.get(topic.name, ())
@@ -64,19 +87,30 @@ def pair_citances(split: base.Split, run: Run, rules: str) -> tuple[list[Citance
             if rules in (base.CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
             elif rules == OFFICIAL_2016:
-                gold, own = (tuple(map(citances.as_sets, side)) for side in (file.citances, answers))
-                pairs += _official(topic, number, replace(file, citances=gold), own, _KEYS[rules])
+                gold, own = (
+                    tuple(map(citances.as_sets, side))
+                    for side in (file.citances, answers)
+                )
+                pairs += _official(
+                    topic, number, replace(file, citances=gold), own, _KEYS[rules]
+                )
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _KEYS[rules])
     names = {topic.name for topic in topics}
-    notes["answers_to_other_topics"] = sum(answer.topic not in names for answer in run.answers)
+    notes["answers_to_other_topics"] = sum(
+        answer.topic not in names for answer in run.answers
+    )
     notes["missing_citances"] = sum(pair.answer is None for pair in pairs)
     notes["unknown_citances"] = sum(pair.gold is None for pair in pairs)
     return pairs, notes
 
 
 def _official(
-    topic: Topic, number: int, file: GoldFile, answers: Iterable[citances.Annotation], key: citances.Key
+    topic: Topic,
+    number: int,
+    file: GoldFile,
+    answers: Iterable[citances.Annotation],
+    key: citances.Key,
 ) -> Iterator[CitancePair]:
     """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known. Of
     citances with one key the last line counts, as marked; under the other form's key the last number.
@@ -86,7 +120,9 @@ def _official(
     for citance in file.citances:
         if citance.is_quoted:
             same = gold.get(key(citance), citance), citance
-            gold[key(citance)] = max(same, key=lambda one: (one.is_last, citances.numbered(one.name)))
+            gold[key(citance)] = max(
+                same, key=lambda one: (one.is_last, citances.numbered(one.name))
+            )
     quoted = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
         yield CitancePair(topic, number, citance, quoted.get(name))
@@ -96,14 +132,22 @@ def _official(
 
 
 def _corrected(
-    topic: Topic, number: int, file: GoldFile, answers: Sequence[citances.Annotation], notes: Counter[str]
+    topic: Topic,
+    number: int,
+    file: GoldFile,
+    answers: Sequence[citances.Annotation],
+    notes: Counter[str],
 ) -> Iterator[CitancePair]:
     """Citances for which the annotator found a sentence; an answer to another one belongs to none."""
-    wanted = [_named(citance) for citance in file.citances if citances.has_reference(citance)]
+    wanted = [
+        _named(citance) for citance in file.citances if citances.has_reference(citance)
+    ]
     matcher = citances.Matcher([citance.name for citance in wanted])
     placed: dict[int, citances.Annotation] = {}
     unknown: list[citances.Annotation] = []
-    for answer, place in zip(answers, matcher.places([answer.name for answer in answers]), strict=True):
+    for answer, place in zip(
+        answers, matcher.places([answer.name for answer in answers]), strict=True
+    ):
         if place is not None:
             notes["repeated_citances"] += place in placed
             placed[place] = _named(answer)
@@ -150,7 +194,9 @@ def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
         classes["annotator"] = (pair.annotator,)
     if gold := pair.gold:
         count, sections = len(set(gold.sentences)), pair.topic.sections
-        kinds = (section_kind(sections[sid]) for sid in gold.sentences if sid in sections)
+        kinds = (
+            section_kind(sections[sid]) for sid in gold.sentences if sid in sections
+        )
         classes["facet"] = citances.merged_facets(gold.facets)
         classes["gold_sentences"] = (str(count) if count < 4 else "4 or more",)
         classes["section"] = tuple(dict.fromkeys(kinds))
@@ -160,7 +206,10 @@ def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
 
 
 def section_kind(name: str) -> str:
-    return next((kind for words, kind in _SECTIONS if re.search(words, name, re.IGNORECASE)), _OWN_WORK)
+    return next(
+        (kind for words, kind in _SECTIONS if re.search(words, name, re.IGNORECASE)),
+        _OWN_WORK,
+    )
 
 
 def publication_year(article: str) -> int | None:
@@ -223,12 +272,18 @@ def cited_spans(
         gold = pair.gold and quoted_lines(pair.gold, pair.topic, rules, order)
         answer = pair.answer and quoted_lines(pair.answer, pair.topic, rules, order)
     return (
-        None if pair.gold is None else CitedSpan(pair.gold.sentences, tuple(gold or ()), pair.file),
-        None if pair.answer is None else CitedSpan(pair.answer.sentences, tuple(answer or ()), pair.file),
+        None
+        if pair.gold is None
+        else CitedSpan(pair.gold.sentences, tuple(gold or ()), pair.file),
+        None
+        if pair.answer is None
+        else CitedSpan(pair.answer.sentences, tuple(answer or ()), pair.file),
     )
 
 
-def annotated_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+def annotated_lines(
+    annotation: citances.Annotation, topic: Topic, *, in_order: bool
+) -> list[str]:
     """The sentences as the annotation quotes them, entities decoded; the paper's where it quotes none."""
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
@@ -236,7 +291,9 @@ def annotated_lines(annotation: citances.Annotation, topic: Topic, *, in_order: 
     return [unescaped(annotation.texts[sid]) for sid in ids]
 
 
-def paper_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+def paper_lines(
+    annotation: citances.Annotation, topic: Topic, *, in_order: bool
+) -> list[str]:
     """The paper's own sentences; where the paper is not at hand, those that are quoted."""
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
@@ -245,7 +302,9 @@ def paper_lines(annotation: citances.Annotation, topic: Topic, *, in_order: bool
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
-def quoted_lines(annotation: citances.Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
+def quoted_lines(
+    annotation: citances.Annotation, topic: Topic, rules: str, order: Order
+) -> list[str]:
     """The quoted sentences with their entities, in the order in which the official program joins them. The
     program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand in,
     put in by listed order.
@@ -304,23 +363,41 @@ def show_spans(
     """The sentences that each annotator found, a line each, and those that the run names."""
 
     def span(side: Any) -> str:
-        return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
+        return (
+            f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip()
+            if side
+            else ""
+        )
 
     for shown, topic, rows in _citances(files, pairs, options, text=span):
         sides = [(pairs.gold[row], pairs.answers[row]) for row in rows]
         paper = {one.sid: one.text for one in topic.sentences} if topic else {}
         judged = judged_sentences(shown.given, sides, paper)
-        yield replace(shown, judged=tuple(_in_context({line: outcome for outcome, line in judged}, paper)))
+        yield replace(
+            shown,
+            judged=tuple(
+                _in_context({line: outcome for outcome, line in judged}, paper)
+            ),
+        )
 
 
-def _in_context(outcomes: Mapping[str, str], paper: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _in_context(
+    outcomes: Mapping[str, str], paper: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Judged sentences as the paper has them, with their neighbours; what it does not have comes last."""
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
-    near = {place + step for place, line in enumerate(lines) if line in outcomes for step in (-1, 0, 1)}
+    near = {
+        place + step
+        for place, line in enumerate(lines)
+        if line in outcomes
+        for step in (-1, 0, 1)
+    }
     for place, line in enumerate(lines):
         if place in near:
             yield outcomes.get(line, base.CONTEXT), line
-    yield from ((outcome, line) for line, outcome in outcomes.items() if line not in lines)
+    yield from (
+        (outcome, line) for line, outcome in outcomes.items() if line not in lines
+    )
 
 
 def judged_sentences(
@@ -336,7 +413,13 @@ def judged_sentences(
         text = sentences.get(sid, "")
         shared = len(words.intersection(_TELLING.findall(text.lower())))
         if sid in answer:
-            outcome = base.RIGHT if sid in gold else base.ALIKE if shared >= ALIKE_FROM else base.WRONG
+            outcome = (
+                base.RIGHT
+                if sid in gold
+                else base.ALIKE
+                if shared >= ALIKE_FROM
+                else base.WRONG
+            )
         else:
             outcome = base.IMPLIED if shared <= IMPLIED_UP_TO else base.MISSED
         yield outcome, f"[{sid}] {text}".strip()
@@ -350,7 +433,9 @@ def show_facets(
 
     for shown, _, rows in _citances(files, pairs, options, text=facet):
         told = (getattr(pairs.answers[row], "probabilities", None) for row in rows)
-        yield replace(shown, beside=tuple((next(filter(None, told), None) or {}).items()))
+        yield replace(
+            shown, beside=tuple((next(filter(None, told), None) or {}).items())
+        )
 
 
 def _citances(
@@ -359,9 +444,18 @@ def _citances(
     """Each citance with the text of what is found for it, its topic, and its rows."""
     topics = read_input_topics(files, options)
     known = {
-        citance_label(topic.name, one.name): (one.text, topic) for topic in topics for one in topic.citances
+        citance_label(topic.name, one.name): (one.text, topic)
+        for topic in topics
+        for one in topic.citances
     }
     for name, rows in base.rows_by_name(pairs.names).items():
         given, topic = known.get(name, ("", None))
-        gold, answer = (base.joined([text(side[at]) for at in rows]) for side in (pairs.gold, pairs.answers))
-        yield base.ShownInstance(name=name, given=given, gold=gold, answer=answer), topic, rows
+        gold, answer = (
+            base.joined([text(side[at]) for at in rows])
+            for side in (pairs.gold, pairs.answers)
+        )
+        yield (
+            base.ShownInstance(name=name, given=given, gold=gold, answer=answer),
+            topic,
+            rows,
+        )

@@ -10,17 +10,35 @@ from typing import Any
 
 from tasks.types.base import Index, Options
 from tasks.types.clsumm import citances
-from tasks.types.clsumm.annotation import Source, annotation, marker_offset, read_annotations, read_rows
+from tasks.types.clsumm.annotation import (
+    Source,
+    annotation,
+    marker_offset,
+    read_annotations,
+    read_rows,
+)
 from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import LINES, SUFFIXES
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    Problems,
+    TooManyProblems,
+    fatal,
+    quoted,
+)
 from tasks.types.run_forms import RunForm
 from tasks.types.text import is_name, json_kind, json_lines
 
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
-_LINE_FIELDS = (b"Reference Article", b"Citing Article", b"Citation Marker Offset", b"Reference Offset")
+_LINE_FIELDS = (
+    b"Reference Article",
+    b"Citing Article",
+    b"Citation Marker Offset",
+    b"Reference Offset",
+)
 RUN_FORM = RunForm(
     described=FORMS,
     keys=(frozenset({"topic", "sentences"}), frozenset({"citing", "sentences"})),
@@ -44,7 +62,9 @@ class Run:
         return by_topic(self.answers)
 
 
-def by_topic(answers: Iterable[citances.Annotation]) -> Mapping[str, Sequence[citances.Annotation]]:
+def by_topic(
+    answers: Iterable[citances.Annotation],
+) -> Mapping[str, Sequence[citances.Annotation]]:
     """In the order of the topics' first answers."""
     found: dict[str, list[citances.Annotation]] = defaultdict(list)
     for answer in answers:
@@ -57,12 +77,16 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     problems = Problems()
     answers: list[citances.Annotation] = []
     topics: set[str] = set()
-    most = MORE_ANSWERS + 10 * sum(len(topic["citances"]) for topic in index["topics"].values())
+    most = MORE_ANSWERS + 10 * sum(
+        len(topic["citances"]) for topic in index["topics"].values()
+    )
     for file in _run_files(files, problems):
         topic = file.stem if file.stem in index["topics"] else None
         before = problems.found
         try:
-            read = list(_answers(file, topic, index, problems, options, most - len(answers)))
+            read = list(
+                _answers(file, topic, index, problems, options, most - len(answers))
+            )
         except InputRefused as refused:
             problems.extend(refused.problems)
             continue
@@ -84,13 +108,17 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
         yield bool(known.intersection(named) if known else named)
 
 
-def answers_to_citances(run: Run, index: Index) -> Iterator[tuple[citances.Annotation, set[str]]]:
+def answers_to_citances(
+    run: Run, index: Index
+) -> Iterator[tuple[citances.Annotation, set[str]]]:
     """Each answer to a citance of the split, and the sentences of its paper."""
     for topic, answers in run.by_topic.items():
         if topic not in index["topics"]:
             continue
         known = set(index["topics"][topic]["sentences"])
-        places = citances.Matcher.of_index(index["topics"][topic]).places([answer.name for answer in answers])
+        places = citances.Matcher.of_index(index["topics"][topic]).places(
+            [answer.name for answer in answers]
+        )
         for answer, place in zip(answers, places, strict=True):
             if place is not None:
                 yield answer, known
@@ -101,17 +129,25 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     for file in files:
         if _is_of_summaries(file):
             continue
-        is_text = file.suffix in (".txt", ".csv") and not file.stem.lower().startswith("readme")
+        is_text = file.suffix in (".txt", ".csv") and not file.stem.lower().startswith(
+            "readme"
+        )
         if is_text or is_json_run(file, files):
             has_answers = True
             yield file
         elif len(files) == 1:
-            problems.append(file.problem(f"a “{file.suffix or 'nameless'}” file", FORMS))
+            problems.append(
+                file.problem(f"a “{file.suffix or 'nameless'}” file", FORMS)
+            )
             return
         else:
-            problems.append(file.problem("passed over: it holds no answers", FORMS, fatal=False))
+            problems.append(
+                file.problem("passed over: it holds no answers", FORMS, fatal=False)
+            )
     if not has_answers:
-        problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+        problems.append(
+            Problem(message="the input holds no file that can be a run", expected=FORMS)
+        )
 
 
 def _is_of_summaries(file: InputFile) -> bool:
@@ -124,43 +160,69 @@ def is_json_run(file: InputFile, files: Files) -> bool:
 
 
 def _answers(
-    file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options, most: int
+    file: InputFile,
+    topic: str | None,
+    index: Index,
+    problems: list[Problem],
+    options: Options,
+    most: int,
 ) -> Iterator[citances.Annotation]:
     """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
     if file.suffix in SUFFIXES:
         with_probabilities = options.get(CALIBRATION.name) == "yes"
-        answers = read_json_answers(file, index, problems, with_probabilities=with_probabilities)
+        answers = read_json_answers(
+            file, index, problems, with_probabilities=with_probabilities
+        )
     elif file.suffix == ".csv":
-        answers = (annotation(row, topic) for row in read_rows(file, problems, Source.RUN))
+        answers = (
+            annotation(row, topic) for row in read_rows(file, problems, Source.RUN)
+        )
     else:
         answers = read_annotations(file, topic, problems, Source.RUN)
     for number, answer in enumerate(answers, start=1):
         if number > most:
-            message = "the run has more answers than the split has citances, many times over"
-            raise TooManyProblems([file.problem(message, "one answer for each citance", line=answer.line)])
+            message = (
+                "the run has more answers than the split has citances, many times over"
+            )
+            raise TooManyProblems(
+                [file.problem(message, "one answer for each citance", line=answer.line)]
+            )
         yield answer
 
 
 def _doubts(
-    file: InputFile, answers: Sequence[citances.Annotation], index: Index, options: Options
+    file: InputFile,
+    answers: Sequence[citances.Annotation],
+    index: Index,
+    options: Options,
 ) -> Iterator[Problem]:
     topics = index["topics"]
     for topic, of_topic in by_topic(answers).items():
         if topic not in topics:
             message = f"topic {topic} is not in this split"
             for answer in of_topic:
-                yield file.problem(message, f"one of {some(topics)}", line=answer.line, fatal=False)
+                yield file.problem(
+                    message, f"one of {some(topics)}", line=answer.line, fatal=False
+                )
             continue
         lines: dict[int, int] = {}
-        places = citances.Matcher.of_index(topics[topic]).places([answer.name for answer in of_topic])
+        places = citances.Matcher.of_index(topics[topic]).places(
+            [answer.name for answer in of_topic]
+        )
         for answer, place in zip(of_topic, places, strict=True):
             if place is None:
                 message = f"topic {topic} has no citance {_shown(answer.name)}"
-                yield file.problem(message, "a citance of the inputs", line=answer.line, fatal=False)
+                yield file.problem(
+                    message, "a citance of the inputs", line=answer.line, fatal=False
+                )
                 continue
             if place in lines:
-                message = f"the citance of line {lines[place]} again: the later line counts"
-                yield file.problem(message, "one line each", line=answer.line, fatal=False)
+                message = (
+                    f"the citance of line {lines[place]} again: the later line counts"
+                )
+                yield file.problem(
+                    message, "one line each", line=answer.line, fatal=False
+                )
             lines[place] = answer.line
         order = {sid: place for place, sid in enumerate(topics[topic]["sentences"])}
         for answer in of_topic:
@@ -173,7 +235,9 @@ def _answer_doubts(
 ) -> Iterator[tuple[str, str, bool]]:
     """What was found, what was expected, and whether it refuses the run."""
     named = dict.fromkeys(citances.named_sentences(answer))
-    unknown = [sid for sid in citances.named_sentences(answer) if order and sid not in order]
+    unknown = [
+        sid for sid in citances.named_sentences(answer) if order and sid not in order
+    ]
     if unknown:
         ids = f"ids from {next(iter(order))} to {next(reversed(order))}"
         yield f"{answer.topic} has no sentence {some(unknown)}", ids, False
@@ -187,19 +251,29 @@ def _answer_doubts(
         yield f"the Reference Text {message}", '`<S sid="…">sentence</S>`', False
     for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
         if citances.canonical_facet(facet) is None and facet not in citances.NO_FACET:
-            yield f"“{quoted(written)}” is not a facet", f"one of {', '.join(citances.FACETS)}", False
+            yield (
+                f"“{quoted(written)}” is not a facet",
+                f"one of {', '.join(citances.FACETS)}",
+                False,
+            )
 
 
 def _missing(run: Run, index: Index) -> Iterator[Problem]:
     topics_here = index["topics"]
     if topics := [topic for topic in topics_here if topic not in run.topics]:
-        message = f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
+        message = (
+            f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
+        )
         yield Problem(message=message, fatal=False)
     missing = []
     for topic in sorted(run.topics & topics_here.keys()):
         matcher = citances.Matcher.of_index(topics_here[topic])
-        places = set(matcher.places([answer.name for answer in run.by_topic.get(topic, ())]))
-        names = (name for place, name in enumerate(matcher.names) if place not in places)
+        places = set(
+            matcher.places([answer.name for answer in run.by_topic.get(topic, ())])
+        )
+        names = (
+            name for place, name in enumerate(matcher.names) if place not in places
+        )
         missing += [f"{_shown(name)} of {topic}" for name in names]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
@@ -207,22 +281,29 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
 
 
 def _shown(name: citances.CitanceName) -> str:
-    number, marker = name.number and f"number {name.number}", name.marker and f"marker {name.marker}"
+    number, marker = (
+        name.number and f"number {name.number}",
+        name.marker and f"marker {name.marker}",
+    )
     return ", ".join(filter(None, (number, name.citing, marker)))
 
 
 def some(names: Sequence[str] | Mapping[str, object], most: int = 5) -> str:
     listed = list(names)
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+    return ", ".join(listed[:most]) + (
+        f" and {len(listed) - most} more" if len(listed) > most else ""
+    )
 
 
-EXAMPLE = (
-    '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'
-)
+EXAMPLE = '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'
 
 
 def read_json_answers(
-    file: InputFile, index: Index, problems: list[Problem], *, with_probabilities: bool = False
+    file: InputFile,
+    index: Index,
+    problems: list[Problem],
+    *,
+    with_probabilities: bool = False,
 ) -> Iterator[citances.Annotation]:
     """The answers of one file, each named as the gold names its citance; what is wrong becomes a problem."""
     answers: list[citances.Annotation] = []
@@ -230,14 +311,18 @@ def read_json_answers(
         faults, probabilities = list(_faults(record)), None
         if with_probabilities:
             try:
-                probabilities = read_probabilities(record, citances.FACETS, citances.canonical_facet)
+                probabilities = read_probabilities(
+                    record, citances.FACETS, citances.canonical_facet
+                )
             except ProbabilitiesRefused as refused:
                 faults.append((refused.message, refused.expected))
         problems.extend(file.problem(*fault, line=number, raw=raw) for fault in faults)
         if faults:
             continue
         said = [record.get(key) for key in ("topic", "citing", "marker", "citance")]
-        topic, citing, marker, citance = ("" if value is None else str(value) for value in said)
+        topic, citing, marker, citance = (
+            "" if value is None else str(value) for value in said
+        )
         facets = record.get("facets")
         answers.append(
             citances.Annotation(
@@ -253,8 +338,14 @@ def read_json_answers(
         )
     names, in_order = _named(answers, index)
     if in_order:
-        message = f"{in_order} lines fit several citances and were matched with them in order"
-        problems.append(file.problem(message, "“citing”, “marker” and “citance” on each line", fatal=False))
+        message = (
+            f"{in_order} lines fit several citances and were matched with them in order"
+        )
+        problems.append(
+            file.problem(
+                message, "“citing”, “marker” and “citance” on each line", fatal=False
+            )
+        )
     yield from (replace(answer, name=names[answer.line]) for answer in answers)
 
 
@@ -278,7 +369,10 @@ def _named(
             continue
         matcher = citances.Matcher.of_index(index["topics"][topic])
         spelled = {bare_article(name.citing): name.citing for name in matcher.names}
-        given = [(one.name, spelled.get(bare_article(one.name.citing), one.name.citing)) for one in own]
+        given = [
+            (one.name, spelled.get(bare_article(one.name.citing), one.name.citing))
+            for one in own
+        ]
         names = [name._replace(citing=citing) for name, citing in given]
         for answer, name, place in zip(own, names, matcher.places(names), strict=True):
             found[answer.line] = name if place is None else matcher.names[place]
@@ -329,7 +423,9 @@ def accepts_facets(files: Files) -> bool:
     """The same, with facets anywhere among what is looked at."""
     look = _Look(files)
     citing = filter(look.answers_citances, files)
-    return any(look.finds(file, lambda line: b"facet" in line.lower()) for file in citing)
+    return any(
+        look.finds(file, lambda line: b"facet" in line.lower()) for file in citing
+    )
 
 
 def accepts_summaries(files: Files) -> bool:
@@ -357,7 +453,9 @@ class _Look:
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
         if file.suffix not in (".txt", ".csv"):
             return False
-        return "Task1" in file.folders or self.finds(file, lambda line: b"Citing Article" in line)
+        return "Task1" in file.folders or self.finds(
+            file, lambda line: b"Citing Article" in line
+        )
 
     def has_key(self, file: InputFile, key: str) -> bool:
         def has(line: bytes) -> bool:
@@ -367,7 +465,9 @@ class _Look:
 
         return self.finds(file, has, most=LOOKED_AT)
 
-    def finds(self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None) -> bool:
+    def finds(
+        self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None
+    ) -> bool:
         """Whether a line is of this kind; a file that cannot be read has none, which its own check says."""
         if self.left <= 0:
             return False

@@ -64,21 +64,31 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
-    notes = [f"passed over, no topic: {folder}" for folder in sorted(folders.passed_over(files))]
+    notes = [
+        f"passed over, no topic: {folder}"
+        for folder in sorted(folders.passed_over(files))
+    ]
     for folder in folders.topic_folders(files):
         topic = _topic(folder, notes)
         if topic is None:
             notes.append(f"passed over, no summary: {folder.shown}")
         elif topic.name in topics:
-            problems.append(Problem(file=folder.shown, message=f"topic {topic.name} is given twice"))
+            problems.append(
+                Problem(file=folder.shown, message=f"topic {topic.name} is given twice")
+            )
         else:
             topics[topic.name] = topic
     if not topics and not problems:
         shown = files[0].shown if files else ""
-        problems.append(Problem(file=shown, message="no summary was found", expected=LAYOUT))
+        problems.append(
+            Problem(file=shown, message="no summary was found", expected=LAYOUT)
+        )
     refuse(problems)
     content = tuple(topics[name] for name in sorted(topics))
-    facts = [[topic.name, [[r.kind, r.annotator, r.digest] for r in topic.references]] for topic in content]
+    facts = [
+        [topic.name, [[r.kind, r.annotator, r.digest] for r in topic.references]]
+        for topic in content
+    ]
     canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
     return base.Split(
         content=content,
@@ -110,14 +120,21 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
         key = kind, folders.annotator(file, name)
         raw = file.read()
         if key in references:
-            notes.append(f"{file.shown} passed over: {references[key].file} is the same summary")
+            notes.append(
+                f"{file.shown} passed over: {references[key].file} is the same summary"
+            )
         else:
-            references[key] = Reference(*key, file.base, raw, summary_lines(decoded(raw)))
+            references[key] = Reference(
+                *key, file.base, raw, summary_lines(decoded(raw))
+            )
     return SummaryTopic(name, tuple(references.values()), _abstract(folder, name))
 
 
 def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
-    files = sorted(folder.files("gold/Task2") or folder.files("summary"), key=lambda file: file.base)
+    files = sorted(
+        folder.files("gold/Task2") or folder.files("summary"),
+        key=lambda file: file.base,
+    )
     kinds = [(_KIND.search(file.base.lower()), file) for file in files]
     return [(kind[1], file) for kind, file in kinds if kind]
 
@@ -135,13 +152,18 @@ def summary_lines(text: str) -> tuple[str, ...]:
     end, no later one does.
     """
     pieces, place = [], 0
-    while (tag := _ELEMENT.search(text, place)) and (begin := text.find(">", tag.end()) + 1):
+    while (tag := _ELEMENT.search(text, place)) and (
+        begin := text.find(">", tag.end()) + 1
+    ):
         end = _END.search(text, begin)
         if end is None:
             break
         pieces.append(tags_removed(_TAG, text[begin : end.start()]))
         place = end.end()
-    lines = (" ".join(unescaped(unescaped(line)).split()) for line in pieces or text.split("\n"))
+    lines = (
+        " ".join(unescaped(unescaped(line)).split())
+        for line in pieces or text.split("\n")
+    )
     return tuple(line for line in lines if line)
 
 
@@ -149,11 +171,17 @@ def _abstract(folder: folders.TopicFolder, name: str) -> Sequence[int]:
     """Of the paper's own abstract, which every participant has."""
     papers = [file for file in folder.papers() if file.stem == name] or folder.papers()
     sentences = folders.read_sentences(papers[0]) if papers else []
-    return prints_of(sentence.text for sentence in sentences if sentence.section.lower() == "abstract")
+    return prints_of(
+        sentence.text
+        for sentence in sentences
+        if sentence.section.lower() == "abstract"
+    )
 
 
 def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
-    return {"topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}}
+    return {
+        "topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}
+    }
 
 
 def read_inputs(files: Files, options: base.Options) -> base.Index:
@@ -174,7 +202,9 @@ def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, byt
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
             name = _name(folder, files_here[0][1])
-            yield from folders.public_topic(folder, name, folders.chosen_annotation(folder, "auto"))
+            yield from folders.public_topic(
+                folder, name, folders.chosen_annotation(folder, "auto")
+            )
 
 
 FORMS = "`Task2/<topic>.system.txt`, one file a topic, or JSON lines (`.jsonl`)"
@@ -222,7 +252,9 @@ def first_words(lines: Iterable[str]) -> list[str]:
 SummaryRun = Mapping[str, SystemSummary]
 
 
-def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[SummaryRun, list[Problem]]:
+def read_run(
+    files: Files, index: base.Index, options: base.Options
+) -> tuple[SummaryRun, list[Problem]]:
     """The summaries, and everything that is wrong with the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
@@ -236,13 +268,17 @@ def read_run(files: Files, index: base.Index, options: base.Options) -> tuple[Su
     topics = index["topics"]
     missing = [topic for topic in topics if topic not in summaries]
     if 0 < len(missing) < len(topics):
-        message = f"no summary for {len(missing)} of {len(topics)} topics: {some(missing)}"
+        message = (
+            f"no summary for {len(missing)} of {len(topics)} topics: {some(missing)}"
+        )
         problems.append(Problem(message=message, fatal=False))
     return summaries, problems
 
 
 def filled(run: SummaryRun, index: base.Index) -> Iterable[bool]:
-    return (summary.words > 0 for topic, summary in run.items() if topic in index["topics"])
+    return (
+        summary.words > 0 for topic, summary in run.items() if topic in index["topics"]
+    )
 
 
 def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
@@ -257,7 +293,9 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
             problems.append(file.problem(message, FORMS, fatal=False))
     if not readable:
         shown = files[0].shown if len(files) == 1 else ""
-        problems.append(Problem(file=shown, message="no file that can be a summary", expected=FORMS))
+        problems.append(
+            Problem(file=shown, message="no file that can be a summary", expected=FORMS)
+        )
 
 
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
@@ -269,14 +307,20 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
             topic, summary = record.get("topic"), record.get("summary")
             faults = []
             if not isinstance(topic, str):
-                faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
+                faults.append(
+                    f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}"
+                )
             if are_texts(summary):
                 summary = "\n".join(" ".join(line.split()) for line in summary)
             if "summary" not in record:
                 faults.append("“summary” is missing")
             elif not isinstance(summary, str):
-                faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
-            problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
+                faults.append(
+                    f"“summary” is {json_kind(summary)}, not a text or a list of sentences"
+                )
+            problems.extend(
+                file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults
+            )
             text = str(summary).encode("utf-8", "replace")
             if not faults and len(text) < MAX_SUMMARY:
                 yield SystemSummary(str(topic), text, file.shown, number)
@@ -293,29 +337,53 @@ def _bounded(file: InputFile) -> bytes:
         if len(raw) >= MAX_SUMMARY:
             raise InputRefused([file.problem(TOO_LONG, LIMIT)])
     if kind := binary_kind(raw):
-        raise InputRefused([file.problem(f"this is {kind}, which is no summary", LIMIT)])
+        raise InputRefused(
+            [file.problem(f"this is {kind}, which is no summary", LIMIT)]
+        )
     return raw
 
 
-def _doubts(summary: SystemSummary, index: base.Index, options: base.Options) -> Iterator[Problem]:
+def _doubts(
+    summary: SystemSummary, index: base.Index, options: base.Options
+) -> Iterator[Problem]:
     topics = index["topics"]
     if summary.topic not in topics:
-        yield _warning(summary, f"topic {summary.topic} is not in this split", f"one of {some(topics)}")
+        yield _warning(
+            summary,
+            f"topic {summary.topic} is not in this split",
+            f"one of {some(topics)}",
+        )
         return
     if not summary.words:
         yield _warning(summary, f"the summary of {summary.topic} is empty", "a summary")
     if summary.words > MAX_WORDS:
-        cut = "; under the corrected rules it is cut there" if options["over_limit"] == TRUNCATE else ""
+        cut = (
+            "; under the corrected rules it is cut there"
+            if options["over_limit"] == TRUNCATE
+            else ""
+        )
         message = f"{summary.words} words for {summary.topic}{cut}"
-        yield _warning(summary, message, LIMIT, is_fatal=options["over_limit"] == REFUSE)
+        yield _warning(
+            summary, message, LIMIT, is_fatal=options["over_limit"] == REFUSE
+        )
     share = copied_share(prints_of(summary.lines), topics[summary.topic]["abstract"])
     if share >= COPIED:
         message = f"the summary of {summary.topic} copies the abstract, which is one of the gold summaries"
-        yield _warning(summary, f"{message} ({share:.0%})", "a summary of the paper's own making")
+        yield _warning(
+            summary, f"{message} ({share:.0%})", "a summary of the paper's own making"
+        )
 
 
-def _warning(summary: SystemSummary, message: str, expected: str, *, is_fatal: bool = False) -> Problem:
-    return Problem(file=summary.file, line=summary.line, message=message, expected=expected, fatal=is_fatal)
+def _warning(
+    summary: SystemSummary, message: str, expected: str, *, is_fatal: bool = False
+) -> Problem:
+    return Problem(
+        file=summary.file,
+        line=summary.line,
+        message=message,
+        expected=expected,
+        fatal=is_fatal,
+    )
 
 
 #: So many words in a row are rarely the same by chance.
@@ -344,10 +412,17 @@ def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
 def sources(files: Files) -> Mapping[str, base.Sources]:
     """By topic, from the public inputs, which hold no summary."""
     by_topic = {}
-    for topic in folders.read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
+    for topic in folders.read_input_topics(
+        files, {"annotation": "auto"}, with_papers_alone=True
+    ):
         shown = [
-            (section or "Without a heading", " ".join(sentence.text for sentence in sentences))
-            for section, sentences in groupby(topic.sentences, key=lambda sentence: sentence.section)
+            (
+                section or "Without a heading",
+                " ".join(sentence.text for sentence in sentences),
+            )
+            for section, sentences in groupby(
+                topic.sentences, key=lambda sentence: sentence.section
+            )
         ]
         if topic.citances:
             cited = "\n\n".join(citance.text for citance in topic.citances)
@@ -395,32 +470,51 @@ class GoldSummaries:
         return [lines for which, lines in self.references if kind in (None, which)]
 
 
-def gold_summaries(topic: SummaryTopic, rules: str, options: base.Options) -> GoldSummaries:
+def gold_summaries(
+    topic: SummaryTopic, rules: str, options: base.Options
+) -> GoldSummaries:
     """The official program reads the files as they are; other rules read their sentences."""
 
     def lines(reference: Reference) -> Sequence[bytes]:
         if rules != shared.OFFICIAL_2018:
             return [line.encode() for line in reference.lines]
-        raw = _TAG_IN_BYTES.sub(b" ", reference.raw) if options["program"] == "python3" else reference.raw
+        raw = (
+            _TAG_IN_BYTES.sub(b" ", reference.raw)
+            if options["program"] == "python3"
+            else reference.raw
+        )
         return raw.split(b"\n")
 
-    return GoldSummaries([(reference.kind, lines(reference)) for reference in topic.references])
+    return GoldSummaries(
+        [(reference.kind, lines(reference)) for reference in topic.references]
+    )
 
 
-def summary_answer(summary: SystemSummary, rules: str, options: base.Options) -> SummaryLines:
+def summary_answer(
+    summary: SystemSummary, rules: str, options: base.Options
+) -> SummaryLines:
     if rules == shared.OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
     cut = rules == base.CORRECTED and options["over_limit"] == TRUNCATE
-    return SummaryLines([line.encode() for line in (first_words(summary.lines) if cut else summary.lines)])
+    return SummaryLines(
+        [
+            line.encode()
+            for line in (first_words(summary.lines) if cut else summary.lines)
+        ]
+    )
 
 
-def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) -> base.Pairs:
+def pair(
+    split: base.Split, run: SummaryRun, rules: str, options: base.Options
+) -> base.Pairs:
     """One row a topic; under the official program only the topics that the run has."""
     topics: Sequence[SummaryTopic] = split.content
     gold_names = {topic.name for topic in topics}
     missing, others = len(gold_names - run.keys()), len(run.keys() - gold_names)
     notes = {"missing_topics": missing, "answers_to_other_topics": others}
-    notes |= dict.fromkeys(("empty_summaries", "over_the_limit", "copies_of_the_abstract"), 0)
+    notes |= dict.fromkeys(
+        ("empty_summaries", "over_the_limit", "copies_of_the_abstract"), 0
+    )
     if rules == shared.OFFICIAL_2018:
         topics = [topic for topic in topics if topic.name in run]
     names = [topic.name for topic in topics]
@@ -431,12 +525,18 @@ def pair(split: base.Split, run: SummaryRun, rules: str, options: base.Options) 
             notes["over_the_limit"] += summary.words > MAX_WORDS
             # Of the gold's abstract, whatever the paper's own is.
             prints = prints_of(summary.lines)
-            abstracts = (prints_of(reference.lines) for reference in topic.of_kind("abstract"))
-            copied = any(copied_share(prints, abstract) >= COPIED for abstract in abstracts)
+            abstracts = (
+                prints_of(reference.lines) for reference in topic.of_kind("abstract")
+            )
+            copied = any(
+                copied_share(prints, abstract) >= COPIED for abstract in abstracts
+            )
             notes["copies_of_the_abstract"] += copied
     return base.Pairs(
         gold=[gold_summaries(topic, rules, options) for topic in topics],
-        answers=[summary and summary_answer(summary, rules, options) for summary in answers],
+        answers=[
+            summary and summary_answer(summary, rules, options) for summary in answers
+        ],
         units=names,
         features={"topic": [(name,) for name in names]},
         names=names,
@@ -448,7 +548,10 @@ def further_metrics(rules: str, options: base.Options) -> shared.MetricRefs:
     if rules != shared.OFFICIAL_2018 or options[RANGE.name] == "no":
         return ()
     ways = product(("2", "su_star"), KINDS[1:], ("least", "most"))
-    metrics = (shared.pooled_rouge(measure, kind, parts=["f1"], end=end) for measure, kind, end in ways)
+    metrics = (
+        shared.pooled_rouge(measure, kind, parts=["f1"], end=end)
+        for measure, kind, end in ways
+    )
     return tuple(chain.from_iterable(metrics))
 
 
@@ -457,7 +560,9 @@ RULES = {
         metric
         for measure in ("2", "1", "l", "su4")
         for kind in ("", *KINDS)
-        for metric in shared.plain_rouge(measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind)
+        for metric in shared.plain_rouge(
+            measure, OVER_LIMIT.name, order="document", parts=["f1"], kind=kind
+        )
     ),
     shared.OFFICIAL_2014: tuple(
         metric
@@ -479,12 +584,21 @@ def show_instances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """The beginning of the reference paper, every gold summary under its kind, and the run's."""
-    topics = folders.read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
-    papers = {topic.name: " ".join(sentence.text for sentence in topic.sentences) for topic in topics}
+    topics = folders.read_input_topics(
+        files, {"annotation": "auto", **options}, with_papers_alone=True
+    )
+    papers = {
+        topic.name: " ".join(sentence.text for sentence in topic.sentences)
+        for topic in topics
+    }
     for name, [row] in base.rows_by_name(pairs.names).items():
-        gold = "\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references)
+        gold = "\n\n".join(
+            f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references
+        )
         answer = _lines(pairs.answers[row].lines) if pairs.answers[row] else ""
-        yield base.ShownInstance(name=name, given=papers.get(name, ""), gold=gold, answer=answer)
+        yield base.ShownInstance(
+            name=name, given=papers.get(name, ""), gold=gold, answer=answer
+        )
 
 
 def _lines(lines: Sequence[bytes]) -> str:

@@ -42,7 +42,10 @@ class Topic:
     @cached_property
     def order(self) -> dict[str, int]:
         """The place of each sentence in the paper; of two with one id the first."""
-        return {sentence.sid: place for place, sentence in reversed(list(enumerate(self.sentences)))}
+        return {
+            sentence.sid: place
+            for place, sentence in reversed(list(enumerate(self.sentences)))
+        }
 
     @cached_property
     def sections(self) -> dict[str, str]:
@@ -58,38 +61,61 @@ def read_topics(
     for folder in topic_folders(files):
         chosen = chosen_annotation(folder, options["annotation"], source)
         if chosen and chosen.topic in topics:
-            problems.append(Problem(file=folder.shown, message=f"topic {chosen.topic} is given twice"))
+            problems.append(
+                Problem(
+                    file=folder.shown, message=f"topic {chosen.topic} is given twice"
+                )
+            )
         elif chosen:
             topics[chosen.topic] = _topic(chosen, folder, problems, source)
     if not topics and not problems:
         shown = files[0].shown if files else ""
-        problems.append(Problem(file=shown, message="no topic was found", expected=LAYOUT))
+        problems.append(
+            Problem(file=shown, message="no topic was found", expected=LAYOUT)
+        )
     refuse(problems)
     return tuple(topics[name] for name in sorted(topics))
 
 
-def _topic(chosen: "Chosen", folder: "TopicFolder", problems: list[Problem], source: reading.Source) -> Topic:
+def _topic(
+    chosen: "Chosen",
+    folder: "TopicFolder",
+    problems: list[Problem],
+    source: reading.Source,
+) -> Topic:
     papers = folder.papers()
     named = [file for file in papers if file.stem == chosen.topic] or papers
     sentences = tuple(read_sentences(named[0])) if named else ()
     if chosen.version == CSV:
-        rows = [list(reading.read_rows(file, problems, source)) for _, file in chosen.files]
+        rows = [
+            list(reading.read_rows(file, problems, source)) for _, file in chosen.files
+        ]
         files = []
         for (name, _), of_annotator in zip(chosen.files, rows, strict=True):
             found = [reading.annotation(row, chosen.topic) for row in of_annotator]
             files.append(GoldFile(name, cited.marked_last(found, cited.key_2018)))
         all_citances = (citance for file in files for citance in file.citances)
-        if source is reading.Source.GOLD and not any(map(cited.has_reference, all_citances)):
-            problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
+        if source is reading.Source.GOLD and not any(
+            map(cited.has_reference, all_citances)
+        ):
+            problems.append(
+                Problem(
+                    file=chosen.files[0][1].shown, message="no row names a sentence"
+                )
+            )
         citances = tuple(row.name for row in asked_rows(rows, source))
     else:
-        lines = list(reading.read_annotations(chosen.files[0][1], chosen.topic, problems, source))
+        lines = list(
+            reading.read_annotations(chosen.files[0][1], chosen.topic, problems, source)
+        )
         files = [GoldFile("", cited.marked_last(lines, cited.key_2017))]
         citances = tuple(line.name for line in lines)
     return Topic(chosen.topic, tuple(files), citances, sentences)
 
 
-def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -> list[reading.Row]:
+def asked_rows(
+    files: Sequence[Sequence[reading.Row]], source: reading.Source
+) -> list[reading.Row]:
     """One row for each citance that any annotator found a reference for, in the first one's order. Annotators
     number the same citance differently in places; its text tells that it is the same.
     """
@@ -98,9 +124,15 @@ def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -
         seen: Counter[tuple[str, str, str]] = Counter()
         for row in rows:
             name = row.name
-            key = (name.citing, name.marker, row.values.get("Citation Text", "") or name.number)
+            key = (
+                name.citing,
+                name.marker,
+                row.values.get("Citation Text", "") or name.number,
+            )
             seen[key] += 1
-            if source is reading.Source.INPUTS or cited.has_reference(reading.annotation(row, None)):
+            if source is reading.Source.INPUTS or cited.has_reference(
+                reading.annotation(row, None)
+            ):
                 by_key.setdefault((*key, seen[key]), row)
     return list(by_key.values())
 
@@ -108,14 +140,23 @@ def asked_rows(files: Sequence[Sequence[reading.Row]], source: reading.Source) -
 def read_gold(files: Files, options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
     topics = read_topics(files, options)
-    chosen = [(one.shown, chosen_annotation(one, options["annotation"])) for one in topic_folders(files)]
+    chosen = [
+        (one.shown, chosen_annotation(one, options["annotation"]))
+        for one in topic_folders(files)
+    ]
     others = passed_over(files).union(shown for shown, found in chosen if found is None)
     # Whatever of a topic a number can depend on, which the order of its lines is not.
     content = [
         [
             topic.name,
-            [[file.annotator, sorted(map(cited.facts, file.citances))] for file in topic.files],
-            [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
+            [
+                [file.annotator, sorted(map(cited.facts, file.citances))]
+                for file in topic.files
+            ],
+            [
+                [sentence.sid, sentence.text, sentence.section]
+                for sentence in topic.sentences
+            ],
         ]
         for topic in topics
     ]
@@ -128,7 +169,10 @@ def read_gold(files: Files, options: Options) -> Split:
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=(
             *(f"passed over, no topic: {folder}" for folder in sorted(others)),
-            *(f"topic {name} has no Reference_XML: sentence ids are not checked" for name in unchecked),
+            *(
+                f"topic {name} has no Reference_XML: sentence ids are not checked"
+                for name in unchecked
+            ),
         ),
     )
 
@@ -139,7 +183,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for file in topic.files:
             for one in file.citances:
-                found[one.name.citing, one.name.marker].append(cited.facts(one)[len(one.name) :])
+                found[one.name.citing, one.name.marker].append(
+                    cited.facts(one)[len(one.name) :]
+                )
         for name in topic.asked:
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
 
@@ -148,10 +194,19 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
     """Facets that are none, and sentences that a paper which is at hand does not have."""
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
-            odd = [name for name in one.facets if not (cited.canonical_facet(name) or name in cited.NO_FACET)]
+            odd = [
+                name
+                for name in one.facets
+                if not (cited.canonical_facet(name) or name in cited.NO_FACET)
+            ]
             if topic.sentences:
-                odd += [sid for sid in cited.named_sentences(one) if sid not in topic.order]
-            yield from (f"{topic.name}, {one.name.citing} {one.name.marker}: {name}" for name in odd)
+                odd += [
+                    sid for sid in cited.named_sentences(one) if sid not in topic.order
+                ]
+            yield from (
+                f"{topic.name}, {one.name.citing} {one.name.marker}: {name}"
+                for name in odd
+            )
 
 
 def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
@@ -168,7 +223,10 @@ def _index(topics: Sequence[Topic]) -> Index:
     entries = {}
     for topic in topics:
         sentences = [sentence.sid for sentence in topic.sentences]
-        entries[topic.name] = {"citances": list(map(list, topic.asked)), "sentences": sentences}
+        entries[topic.name] = {
+            "citances": list(map(list, topic.asked)),
+            "sentences": sentences,
+        }
     return {"topics": entries}
 
 
@@ -179,17 +237,27 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
             yield from public_topic(folder, chosen.topic, chosen)
 
 
-def public_topic(folder: "TopicFolder", topic: str, chosen: "Chosen | None") -> Iterator[tuple[str, bytes]]:
+def public_topic(
+    folder: "TopicFolder", topic: str, chosen: "Chosen | None"
+) -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
         for file in folder.papers(kind):
             yield f"{topic}/{kind}/{file.base}", file.read()
     if chosen and chosen.version == CSV:
-        rows = [list(reading.read_rows(file, [], reading.Source.GOLD)) for _, file in chosen.files]
-        columns, written = [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS], io.StringIO()
+        rows = [
+            list(reading.read_rows(file, [], reading.Source.GOLD))
+            for _, file in chosen.files
+        ]
+        columns, written = (
+            [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS],
+            io.StringIO(),
+        )
         writer = csv.DictWriter(written, columns, lineterminator="\n")
         writer.writeheader()
         for row in asked_rows(rows, reading.Source.GOLD):
-            writer.writerow({name: row.values.get(name, "") for name in reading.PUBLIC_COLUMNS})
+            writer.writerow(
+                {name: row.values.get(name, "") for name in reading.PUBLIC_COLUMNS}
+            )
         yield f"{topic}/annotation/{topic}.csv", written.getvalue().encode()
     elif chosen:
         lines = reading.public_lines(chosen.files[0][1])
@@ -232,7 +300,11 @@ def place_in_topic(name: str) -> tuple[str, str] | None:
     for depth, part in enumerate(parts[:-1]):
         if part in PARTS:
             return "/".join(parts[:depth]), part
-        if part == "gold" and parts[depth + 1] in ("Task1", "Task2") and depth + 2 < len(parts):
+        if (
+            part == "gold"
+            and parts[depth + 1] in ("Task1", "Task2")
+            and depth + 2 < len(parts)
+        ):
             return "/".join(parts[:depth]), f"gold/{parts[depth + 1]}"
     return None
 
@@ -243,17 +315,25 @@ def is_topic_file(name: str) -> bool:
 
 def topic_folders(files: Files) -> list[TopicFolder]:
     """The topic folders in the order of their names."""
-    folders: dict[str, dict[str, list[InputFile]]] = defaultdict(lambda: defaultdict(list))
+    folders: dict[str, dict[str, list[InputFile]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for file in files:
         if place := place_in_topic(file.name):
             # Two inputs may hold folders of one name; what is shown tells them apart.
-            folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][place[1]].append(file)
+            folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
+                place[1]
+            ].append(file)
     return [TopicFolder(shown, inside) for shown, inside in sorted(folders.items())]
 
 
 def passed_over(files: Files) -> set[str]:
     """The folders of files that belong to no topic."""
-    return {file.shown.removesuffix(f"/{file.base}") for file in files if not is_topic_file(file.name)}
+    return {
+        file.shown.removesuffix(f"/{file.base}")
+        for file in files
+        if not is_topic_file(file.name)
+    }
 
 
 def chosen_annotation(
@@ -265,9 +345,17 @@ def chosen_annotation(
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
             files = folder.files("gold/Task1") if source is reading.Source.GOLD else []
-            files = [file for file in files or folder.files("annotation") if file.suffix == ".csv"]
+            files = [
+                file
+                for file in files or folder.files("annotation")
+                if file.suffix == ".csv"
+            ]
             topic = topic_name(folder, files[0]) if files else ""
-            return Chosen(topic, CSV, [(annotator(file, topic), file) for file in files]) if files else None
+            return (
+                Chosen(topic, CSV, [(annotator(file, topic), file) for file in files])
+                if files
+                else None
+            )
         for file in folder.files("annotation"):
             if file.name.endswith(f".{version}.txt"):
                 return Chosen(file.stem, version, [("", file)])
@@ -276,13 +364,21 @@ def chosen_annotation(
 
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
     """The topic that a file is about: its name up to an annotator's, which follows an underscore."""
-    names = {paper.stem for paper in folder.papers()} | {folder.shown.rpartition("/")[2]}
-    fits = [name for name in names if file.stem == name or file.stem.startswith(f"{name}_")]
+    names = {paper.stem for paper in folder.papers()} | {
+        folder.shown.rpartition("/")[2]
+    }
+    fits = [
+        name for name in names if file.stem == name or file.stem.startswith(f"{name}_")
+    ]
     return max(fits, key=len) if fits else file.stem.partition("_")[0]
 
 
 def annotator(file: InputFile, topic: str) -> str:
-    return file.stem.removeprefix(topic).removeprefix("_") if file.stem.startswith(topic) else ""
+    return (
+        file.stem.removeprefix(topic).removeprefix("_")
+        if file.stem.startswith(topic)
+        else ""
+    )
 
 
 TITLE = "Title"
@@ -308,7 +404,9 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     """
     content = file.read()
     if b"\0" in content:
-        raise InputRefused([file.problem("not a text in UTF-8: it holds a NUL", "a paper in UTF-8")])
+        raise InputRefused(
+            [file.problem("not a text in UTF-8: it holds a NUL", "a paper in UTF-8")]
+        )
     text = decoded(content)
     sentences: list[Sentence] = []
     section = TITLE
@@ -318,7 +416,9 @@ def read_sentences(file: InputFile) -> list[Sentence]:
         if closing:
             continue
         if name in ("SECTION", "ABSTRACT"):
-            section = _attributes(here[3]).get("title", "Abstract" if name == "ABSTRACT" else "")
+            section = _attributes(here[3]).get(
+                "title", "Abstract" if name == "ABSTRACT" else ""
+            )
         elif name == "S":
             inside = text[here.end() : following.start() if following else len(text)]
             sid = _attributes(here[3]).get("sid", str(len(sentences)))
@@ -327,7 +427,10 @@ def read_sentences(file: InputFile) -> list[Sentence]:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    return {match[1]: unescaped(match[2] or match[3] or "") for match in _ATTRIBUTE.finditer(text)}
+    return {
+        match[1]: unescaped(match[2] or match[3] or "")
+        for match in _ATTRIBUTE.finditer(text)
+    }
 
 
 @dataclass(frozen=True)
@@ -360,7 +463,9 @@ class InputTopic:
         return self.papers.get(citance.name.citing.partition(".")[0], ())
 
 
-def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool = False) -> list[InputTopic]:
+def read_input_topics(
+    files: Files, options: Options, *, with_papers_alone: bool = False
+) -> list[InputTopic]:
     """The topics that have a reference paper, in the order of their names. From gold or from public inputs.
     Topics without citances, as where summaries alone are asked for, are passed over unless they are wanted
     too.
@@ -372,17 +477,31 @@ def read_input_topics(files: Files, options: Options, *, with_papers_alone: bool
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
             sentences = read_sentences(papers.get(name) or next(iter(papers.values())))
-            citances, citing = _citances(chosen) if chosen else (), folder.papers("Citance_XML")
-            topics.append(InputTopic(name, tuple(sentences), tuple(citances), tuple(citing)))
+            citances, citing = (
+                _citances(chosen) if chosen else (),
+                folder.papers("Citance_XML"),
+            )
+            topics.append(
+                InputTopic(name, tuple(sentences), tuple(citances), tuple(citing))
+            )
     return sorted(topics, key=lambda topic: topic.name)
 
 
 def _citances(chosen: Chosen) -> Iterator[InputCitance]:
     if chosen.version == CSV:
-        rows = [list(reading.read_rows(file, [], reading.Source.INPUTS)) for _, file in chosen.files]
-        has_gold = any(row.values.get("Reference Offset") for of_file in rows for row in of_file)
-        for row in asked_rows(rows, reading.Source.GOLD if has_gold else reading.Source.INPUTS):
-            text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
+        rows = [
+            list(reading.read_rows(file, [], reading.Source.INPUTS))
+            for _, file in chosen.files
+        ]
+        has_gold = any(
+            row.values.get("Reference Offset") for of_file in rows for row in of_file
+        )
+        for row in asked_rows(
+            rows, reading.Source.GOLD if has_gold else reading.Source.INPUTS
+        ):
+            text = row.values.get("Citation Text Clean") or row.values.get(
+                "Citation Text", ""
+            )
             marker = unescaped(row.values.get("Citation Marker", "")).strip()
             yield InputCitance(row.name, unescaped(text), (), marker)
         return
@@ -391,6 +510,10 @@ def _citances(chosen: Chosen) -> Iterator[InputCitance]:
             name=reading.citance_name(fields, "Citation Number"),
             # Some quote a sentence in elements and again without; all of it is the citance.
             text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
-            offsets=tuple(sid for sid in reading.sentence_ids(fields.get("Citation Offset", "")) if sid),
+            offsets=tuple(
+                sid
+                for sid in reading.sentence_ids(fields.get("Citation Offset", ""))
+                if sid
+            ),
             marker=unescaped(fields.get("Citation Marker", "")).strip(),
         )

@@ -1,6 +1,14 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
-from tasks.types.base import CORRECTED, ENGINE, SENTENCES, Options, Pairs, Split, TaskType
+from tasks.types.base import (
+    CORRECTED,
+    ENGINE,
+    SENTENCES,
+    Options,
+    Pairs,
+    Split,
+    TaskType,
+)
 from tasks.types.clsumm import options as shared, pairs as pairing, runs, topics
 from tasks.types.clsumm.runs import Run, accepts_citances
 from tasks.types.clsumm.summaries import held_summaries
@@ -36,7 +44,9 @@ OFFICIAL = {
 
 
 def rouge_l(order: str) -> shared.MetricRefs:
-    return shared.plain_rouge("l", order=order) + shared.plain_rouge("l", order=order, over_units=True)
+    return shared.plain_rouge("l", order=order) + shared.plain_rouge(
+        "l", order=order, over_units=True
+    )
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
@@ -64,7 +74,9 @@ TASK_TYPE = TaskType.of(
     unit="topic",
     rules={
         CORRECTED: OVERLAP + rouge_l("document"),
-        shared.OFFICIAL_2014: rouge_l("listed") + shared.plain_rouge("1", order="listed") + BY_CITANCE,
+        shared.OFFICIAL_2014: rouge_l("listed")
+        + shared.plain_rouge("1", order="listed")
+        + BY_CITANCE,
         shared.OFFICIAL_2016: OVERLAP,
         **OFFICIAL,
     },
@@ -85,7 +97,13 @@ TASK_TYPE = TaskType.of(
     accepts=accepts_citances,
     pair=pair,
     is_gold_file=is_topic_file,
-    options=(shared.ANNOTATION, shared.OVER_LIMIT, shared.STOPWORDS, shared.PROGRAM, ENGINE),
+    options=(
+        shared.ANNOTATION,
+        shared.OVER_LIMIT,
+        shared.STOPWORDS,
+        shared.PROGRAM,
+        ENGINE,
+    ),
     show_instances=pairing.show_spans,
     drawn_as=SENTENCES,
     also_holds=held_summaries,

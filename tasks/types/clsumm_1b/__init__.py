@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from tasks.types import clsumm_1a
 from tasks.types.base import CORRECTED, LABELS, Index, Options, Pairs, Split
 from tasks.types.clsumm import options as shared, runs
-from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
+from tasks.types.clsumm.citances import (
+    FACETS,
+    Annotation,
+    canonical_facet,
+    has_reference,
+    merged_facets,
+)
 from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
 from tasks.types.clsumm.runs import Run, accepts_facets
 from tasks.types.clsumm.topics import Topic
@@ -22,12 +28,23 @@ COUNTS = (
     *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
     *metric_refs("facet_{}_macro", FACET, average="macro", is_conditional=True),
 )
-UNCONDITIONAL = metric_refs("facet_{}_micro_unconditional", FACET, average="micro", is_conditional=False)
+UNCONDITIONAL = metric_refs(
+    "facet_{}_micro_unconditional", FACET, average="micro", is_conditional=False
+)
 WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
-WEIGHTED_UNCONDITIONAL = metric_ref("facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False)
+WEIGHTED_UNCONDITIONAL = metric_ref(
+    "facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False
+)
 #: What the option ``calibration`` adds.
-_CALIBRATION = {"brier_score": "Brier", "ece": "CalibrationError", "ece_debiased": "DebiasedCalibrationError"}
-CALIBRATED = tuple(metric_ref(name, f"calibration:{by}", labels=FACETS) for name, by in _CALIBRATION.items())
+_CALIBRATION = {
+    "brier_score": "Brier",
+    "ece": "CalibrationError",
+    "ece_debiased": "DebiasedCalibrationError",
+}
+CALIBRATED = tuple(
+    metric_ref(name, f"calibration:{by}", labels=FACETS)
+    for name, by in _CALIBRATION.items()
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,9 @@ class FacetAnswer:
     probabilities: Probabilities | None = None
 
 
-def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, FacetAnswer]]:
+def decisions(
+    pair: CitancePair, rules: str
+) -> Iterator[tuple[str | None, FacetAnswer]]:
     """Every facet that gold or answer names for a citance; a wrong one counts each time that it is given."""
     facets = _spelled(pair.answer, rules)
     if pair.gold is None:
@@ -52,35 +71,61 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
             yield None, FacetAnswer(facet, False if pair.is_known else None, pair.file)
         return
     wanted = _spelled(pair.gold, rules)
-    is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(pair.answer.sentences)
+    is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(
+        pair.answer.sentences
+    )
     probabilities = pair.answer.probabilities if pair.answer else None
     for facet in wanted:
-        yield facet, FacetAnswer(facet if facet in facets else None, is_found, pair.file, probabilities)
-    yield from ((None, FacetAnswer(facet, is_found, pair.file)) for facet in facets if facet not in wanted)
+        yield (
+            facet,
+            FacetAnswer(
+                facet if facet in facets else None, is_found, pair.file, probabilities
+            ),
+        )
+    yield from (
+        (None, FacetAnswer(facet, is_found, pair.file))
+        for facet in facets
+        if facet not in wanted
+    )
 
 
 def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
     facets = annotation.facets if annotation else ()
-    return merged_facets(facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else facets
+    return (
+        merged_facets(facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else facets
+    )
 
 
-def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
+def prevalent_only(
+    pairs: Sequence[CitancePair], topics: Sequence[Topic]
+) -> list[CitancePair]:
     """The pairs with one facet each, in gold and answer. Of several the one that most spans of the citance
     have, and of those the one that the gold has most often.
     """
-    citances = (citance for topic in topics for file in topic.files for citance in file.citances)
-    counts = Counter(facet for citance in citances for facet in merged_facets(citance.facets))
-    ranks = {facet: rank for rank, facet in enumerate(sorted(FACETS, key=lambda facet: -counts[facet]))}
+    citances = (
+        citance for topic in topics for file in topic.files for citance in file.citances
+    )
+    counts = Counter(
+        facet for citance in citances for facet in merged_facets(citance.facets)
+    )
+    ranks = {
+        facet: rank
+        for rank, facet in enumerate(sorted(FACETS, key=lambda facet: -counts[facet]))
+    }
 
     def one(annotation: Annotation | None) -> Annotation | None:
         if annotation is None or not annotation.facets:
             return annotation
         spans = Counter(canonical_facet(facet) or facet for facet in annotation.facets)
         named = merged_facets(annotation.facets)
-        first = sorted(named, key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks))))[:1]
+        first = sorted(
+            named, key=lambda facet: (-spans[facet], ranks.get(facet, len(ranks)))
+        )[:1]
         return replace(annotation, facets=tuple(first))
 
-    return [replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs]
+    return [
+        replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs
+    ]
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
@@ -111,7 +156,13 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     without = [answer for answer in answers if not merged_facets(answer.facets)]
     if 0 < len(without) < len(answers) and not fatal(problems):
         message = f"{len(without):,} answers do not name a facet, and without one an answer counts as wrong"
-        problems.append(Problem(message=message, expected=f"one of {', '.join(FACETS)} in each", fatal=False))
+        problems.append(
+            Problem(
+                message=message,
+                expected=f"one of {', '.join(FACETS)} in each",
+                fatal=False,
+            )
+        )
     return run, problems
 
 
@@ -123,7 +174,11 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 
 def further_metrics(rules: str, options: Options) -> shared.MetricRefs:
     """What the option ``calibration`` adds."""
-    return CALIBRATED if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes" else ()
+    return (
+        CALIBRATED
+        if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes"
+        else ()
+    )
 
 
 TASK_TYPE = replace(

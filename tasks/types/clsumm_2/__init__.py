@@ -10,7 +10,10 @@ TASK_TYPE = TaskType.of(
     slug="clsumm-2",
     title="CL-Summ 2: summaries of the reference paper",
     unit="topic",
-    baselines=("scoring.tools.baselines.clsumm:SUMMARIES", "scoring.papers.clsumm_literal:SUMMARIES"),
+    baselines=(
+        "scoring.tools.baselines.clsumm:SUMMARIES",
+        "scoring.papers.clsumm_literal:SUMMARIES",
+    ),
     main_metrics=(
         "rouge_2_f1",
         "rouge_2_f1.abstract",

@@ -23,7 +23,11 @@ NO_PAPER = "No paper: what a system must be better than."
 
 
 def read_baselines(
-    said: Sequence[Keys], form: str, task: InstanceTask, files: Mapping[str, str], faults: list[Problem]
+    said: Sequence[Keys],
+    form: str,
+    task: InstanceTask,
+    files: Mapping[str, str],
+    faults: list[Problem],
 ) -> tuple[Baseline, ...]:
     found = []
     for keys in said:
@@ -32,7 +36,11 @@ def read_baselines(
         keys.close()
         for field in fields:
             if field.partition(".")[0] not in task.shown:
-                keys.refuse("text", f"“{field}” is no field that is shown", f"one of {', '.join(task.shown)}")
+                keys.refuse(
+                    "text",
+                    f"“{field}” is no field that is shown",
+                    f"one of {', '.join(task.shown)}",
+                )
         if name == TFIDF and not train:
             keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
         training = None
@@ -61,7 +69,11 @@ def text_of(instance: Instance, fields: Sequence[str]) -> str:
 
 
 def _by_counts(
-    name: str, words: str, task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]
+    name: str,
+    words: str,
+    task: LabelTask,
+    training: Sequence[Instance] | None,
+    fields: Sequence[str],
 ) -> Baseline:
     """Without training data each unit is answered by what the other units' gold says."""
 
@@ -69,31 +81,50 @@ def _by_counts(
         split = task.content(files, with_gold=training is None)
         of_unit: dict[str, Counter[str]] = defaultdict(Counter)
         for instance in split.instances if training is None else training:
-            labels = instance.gold if isinstance(instance.gold, tuple) else (instance.gold,)
-            of_unit[_unit(task, instance) if training is None else ""].update(map(str, labels))
+            labels = (
+                instance.gold if isinstance(instance.gold, tuple) else (instance.gold,)
+            )
+            of_unit[_unit(task, instance) if training is None else ""].update(
+                map(str, labels)
+            )
         total = sum(of_unit.values(), Counter(dict.fromkeys(task.labels, 0)))
         for instance in split.instances:
             own = of_unit[_unit(task, instance)] if training is None else Counter()
             counts = {label: total[label] - own[label] for label in task.labels}
             whole = sum(counts.values())
-            shares = {label: count / whole for label, count in counts.items()} if whole else {}
+            shares = (
+                {label: count / whole for label, count in counts.items()}
+                if whole
+                else {}
+            )
             yield _labelled(task, instance, counts, shares if name == "prior" else {})
 
     return _plain(name, words, training, answers)
 
 
 def _labelled(
-    task: LabelTask, instance: Instance, by_label: Mapping[str, float], shares: Mapping[str, float]
+    task: LabelTask,
+    instance: Instance,
+    by_label: Mapping[str, float],
+    shares: Mapping[str, float],
 ) -> Answer:
     """The label that has most; the shares where the task takes probabilities and there are any."""
     best = max(by_label, key=by_label.__getitem__)
     answer = {task.id: instance.id, task.answer_key: [best] if task.several else best}
-    return answer | ({"probabilities": shares} if shares and task.probabilities != NONE else {})
+    return answer | (
+        {"probabilities": shares} if shares and task.probabilities != NONE else {}
+    )
 
 
-def _plain(name: str, words: str, training: Sequence[Instance] | None, answers: Answering) -> Baseline:
+def _plain(
+    name: str, words: str, training: Sequence[Instance] | None, answers: Answering
+) -> Baseline:
     seen = "of the other instances" if training is None else "of the training data"
-    given: dict[str, Any] = {"learns_from_gold": training is None, "source": NO_PAPER, "answers": answers}
+    given: dict[str, Any] = {
+        "learns_from_gold": training is None,
+        "source": NO_PAPER,
+        "answers": answers,
+    }
     return Baseline(name=name, summary=f"{words} {seen}.", **given)
 
 
@@ -104,19 +135,29 @@ def _unit(task: InstanceTask, instance: Instance) -> str:
 TFIDF, MOST_FREQUENT = "tfidf-logistic", "The most frequent label"
 
 
-def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+def _tfidf_logistic(
+    task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]
+) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
 
         assert training is not None
         vectorizer, model = TfidfVectorizer(), LogisticRegression(max_iter=1000)
-        vectors = vectorizer.fit_transform([text_of(instance, fields) for instance in training])
+        vectors = vectorizer.fit_transform(
+            [text_of(instance, fields) for instance in training]
+        )
         gold = [instance.gold for instance in training]
-        model.fit(vectors, [own[0] if isinstance(own, tuple) else str(own) for own in gold])
+        model.fit(
+            vectors, [own[0] if isinstance(own, tuple) else str(own) for own in gold]
+        )
         instances = task.inputs(files).instances
-        vectors = vectorizer.transform([text_of(instance, fields) for instance in instances])
-        for instance, shares in zip(instances, model.predict_proba(vectors).tolist(), strict=True):
+        vectors = vectorizer.transform(
+            [text_of(instance, fields) for instance in instances]
+        )
+        for instance, shares in zip(
+            instances, model.predict_proba(vectors).tolist(), strict=True
+        ):
             by_label = dict(zip(map(str, model.classes_), shares, strict=True))
             yield _labelled(task, instance, by_label, by_label)
 
@@ -128,14 +169,20 @@ def _tfidf_logistic(task: LabelTask, training: Sequence[Instance] | None, fields
     )
 
 
-def _mean(task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+def _mean(
+    task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]
+) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         instances = task.content(files, with_gold=training is None).instances
         known = list(instances if training is None else training)
         total = sum(instance.gold for instance in known)
         for instance in instances:
             others = len(known) - (training is None)
-            value = (total - (instance.gold if training is None else 0)) / others if others else instance.gold
+            value = (
+                (total - (instance.gold if training is None else 0)) / others
+                if others
+                else instance.gold
+            )
             yield {task.id: instance.id, task.answer_key: value}
 
     return _plain("mean", "The mean number", training, answers)
@@ -145,27 +192,38 @@ def _mean(task: NumberTask, training: Sequence[Instance] | None, fields: Sequenc
 LEAD_WORDS = 30
 
 
-def _lead(task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+def _lead(
+    task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]
+) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         for instance in task.inputs(files).instances:
             words = text_of(instance, fields).split()[:LEAD_WORDS]
-            yield {task.id: instance.id, task.answer_key: " ".join(words)[: task.longest]}
+            yield {
+                task.id: instance.id,
+                task.answer_key: " ".join(words)[: task.longest],
+            }
 
     summary = f"The first {LEAD_WORDS} words of {', '.join(fields)}."
     return Baseline(name="lead", summary=summary, source=NO_PAPER, answers=answers)
 
 
-def _bm25(task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]) -> Baseline:
+def _bm25(
+    task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]
+) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         import bm25s
 
         content = task.inputs(files)
         names = list(content.pool)
-        texts = [str(record.get(task.pool_content, "")) for record in content.pool.values()]
+        texts = [
+            str(record.get(task.pool_content, "")) for record in content.pool.values()
+        ]
         retriever = bm25s.BM25()
         retriever.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
         for instance in content.instances:
-            scores = retriever.get_scores(str(at_path(instance.record, task.query) or "").lower().split())
+            scores = retriever.get_scores(
+                str(at_path(instance.record, task.query) or "").lower().split()
+            )
             order = sorted(range(len(names)), key=lambda place: (-scores[place], place))
             first = [names[place] for place in order[: min(100, task.longest)]]
             yield {task.id: instance.id, task.answer_key: first}
@@ -186,7 +244,11 @@ BASELINES: Mapping[str, Mapping[str, Making]] = {
     "evidence": {},
     "labels": {
         "majority": partial(_by_counts, "majority", MOST_FREQUENT),
-        "prior": partial(_by_counts, "prior", f"{MOST_FREQUENT}, with the share of each as its probability"),
+        "prior": partial(
+            _by_counts,
+            "prior",
+            f"{MOST_FREQUENT}, with the share of each as its probability",
+        ),
         TFIDF: _tfidf_logistic,
     },
 }

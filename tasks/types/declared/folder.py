@@ -11,7 +11,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tasks.types.base import CUTOFFS, DECLARED, Declared, Option, Options, TaskType, cutoffs
+from tasks.types.base import (
+    CUTOFFS,
+    DECLARED,
+    Declared,
+    Option,
+    Options,
+    TaskType,
+    cutoffs,
+)
 from tasks.types.declared.baselines import read_baselines
 from tasks.types.declared.keys import Faults, Keys, near, read_toml
 from tasks.types.declared.measures import Naming
@@ -26,7 +34,11 @@ from tasks.types.problems import InputRefused, Problem, in_order
 from tasks.types.references import MetricRef, referenced
 
 #: Of rankings.
-CUTS = Option(name=CUTOFFS, default="", summary="Cut-offs besides the declared ones, such as 5,20.")
+CUTS = Option(
+    name=CUTOFFS,
+    default="",
+    summary="Cut-offs besides the declared ones, such as 5,20.",
+)
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
 #: Of a folder in all.
 MAX_BYTES = 16 << 20
@@ -57,16 +69,22 @@ def read_folder(folder: Path) -> TaskType:
         size += path.stat().st_size
         if size > MAX_BYTES:
             message = f"more than {MAX_BYTES >> 20} MB"
-            raise InputRefused([Problem(file=shown, message=message, expected="a small sample")])
+            raise InputRefused(
+                [Problem(file=shown, message=message, expected="a small sample")]
+            )
         try:
             files[name] = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as fault:
-            raise InputRefused([Problem(file=str(path), message="no text in UTF-8")]) from fault
+            raise InputRefused(
+                [Problem(file=str(path), message="no text in UTF-8")]
+            ) from fault
         if "\0" in files[name]:
             raise InputRefused([Problem(file=str(path), message="a text with NUL")])
     if TOML not in files:
         message = f"there is no {TOML}"
-        raise InputRefused([Problem(file=shown, message=message, expected="the folder of a task")])
+        raise InputRefused(
+            [Problem(file=shown, message=message, expected="the folder of a task")]
+        )
     return read_files(files, shown)
 
 
@@ -79,7 +97,9 @@ def read_files(files: Files, shown: str) -> TaskType:
     task_type, faults = _read(files, place)
     faults += _card_faults(files, place(CARD), task_type)
     if not faults and task_type:
-        check: Callable[[TaskType, Files, str], list[Problem]] = referenced(SAMPLE_CHECK)
+        check: Callable[[TaskType, Files, str], list[Problem]] = referenced(
+            SAMPLE_CHECK
+        )
         faults += check(task_type, files, place(SAMPLE))
     if faults or task_type is None:
         raise InputRefused(in_order(faults))
@@ -102,7 +122,9 @@ def read_declaration(files: Files) -> TaskType:
     return task_type
 
 
-def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, list[Problem]]:
+def _read(
+    files: Files, place: Callable[[str], str]
+) -> tuple[TaskType | None, list[Problem]]:
     top, faults = read_toml(files[TOML], place(TOML))
     if faults:
         return None, faults
@@ -125,13 +147,19 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
     for table in (gold, answer):
         table.close()
-    own = read_measures(files[MEASURES], place(MEASURES), faults) if MEASURES in files else None
+    own = (
+        read_measures(files[MEASURES], place(MEASURES), faults)
+        if MEASURES in files
+        else None
+    )
     rule_sets: dict[str, Any] = {}
     if task is not None:
         if own:
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
-        naming = Naming(f"{form}-one" if isinstance(task, EvidenceOfOne) else form, given, own)
+        naming = Naming(
+            f"{form}-one" if isinstance(task, EvidenceOfOne) else form, given, own
+        )
         rule_sets = _rule_sets(rules, naming)
     keys.close()
     if faults or task is None:
@@ -139,7 +167,10 @@ def _read(files: Files, place: Callable[[str], str]) -> tuple[TaskType | None, l
     digest, text = _digest(files), files.get(MEASURES, "")
     facts: dict[str, Any] = {"display_names": names.pop("", {})}
     if isinstance(task, RankingTask):
-        facts |= {"options": (CUTS,), "further_metrics": partial(_at_cutoffs, rule_sets, task.longest)}
+        facts |= {
+            "options": (CUTS,),
+            "further_metrics": partial(_at_cutoffs, rule_sets, task.longest),
+        }
     declared = Declared(
         name=slug,
         form=form,
@@ -179,15 +210,24 @@ def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
 
 
 def _at_cutoffs(
-    rule_sets: Mapping[str, tuple[MetricRef, ...]], longest: int, rules: str, options: Options
+    rule_sets: Mapping[str, tuple[MetricRef, ...]],
+    longest: int,
+    rules: str,
+    options: Options,
 ) -> tuple[MetricRef, ...]:
     """The measures of a rule set that have a cut-off, at those of the option besides."""
     known = {metric.name: metric for metric in rule_sets[rules]}
     found: dict[str, MetricRef] = {}
     for name, metric in known.items():
-        for cut in cutoffs(options, longest) if "cut" in metric.arguments and "@" in name else ():
+        for cut in (
+            cutoffs(options, longest)
+            if "cut" in metric.arguments and "@" in name
+            else ()
+        ):
             other = f"{name.partition('@')[0]}@{cut}"
-            found[other] = replace(metric, name=other, arguments={**metric.arguments, "cut": cut})
+            found[other] = replace(
+                metric, name=other, arguments={**metric.arguments, "cut": cut}
+            )
     return tuple(metric for name, metric in found.items() if name not in known)
 
 
@@ -221,21 +261,36 @@ def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
     form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
     if delimiter and (form not in TABLES or len(delimiter) > 1):
-        gold.refuse("delimiter", f"“{delimiter}” parts no {form}", "one character, for csv")
-    shown, hidden, key = gold.texts("shown", ()), gold.texts("hidden", ()), gold.text("id", "id")
+        gold.refuse(
+            "delimiter", f"“{delimiter}” parts no {form}", "one character, for csv"
+        )
+    shown, hidden, key = (
+        gold.texts("shown", ()),
+        gold.texts("hidden", ()),
+        gold.text("id", "id"),
+    )
     for path in hidden:
         if (head := path.partition(".")[0]) not in shown:
-            gold.refuse("hidden", f"“{path}” is in no field that is shown{near(head, shown)}")
+            gold.refuse(
+                "hidden", f"“{path}” is in no field that is shown{near(head, shown)}"
+            )
     field = gold.text("field")
     for name in shown:
         if field == name or (field.startswith(f"{name}.") and field not in hidden):
-            gold.refuse("shown", f"“{name}” shows the answer, which is “{field}”", "fields without it")
+            gold.refuse(
+                "shown",
+                f"“{name}” shows the answer, which is “{field}”",
+                "fields without it",
+            )
     settings = {"id": key, "field": field, "files": form, "delimiter": delimiter}
     return {**settings, "shown": shown, "hidden": hidden}
 
 
 def _dimensions(keys: Keys) -> Any:
-    said, example = keys.value("dimensions", []), '{ name = "year", field = "published" }'
+    said, example = (
+        keys.value("dimensions", []),
+        '{ name = "year", field = "published" }',
+    )
     if not isinstance(said, list):
         keys.refuse("dimensions", "“dimensions” is no list", f'["section", {example}]')
         return
@@ -254,12 +309,16 @@ def _dimensions(keys: Keys) -> Any:
             expected = f"one of {', '.join(READINGS)}, before:2026-01-31"
             own.refuse("as", f"“{reading}” is not known here", expected)
         cuts = own.value("cuts", [])
-        are_numbers = isinstance(cuts, list) and all(type(cut) in (int, float) for cut in cuts)
+        are_numbers = isinstance(cuts, list) and all(
+            type(cut) in (int, float) for cut in cuts
+        )
         if not are_numbers or cuts != sorted(set(cuts)):
             own.refuse("cuts", "“cuts” is no list of rising numbers", "[20, 40]")
             cuts = []
         joined = own.value("with", {})
-        if not isinstance(joined, dict) or not all(isinstance(value, str) for value in joined.values()):
+        if not isinstance(joined, dict) or not all(
+            isinstance(value, str) for value in joined.values()
+        ):
             own.refuse("with", "“with” is no table of texts", '{ label = "VALID" }')
             joined = {}
         yield Dimension(
@@ -278,19 +337,31 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}
     for name, value in said.values.items():
-        if isinstance(value, dict) and all(isinstance(words, str) for words in value.values()):
+        if isinstance(value, dict) and all(
+            isinstance(words, str) for words in value.values()
+        ):
             names[name] = value
         elif isinstance(value, str):
             names[""][name] = value
         else:
-            said.refuse(name, f"“{name}” is no text", "a name in quotes, or a table of names for a language")
+            said.refuse(
+                name,
+                f"“{name}” is no text",
+                "a name in quotes, or a table of names for a language",
+            )
     return names
 
 
 def _digest(files: Files) -> str:
     """SHA-256 of what numbers rest on: the same for a file that says the same in other lines."""
-    task = {name: value for name, value in tomllib.loads(files[TOML])["task"].items() if name not in WORDS}
-    text = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    task = {
+        name: value
+        for name, value in tomllib.loads(files[TOML])["task"].items()
+        if name not in WORDS
+    }
+    text = json.dumps(
+        task, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
+    )
     return hashlib.sha256(f"{text}\n{files.get(MEASURES, '')}".encode()).hexdigest()
 
 
@@ -300,11 +371,19 @@ def _card_faults(files: Files, shown: str, task_type: TaskType | None) -> list[P
         return [Problem(file=shown, message="there is no card", expected=expected)]
     headings = {line.rstrip() for line in files[CARD].split("\n")}
     return [
-        Problem(file=shown, message=f"there is no section “## {section}”", expected=", ".join(SECTIONS))
+        Problem(
+            file=shown,
+            message=f"there is no section “## {section}”",
+            expected=", ".join(SECTIONS),
+        )
         for section in SECTIONS
         if f"## {section}" not in headings
     ] + [
-        Problem(file=shown, message=f"the rule set {rules} is not described", expected=f"### `{rules}`")
+        Problem(
+            file=shown,
+            message=f"the rule set {rules} is not described",
+            expected=f"### `{rules}`",
+        )
         for rules in (task_type.rules if task_type else ())
         if f"### `{rules}`" not in headings
     ]

@@ -23,7 +23,9 @@ class Faults(list[Problem]):
 
     def add(self, path: KeyPath, message: str, expected: str = "") -> None:
         line = self._lines.line(path) if self._lines else None
-        self.append(Problem(file=self.file, line=line, message=message, expected=expected))
+        self.append(
+            Problem(file=self.file, line=line, message=message, expected=expected)
+        )
 
 
 class Keys:
@@ -31,7 +33,9 @@ class Keys:
     nobody took.
     """
 
-    def __init__(self, values: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], path: KeyPath, faults: Faults
+    ) -> None:
         self.values, self.path, self.faults = values, path, faults
         self._taken: dict[str, None] = {}
 
@@ -70,11 +74,17 @@ class Keys:
             self.refuse(name, f"“{name}” is {kind(value)}", "true or false")
         return value is True
 
-    def number(self, name: str, default: float | None = None, *, least: float = -math.inf) -> float | None:
+    def number(
+        self, name: str, default: float | None = None, *, least: float = -math.inf
+    ) -> float | None:
         value = self.value(name, default)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             self.refuse(name, f"“{name}” is {kind(value)}", "a finite number")
             return default
         if value < least:
@@ -86,8 +96,12 @@ class Keys:
         value = self.value(name, default)
         if value is REQUIRED:
             return ()
-        if not isinstance(value, list | tuple) or not all(isinstance(text, str) and text for text in value):
-            self.refuse(name, f"“{name}” is no list of texts", 'a list such as ["one", "two"]')
+        if not isinstance(value, list | tuple) or not all(
+            isinstance(text, str) and text for text in value
+        ):
+            self.refuse(
+                name, f"“{name}” is no list of texts", 'a list such as ["one", "two"]'
+            )
             return ()
         if not value and default is REQUIRED:
             self.refuse(name, f"“{name}” is empty")
@@ -101,7 +115,11 @@ class Keys:
         if isinstance(value, dict):
             return Keys(value, (*self.path, name), self.faults)
         if value is not REQUIRED:
-            self.refuse(name, f"“{name}” is {kind(value)}", f"a table under [{self._dotted(name)}]")
+            self.refuse(
+                name,
+                f"“{name}” is {kind(value)}",
+                f"a table under [{self._dotted(name)}]",
+            )
         # What stands in a table that is missing is not missed once more.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
@@ -110,15 +128,26 @@ class Keys:
         if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
             if not value and default is REQUIRED:
                 self.refuse(name, f"“{name}” is empty")
-            return [Keys(entry, (*self.path, name, at), self.faults) for at, entry in enumerate(value)]
+            return [
+                Keys(entry, (*self.path, name, at), self.faults)
+                for at, entry in enumerate(value)
+            ]
         if value is not REQUIRED:
-            self.refuse(name, f"“{name}” is {kind(value)}", f"tables under [[{self._dotted(name)}]]")
+            self.refuse(
+                name,
+                f"“{name}” is {kind(value)}",
+                f"tables under [[{self._dotted(name)}]]",
+            )
         return []
 
     def entry(self, name: str, value: object) -> "Keys | None":
         """One of a list under the key: a table, or a text that stands for one with this name; else None."""
         table = {"name": value} if isinstance(value, str) else value
-        return Keys(table, (*self.path, name), self.faults) if isinstance(table, dict) else None
+        return (
+            Keys(table, (*self.path, name), self.faults)
+            if isinstance(table, dict)
+            else None
+        )
 
     def close(self) -> None:
         known = list(self._taken)
@@ -147,7 +176,13 @@ def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
     except (ValueError, RecursionError) as fault:
         faults = Faults(file)
         words, line, _ = toml_fault(text, fault)
-        faults.append(Problem(file=file, line=line or text.count("\n") + 1, message=f"not TOML: {words}"))
+        faults.append(
+            Problem(
+                file=file,
+                line=line or text.count("\n") + 1,
+                message=f"not TOML: {words}",
+            )
+        )
         return Keys({}, (), Faults(file)), faults
     faults = Faults(file, KeyLines(text))
     return Keys(values, (), faults), faults

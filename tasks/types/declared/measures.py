@@ -33,7 +33,9 @@ class Measure:
 
 
 def _labels(metric: str, **more: Any) -> Measure:
-    return Measure(metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more)
+    return Measure(
+        metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more
+    )
 
 
 def _of_label(metric: str, **more: Any) -> Measure:
@@ -51,7 +53,10 @@ LABELS: Mapping[str, Measure] = {
         for average in ("macro", "micro", "weighted")
         for part in PARTS
     },
-    **{part: _of_label("OneClass", arguments={"part": part}, several=None) for part in PARTS},
+    **{
+        part: _of_label("OneClass", arguments={"part": part}, several=None)
+        for part in PARTS
+    },
     "false_positive_rate": _of_label("FalsePositiveRate"),
     "mcc": _labels("Matthews"),
     "kappa": _labels("Kappa"),
@@ -64,22 +69,43 @@ LABELS: Mapping[str, Measure] = {
     "average_precision": _of_label("AveragePrecision", module=WEIGHTED, asks=SCORES),
     "auprc": _of_label("Auprc", module=WEIGHTED, asks=SCORES),
     "ece": _labels("CalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES),
-    "ece_debiased": _labels("DebiasedCalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES),
+    "ece_debiased": _labels(
+        "DebiasedCalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES
+    ),
     "ece_equal_size": _labels(
-        "EqualSizeCalibrationError", module=WEIGHTED, options={**_BINS, "pooled": "flag"}, asks=SCORES
+        "EqualSizeCalibrationError",
+        module=WEIGHTED,
+        options={**_BINS, "pooled": "flag"},
+        asks=SCORES,
     ),
     "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
-    "hamming_loss": _labels("HammingLoss", arguments={"column": "hamming"}, several=True),
+    "hamming_loss": _labels(
+        "HammingLoss", arguments={"column": "hamming"}, several=True
+    ),
     "jaccard": _labels("LabelSets", arguments={"column": "jaccard"}, several=True),
-    **{f"samples_{part}": _labels("LabelSets", arguments={"column": part}, several=True) for part in PARTS},
+    **{
+        f"samples_{part}": _labels(
+            "LabelSets", arguments={"column": part}, several=True
+        )
+        for part in PARTS
+    },
 }
 
 
 def _of(
-    metric: str, *, given: tuple[str, ...] = (), cut: str = "", options: Any = (), **arguments: Any
+    metric: str,
+    *,
+    given: tuple[str, ...] = (),
+    cut: str = "",
+    options: Any = (),
+    **arguments: Any,
 ) -> Measure:
     return Measure(
-        metric=f"scoring.metrics.{metric}", given=given, cut=cut, options=dict(options), arguments=arguments
+        metric=f"scoring.metrics.{metric}",
+        given=given,
+        cut=cut,
+        options=dict(options),
+        arguments=arguments,
     )
 
 
@@ -104,16 +130,31 @@ SPANS: Mapping[str, Measure] = {
         for unit in ("character", "token")
         for part in PARTS
     },
-    **{f"iou_{part}": _of("spans:OverlapAt", part=part, options={"threshold": "number"}) for part in PARTS},
+    **{
+        f"iou_{part}": _of(
+            "spans:OverlapAt", part=part, options={"threshold": "number"}
+        )
+        for part in PARTS
+    },
 }
 SETS: Mapping[str, Measure] = {
     f"{measure}_{part}": _of("evidence:SciFact", measure=measure, part=part)
-    for measure in ("abstract_rationalized", "abstract_label_only", "sentence_selection", "sentence_label")
+    for measure in (
+        "abstract_rationalized",
+        "abstract_label_only",
+        "sentence_selection",
+        "sentence_label",
+    )
     for part in PARTS
 }
-_FEVER = {"label_accuracy": "label", "fever_score": "score", **{f"evidence_{part}": part for part in PARTS}}
+_FEVER = {
+    "label_accuracy": "label",
+    "fever_score": "score",
+    **{f"evidence_{part}": part for part in PARTS},
+}
 ONE: Mapping[str, Measure] = {
-    name: _of("evidence:Fever", column=column, given=("abstain",)) for name, column in _FEVER.items()
+    name: _of("evidence:Fever", column=column, given=("abstain",))
+    for name, column in _FEVER.items()
 }
 _ROUGE = {"part": PARTS, "stemmed": "flag"}
 _BERTSCORE = {"part": PARTS, "model": "text", "layer": "count"}
@@ -135,7 +176,10 @@ RANKING: Mapping[str, Measure] = {
         name: _of("ranking:Ranking", cut="maybe", measure=name)
         for name in ("recall", "mrr", "success", "map")
     },
-    **{part: _of("ranking:RankingF1", cut="always", column=part) for part in ("precision", "f1")},
+    **{
+        part: _of("ranking:RankingF1", cut="always", column=part)
+        for part in ("precision", "f1")
+    },
     "ndcg": _of("ranking:GradedNdcg", cut="maybe"),
     "rbp": _of("ranking:GradedRanking", cut="always", measure="rbp"),
     "r_precision": _of("ranking:RPrecision"),
@@ -155,7 +199,9 @@ CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
 class Naming:
     """Turns what a rule set says of its measures into references to metrics."""
 
-    def __init__(self, form: str, given: Mapping[str, Any], own: OwnMeasures | None = None) -> None:
+    def __init__(
+        self, form: str, given: Mapping[str, Any], own: OwnMeasures | None = None
+    ) -> None:
         self.form, self.given = form, given
         #: Those of the folder's `measures.py`.
         self.own = own or OwnMeasures("", {})
@@ -177,14 +223,21 @@ class Naming:
         names = [reference.name for reference in references]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
-                rules.refuse("measures", f"two measures are called “{name}”", "a `name` for each")
+                rules.refuse(
+                    "measures", f"two measures are called “{name}”", "a `name` for each"
+                )
         return tuple(references)
 
-    def _metric(self, entry: Any, rules: Keys, place: int) -> MetricRef | tuple[str, str] | None:
+    def _metric(
+        self, entry: Any, rules: Keys, place: int
+    ) -> MetricRef | tuple[str, str] | None:
         """Or what is wrong and what was expected; None where that is noted already."""
         keys = rules.entry("measures", entry)
         if keys is None:
-            return f"measure {place} is no text and no table", '{ name = "f1_method", … }'
+            return (
+                f"measure {place} is no text and no table",
+                '{ name = "f1_method", … }',
+            )
         name = keys.text("name")
         called = keys.text("measure", name) if name else ""
         if not called:
@@ -201,7 +254,10 @@ class Naming:
         arguments = dict(measure.arguments)
         if at:
             if not measure.cut or not depth.isdecimal() or int(depth) < 1:
-                return f"“{called}” has no such cut-off", f"{stem}@10" if measure.cut else stem
+                return (
+                    f"“{called}” has no such cut-off",
+                    f"{stem}@10" if measure.cut else stem,
+                )
             arguments["cut"] = int(depth)
         elif measure.cut == "always":
             return f"“{called}” has no cut-off", f"{stem}@10"
@@ -220,20 +276,38 @@ class Naming:
         if measure.several is not None and measure.several != self.given["several"]:
             words = "several labels" if measure.several else "one label"
             return f"“{name}” is of tasks in which an instance has {words}", ""
-        has = {name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"}
+        has = {
+            name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"
+        }
         if measure.asks == PROBABILITIES and PROBABILITIES not in has:
-            return f"“{name}” needs probabilities", 'probabilities = "optional" or "needed" in [task.answer]'
+            return (
+                f"“{name}” needs probabilities",
+                'probabilities = "optional" or "needed" in [task.answer]',
+            )
         if measure.asks == SCORES and not has:
-            return f"“{name}” needs probabilities or confidence", "either of them in [task.answer]"
+            return (
+                f"“{name}” needs probabilities or confidence",
+                "either of them in [task.answer]",
+            )
         return None
 
-    def _take(self, option: str, kind: Any, keys: Keys, arguments: dict[str, Any], stem: str) -> None:
+    def _take(
+        self, option: str, kind: Any, keys: Keys, arguments: dict[str, Any], stem: str
+    ) -> None:
         if kind == "label":
             label = keys.text(option, self.given["positive"])
             if label and label not in self.given["labels"]:
-                keys.refuse(option, f"“{label}” is no label", f"one of {', '.join(self.given['labels'])}")
+                keys.refuse(
+                    option,
+                    f"“{label}” is no label",
+                    f"one of {', '.join(self.given['labels'])}",
+                )
             elif not label:
-                keys.refuse("name", f"“{stem}” says no `label`", "one here, or `positive` in [task.answer]")
+                keys.refuse(
+                    "name",
+                    f"“{stem}” says no `label`",
+                    "one here, or `positive` in [task.answer]",
+                )
             else:
                 arguments["label"] = label
         elif option not in keys:
@@ -245,4 +319,6 @@ class Naming:
             if number is not None:
                 arguments[option] = int(number) if kind == "count" else number
         else:
-            arguments[option] = keys.text(option) if kind == "text" else keys.choice(option, kind)
+            arguments[option] = (
+                keys.text(option) if kind == "text" else keys.choice(option, kind)
+            )

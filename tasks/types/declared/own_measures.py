@@ -19,12 +19,16 @@ from tasks.types.references import MetricRef
 
 MEASURES = "measures.py"
 #: SHA-256 of the files that are trusted: reference-verification.
-TRUSTED = frozenset({"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"})
+TRUSTED = frozenset(
+    {"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"}
+)
 #: What they import, and what it is called there that they are written for.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
 #: By the class that a measure extends, what stands for it where it is not run.
 KINDS = {
-    **dict.fromkeys(("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"),
+    **dict.fromkeys(
+        ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
+    ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
 #: What a class may say of itself, as a value that is written out.
@@ -52,7 +56,11 @@ class OwnMeasures:
         if is_trusted(self.text):
             return MetricRef(name, f"{module_of(self.text)}:{called}", {"given": given})
         metric, facts = self.classes[called]
-        return MetricRef(name, metric, {"given": given, "text": self.text, "called": called, "facts": facts})
+        return MetricRef(
+            name,
+            metric,
+            {"given": given, "text": self.text, "called": called, "facts": facts},
+        )
 
 
 class MeasureFailed(InputRefused):
@@ -60,7 +68,9 @@ class MeasureFailed(InputRefused):
 
 
 def failed(message: str, expected: str = "", line: int | None = None) -> MeasureFailed:
-    return MeasureFailed([Problem(file=MEASURES, line=line, message=message, expected=expected)])
+    return MeasureFailed(
+        [Problem(file=MEASURES, line=line, message=message, expected=expected)]
+    )
 
 
 def not_here(call: Any) -> Any:
@@ -102,7 +112,9 @@ def run_file(text: str, name: str) -> ModuleType:
     """As a module of this name, where dataclasses look for it."""
     module = sys.modules[name] = ModuleType(name)
     try:
-        exec(compile(text.replace(WRITTEN_FOR, HOME), MEASURES, "exec"), module.__dict__)  # noqa: S102
+        exec(  # noqa: S102
+            compile(text.replace(WRITTEN_FOR, HOME), MEASURES, "exec"), module.__dict__
+        )
     except BaseException:
         del sys.modules[name]
         raise
@@ -117,13 +129,24 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
         line = getattr(fault, "lineno", None)
-        faults.append(Problem(file=shown, line=line, message=f"no Python: {getattr(fault, 'msg', fault)}"))
+        faults.append(
+            Problem(
+                file=shown,
+                line=line,
+                message=f"no Python: {getattr(fault, 'msg', fault)}",
+            )
+        )
         return OwnMeasures(text, classes)
     for node in tree.body:
         bases = node.bases if isinstance(node, ast.ClassDef) else ()
-        names = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in bases]
+        names = [
+            base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            for base in bases
+        ]
         known = {**{base: (metric, {}) for base, metric in KINDS.items()}, **classes}
-        if isinstance(node, ast.ClassDef) and (base := next((own for own in names if own in known), "")):
+        if isinstance(node, ast.ClassDef) and (
+            base := next((own for own in names if own in known), "")
+        ):
             metric, inherited = known[base]
             classes[node.name] = metric, {**inherited, **_facts(node, shown, faults)}
     return OwnMeasures(text, classes)
@@ -135,7 +158,11 @@ def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, A
     for statement in node.body:
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             continue
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        targets = (
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+        )
         for name in (own.id for own in targets if isinstance(own, ast.Name)):
             value: Any = ...
             with suppress(ValueError, TypeError, RecursionError, MemoryError):
@@ -144,6 +171,17 @@ def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, A
                 facts[name] = value
             elif name in FACTS or name == "per_unit":
                 message = f"“{name}” of {node.name} cannot be read without running it"
-                expected = "nothing of units" if name == "per_unit" else "a value that is written out"
-                faults.append(Problem(file=shown, line=statement.lineno, message=message, expected=expected))
+                expected = (
+                    "nothing of units"
+                    if name == "per_unit"
+                    else "a value that is written out"
+                )
+                faults.append(
+                    Problem(
+                        file=shown,
+                        line=statement.lineno,
+                        message=message,
+                        expected=expected,
+                    )
+                )
     return facts

@@ -6,7 +6,14 @@ from typing import Any
 from tasks.types.declared.keys import Keys, kind
 from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, EvidenceTask
 from tasks.types.forms.instances import LEFT_OUT, WRONG, InstanceTask
-from tasks.types.forms.labels import NEEDED, NONE, OPTIONAL, LabelTask, StandIn, Treatment
+from tasks.types.forms.labels import (
+    NEEDED,
+    NONE,
+    OPTIONAL,
+    LabelTask,
+    StandIn,
+    Treatment,
+)
 from tasks.types.forms.numbers import REDUCE, NumberTask
 from tasks.types.forms.rankings import LONGEST, RankingTask
 from tasks.types.forms.spans import SpanTask
@@ -20,19 +27,33 @@ Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
 
 
-def _labels(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
+def _labels(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
     labels = answer.texts("labels")
     several, any_of = answer.flag("several"), answer.flag("any_of")
     if several and any_of:
-        answer.refuse("any_of", "“several” and “any_of” exclude each other", "one of them")
+        answer.refuse(
+            "any_of", "“several” and “any_of” exclude each other", "one of them"
+        )
     positive, abstain = answer.text("positive", ""), answer.text("abstain", "")
     if positive and positive not in labels:
-        answer.refuse("positive", f"“{positive}” is no label", f"one of {', '.join(labels)}")
+        answer.refuse(
+            "positive", f"“{positive}” is no label", f"one of {', '.join(labels)}"
+        )
     if abstain in labels:
-        answer.refuse("abstain", f"“{abstain}” is a label too", "a word that the gold does not have")
+        answer.refuse(
+            "abstain",
+            f"“{abstain}” is a label too",
+            "a word that the gold does not have",
+        )
     words = (NONE, OPTIONAL, NEEDED)
-    probabilities, confidence = (answer.choice(name, words, NONE) for name in ("probabilities", "confidence"))
-    missing, abstained = (_treatments(rules, name, labels) for name in ("missing", "abstained"))
+    probabilities, confidence = (
+        answer.choice(name, words, NONE) for name in ("probabilities", "confidence")
+    )
+    missing, abstained = (
+        _treatments(rules, name, labels) for name in ("missing", "abstained")
+    )
     if not labels:
         return None
     return LabelTask(
@@ -62,10 +83,15 @@ def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
     value = rule.value(name, WRONG)
     if isinstance(value, dict) and labels:
         own = rule.table(name)
-        label, confidence = own.choice("label", labels), own.number("confidence", least=0)
+        label, confidence = (
+            own.choice("label", labels),
+            own.number("confidence", least=0),
+        )
         own.close()
         if confidence is not None and confidence > 1:
-            own.refuse("confidence", f"“confidence” is {confidence:g}", "a number from 0 to 1")
+            own.refuse(
+                "confidence", f"“confidence” is {confidence:g}", "a number from 0 to 1"
+            )
         return StandIn(label, confidence)
     if value not in (WRONG, LEFT_OUT):
         found = f"“{value}”" if isinstance(value, str) else kind(value)
@@ -74,7 +100,9 @@ def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
     return WRONG if value != LEFT_OUT else LEFT_OUT
 
 
-def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
+def _numbers(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
     least, most, step = (answer.number(name) for name in ("least", "most", "step"))
     if least is not None and most is not None and least >= most:
         answer.refuse("most", f"“most” is {most:g}", f"more than {least:g}")
@@ -82,16 +110,24 @@ def _numbers(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
         answer.refuse("step", f"“step” is {step:g}", "a number above 0")
     reduce = answer.choice("reduce", REDUCE, "mean")
     field = answer.text(ANSWER, "")
-    return NumberTask(**settings, answer_field=field, least=least, most=most, step=step, reduce=reduce)
+    return NumberTask(
+        **settings, answer_field=field, least=least, most=most, step=step, reduce=reduce
+    )
 
 
-def _texts(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
+def _texts(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
     longest = int(answer.number("longest", MAX_TEXT, least=1) or MAX_TEXT)
     field = answer.text(ANSWER, "")
-    return TextTask(**settings, answer_field=field, longest=longest, missing=_treatments(rules))
+    return TextTask(
+        **settings, answer_field=field, longest=longest, missing=_treatments(rules)
+    )
 
 
-def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
+def _spans(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
     return SpanTask(
         **settings,
         answer_field=answer.text(ANSWER, ""),
@@ -102,11 +138,17 @@ def _spans(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) 
     )
 
 
-def _pool(task: Keys, id_field: str, content: str, content_field: str) -> dict[str, Any]:
+def _pool(
+    task: Keys, id_field: str, content: str, content_field: str
+) -> dict[str, Any]:
     """What a task says of its pool, with the fields that it has else; ``content`` is a key."""
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):
-        pool.refuse("file", f"“{pool.text('file')}” is no name of a file", "a name without a folder")
+        pool.refuse(
+            "file",
+            f"“{pool.text('file')}” is no name of a file",
+            "a name without a folder",
+        )
     facts = {
         "pool_file": pool.text("file"),
         "pool_id": pool.text("id", id_field),
@@ -117,21 +159,34 @@ def _pool(task: Keys, id_field: str, content: str, content_field: str) -> dict[s
     return facts
 
 
-def _evidence(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
-    pool, labels = _pool(task, "doc_id", "sentences", "abstract"), answer.texts("labels")
+def _evidence(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    pool, labels = (
+        _pool(task, "doc_id", "sentences", "abstract"),
+        answer.texts("labels"),
+    )
     shape = answer.choice("shape", ("sets", "one"))
     given = answer.text("given", "")
     if given and given not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], given)}
     field, abstain = answer.text(ANSWER, ""), answer.text("abstain", "")
-    facts = {**settings, **pool, "given": given, "answer_field": field, "abstain": abstain}
+    facts = {
+        **settings,
+        **pool,
+        "given": given,
+        "answer_field": field,
+        "abstain": abstain,
+    }
     shapes: dict[str, type[EvidenceTask]] = {"sets": EvidenceSets, "one": EvidenceOfOne}
     if not labels or not shape:
         return None
     return shapes[shape](**facts, labels=labels, missing=_treatments(rules))
 
 
-def _ranking(settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]) -> InstanceTask | None:
+def _ranking(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
     if not candidates:

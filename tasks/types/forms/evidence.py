@@ -36,15 +36,25 @@ class EvidenceTask(InstanceTask):
             yield f"“{self.pool_content}” is no list of texts", "a list of sentences"
 
     def index_facts(self, content: Content) -> Index:
-        return {"sizes": {name: len(record[self.pool_content]) for name, record in content.pool.items()}}
+        return {
+            "sizes": {
+                name: len(record[self.pool_content])
+                for name, record in content.pool.items()
+            }
+        }
 
-    def judged(self, content: Content, gold: Any, answer: Any) -> Iterator[tuple[str, str]]:
+    def judged(
+        self, content: Content, gold: Any, answer: Any
+    ) -> Iterator[tuple[str, str]]:
         """The sentences of gold and answer in the order of the pool's documents."""
         given, wanted = self.named(answer) if answer else set(), self.named(gold)
         for document, number in sorted(given | wanted):
             sentences = content.pool.get(document, {}).get(self.pool_content, ())
             text = sentences[number] if number < len(sentences) else ""
-            is_given, is_wanted = (document, number) in given, (document, number) in wanted
+            is_given, is_wanted = (
+                (document, number) in given,
+                (document, number) in wanted,
+            )
             outcome = RIGHT if is_given and is_wanted else WRONG if is_given else MISSED
             yield outcome, f"[{document}:{number}] {text}".strip()
 
@@ -61,11 +71,18 @@ class EvidenceTask(InstanceTask):
         """The documents and numbers of the sentences of a gold or an answer."""
 
     def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
-        allowed = (*self.labels, *([self.abstain] if self.abstain and may_abstain else []))
+        allowed = (
+            *self.labels,
+            *([self.abstain] if self.abstain and may_abstain else []),
+        )
         if isinstance(value, str) and value in allowed:
             return value
         is_text = isinstance(value, str)
-        found = f"“{value[:100]}” is no label" if is_text else f"“{LABEL}” is {kind_found(value)}"
+        found = (
+            f"“{value[:100]}” is no label"
+            if is_text
+            else f"“{LABEL}” is {kind_found(value)}"
+        )
         fault(found, f"one of {', '.join(allowed)}")
         return None
 
@@ -75,12 +92,20 @@ class EvidenceTask(InstanceTask):
         """Numbers from 0 of a document that is in the pool, where that is known."""
         most = None
         if sizes is not None and (most := sizes.get(document)) is None:
-            fault(f"document “{document[:100]}” is not in the pool", "the id of a document")
+            fault(
+                f"document “{document[:100]}” is not in the pool",
+                "the id of a document",
+            )
             return None
         if not isinstance(value, list) or any(type(own) is not int for own in value):
-            fault(f"“sentences” of “{document[:100]}” is no list of whole numbers", "such as [0, 2]")
+            fault(
+                f"“sentences” of “{document[:100]}” is no list of whole numbers",
+                "such as [0, 2]",
+            )
             return None
-        if wrong := [own for own in value if own < 0 or (most is not None and own >= most)]:
+        if wrong := [
+            own for own in value if own < 0 or (most is not None and own >= most)
+        ]:
             expected = f"from 0 to {most - 1}" if most else "from 0"
             fault(f"document “{document[:100]}” has no sentence {wrong[0]}", expected)
             return None
@@ -103,22 +128,40 @@ class EvidenceSets(EvidenceTask):
         found: GoldSets = {}
         for document, sets in value.items():
             shown = document[:100]
-            if not isinstance(sets, list) or not sets or not all(isinstance(own, dict) for own in sets):
-                fault(f"document “{shown}” has no list of evidence sets", '[{"sentences": [0], "label": …}]')
+            if (
+                not isinstance(sets, list)
+                or not sets
+                or not all(isinstance(own, dict) for own in sets)
+            ):
+                fault(
+                    f"document “{shown}” has no list of evidence sets",
+                    '[{"sentences": [0], "label": …}]',
+                )
                 return None
-            labels = {self.label_of(own.get(LABEL), fault, may_abstain=False) for own in sets}
-            sentences = [self.sentences_of(own.get("sentences"), document, None, fault) for own in sets]
+            labels = {
+                self.label_of(own.get(LABEL), fault, may_abstain=False) for own in sets
+            }
+            sentences = [
+                self.sentences_of(own.get("sentences"), document, None, fault)
+                for own in sets
+            ]
             if None in labels or None in sentences:
                 return None
             if len(labels) > 1:
-                fault(f"the sets of document “{shown}” have several labels", "one for each document")
+                fault(
+                    f"the sets of document “{shown}” have several labels",
+                    "one for each document",
+                )
                 return None
             flat = [own for numbers in sentences for own in numbers or ()]
             if len(flat) > len(set(flat)) or not all(sentences):
                 message = f"a sentence of “{shown}” is in two sets, or a set is empty"
                 fault(message, "each sentence in one set")
                 return None
-            found[document] = (str(labels.pop()), tuple(frozenset(numbers or ()) for numbers in sentences))
+            found[document] = (
+                str(labels.pop()),
+                tuple(frozenset(numbers or ()) for numbers in sentences),
+            )
         return found
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
@@ -129,25 +172,38 @@ class EvidenceSets(EvidenceTask):
         found: GivenSets = {}
         for document, own in value.items():
             if not isinstance(own, dict):
-                line.wrong(f"document “{document[:100]}” is {json_kind(own)}", self.form.example)
+                line.wrong(
+                    f"document “{document[:100]}” is {json_kind(own)}",
+                    self.form.example,
+                )
                 continue
             label = self.label_of(own.get(LABEL), line.wrong, may_abstain=True)
-            sentences = self.sentences_of(own.get("sentences"), document, index["sizes"], line.wrong)
+            sentences = self.sentences_of(
+                own.get("sentences"), document, index["sizes"], line.wrong
+            )
             if label is not None and sentences is not None and label != self.abstain:
                 found[document] = (label, sentences)
         return found
 
     def named(self, side: Any) -> set[tuple[str, int]]:
         sets = (
-            (name, [own] if isinstance(own, int) else own) for name, (_, sets) in side.items() for own in sets
+            (name, [own] if isinstance(own, int) else own)
+            for name, (_, sets) in side.items()
+            for own in sets
         )
         return {(document, number) for document, numbers in sets for number in numbers}
 
     def gold_text(self, gold: Any) -> str:
-        return "\n".join(f"{name}: {label} {[*map(sorted, sets)]}" for name, (label, sets) in gold.items())
+        return "\n".join(
+            f"{name}: {label} {[*map(sorted, sets)]}"
+            for name, (label, sets) in gold.items()
+        )
 
     def answer_text(self, answer: Any) -> str:
-        return "\n".join(f"{document}: {label} {list(own)}" for document, (label, own) in answer.items())
+        return "\n".join(
+            f"{document}: {label} {list(own)}"
+            for document, (label, own) in answer.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -170,14 +226,22 @@ class EvidenceOfOne(EvidenceTask):
         label = self.label_of(record.get(LABEL), fault, may_abstain=True)
         value = at_path(record, self.field)
         sets = [] if value is None else value
-        if not isinstance(sets, list) or not all(own and are_texts(own) for own in sets):
+        if not isinstance(sets, list) or not all(
+            own and are_texts(own) for own in sets
+        ):
             fault(f"“{self.field}” is no list of evidence sets", '[["d1:0", "d1:2"]]')
             return None
         if label is not None and label != self.abstain and not sets:
-            expected = f"a set of sentences, unless the label is {self.abstain or 'another'}"
+            expected = (
+                f"a set of sentences, unless the label is {self.abstain or 'another'}"
+            )
             fault(f"“{self.field}” is empty", expected)
             return None
-        return None if label is None else Verdict(label, tuple(frozenset(own) for own in sets))
+        return (
+            None
+            if label is None
+            else Verdict(label, tuple(frozenset(own) for own in sets))
+        )
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         label = self.label_of(line.value.get(LABEL), line.wrong, may_abstain=True)
@@ -192,12 +256,22 @@ class EvidenceOfOne(EvidenceTask):
         return Verdict(str(label), tuple(value)) if line.is_sound else None
 
     def named(self, side: Any) -> set[tuple[str, int]]:
-        names = {name for own in side.sentences for name in ([own] if isinstance(own, str) else own)}
+        names = {
+            name
+            for own in side.sentences
+            for name in ([own] if isinstance(own, str) else own)
+        }
         parts = (name.rpartition(":") for name in names)
-        return {(document, int(number)) for document, _, number in parts if number.isdecimal()}
+        return {
+            (document, int(number))
+            for document, _, number in parts
+            if number.isdecimal()
+        }
 
     def gold_text(self, gold: Any) -> str:
-        return "\n".join([gold.label, *(", ".join(sorted(own)) for own in gold.sentences)])
+        return "\n".join(
+            [gold.label, *(", ".join(sorted(own)) for own in gold.sentences)]
+        )
 
     def answer_text(self, answer: Any) -> str:
         return "\n".join([answer.label, *answer.sentences])

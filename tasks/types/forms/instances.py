@@ -16,7 +16,15 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from tasks.types import jsonlines
-from tasks.types.base import LINES, MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
+from tasks.types.base import (
+    LINES,
+    MAX_SHOWN,
+    Index,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+)
 from tasks.types.files import CLUTTER, Files, InputFile
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
@@ -50,7 +58,10 @@ def without_path(value: Any, path: str) -> Any:
     head, _, rest = path.partition(".")
     if not rest or path in value:
         return {key: own for key, own in value.items() if key != path}
-    return {key: without_path(own, rest) if key == head else own for key, own in value.items()}
+    return {
+        key: without_path(own, rest) if key == head else own
+        for key, own in value.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +83,15 @@ class Dimension:
         own = [self.classes_of(record) for record in records]
         if not self.joined:
             return own
-        everywhere = sorted({name for classes in own for name in classes} - {self.absent})
+        everywhere = sorted(
+            {name for classes in own for name in classes} - {self.absent}
+        )
         return [
             tuple(dict.fromkeys((*everywhere, *classes)))
-            if all(str(at_path(record, path)) == value for path, value in self.joined.items())
+            if all(
+                str(at_path(record, path)) == value
+                for path, value in self.joined.items()
+            )
             else classes
             for record, classes in zip(records, own, strict=True)
         ]
@@ -97,7 +113,11 @@ class Dimension:
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
             return (self._part(value),)
-        return tuple(dict.fromkeys(map(_class_name, value if isinstance(value, list) else [value])))
+        return tuple(
+            dict.fromkeys(
+                map(_class_name, value if isinstance(value, list) else [value])
+            )
+        )
 
     def _part(self, value: float) -> str:
         place = bisect_right(self.cuts, value)
@@ -179,11 +199,16 @@ class InstanceTask(ABC):
     def example(self) -> Any:
         """An answer as a line of a run has it."""
 
-    def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
+    def pairs_of(
+        self, content: Content, answers: list[Any], rules: str
+    ) -> tuple[list[Any], list[Any]]:
         """Gold and answers as the metrics take them, a row an instance; a missing answer is None."""
         gold = [instance.gold for instance in content.instances]
         if self.missing.get(rules) == LEFT_OUT:
-            gold = [None if answer is None else own for own, answer in zip(gold, answers, strict=True)]
+            gold = [
+                None if answer is None else own
+                for own, answer in zip(gold, answers, strict=True)
+            ]
         return gold, answers
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -208,7 +233,9 @@ class InstanceTask(ABC):
     def answer_text(self, answer: Any) -> str:
         return self.gold_text(answer)
 
-    def judged(self, content: Content, gold: Any, answer: Any) -> Iterator[tuple[str, str]]:
+    def judged(
+        self, content: Content, gold: Any, answer: Any
+    ) -> Iterator[tuple[str, str]]:
         """What is right, wrong and missed of an answer of several parts, each as people read it."""
         yield from ()
 
@@ -224,7 +251,9 @@ class InstanceTask(ABC):
 
     @property
     def form(self) -> jsonlines.AnswerForm:
-        example = json.dumps({self.id: "s1", self.answer_key: self.example}, ensure_ascii=False)
+        example = json.dumps(
+            {self.id: "s1", self.answer_key: self.example}, ensure_ascii=False
+        )
         return jsonlines.AnswerForm(example=example, noun=self.noun, id=self.id)
 
     @property
@@ -232,7 +261,9 @@ class InstanceTask(ABC):
         return RunForm(described=self.form.files, keys=(frozenset({self.answer_key}),))
 
     def is_gold_file(self, name: str) -> bool:
-        return PurePosixPath(name).name == self.pool_file or self.is_instances_file(name)
+        return PurePosixPath(name).name == self.pool_file or self.is_instances_file(
+            name
+        )
 
     def is_instances_file(self, name: str) -> bool:
         path = PurePosixPath(name)
@@ -240,24 +271,39 @@ class InstanceTask(ABC):
             return False
         if self.files in JSON_FORMS:
             return jsonlines.is_records_file(name)
-        return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(self.files, (f".{self.files}",))
+        return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(
+            self.files, (f".{self.files}",)
+        )
 
-    def instance_names(self, file: InputFile, records: Sequence[jsonlines.Record]) -> Iterator[str | None]:
+    def instance_names(
+        self, file: InputFile, records: Sequence[jsonlines.Record]
+    ) -> Iterator[str | None]:
         """Documents of a pool are no instances."""
         is_pool = not self.is_instances_file(file.name)
-        return (None if is_pool else jsonlines.record_id(record.value, self.id) for record in records)
+        return (
+            None if is_pool else jsonlines.record_id(record.value, self.id)
+            for record in records
+        )
 
     def read_gold(self, files: Files, options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
         content = self.content(files, with_gold=True)
-        rows = (instance.record for instance in sorted(content.instances, key=lambda own: own.id))
-        lines = (json.dumps(one, ensure_ascii=False, sort_keys=True, separators=(",", ":")) for one in rows)
+        rows = (
+            instance.record
+            for instance in sorted(content.instances, key=lambda own: own.id)
+        )
+        lines = (
+            json.dumps(one, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            for one in rows
+        )
         pools = sorted(self.public_pool(content.pool))
         return Split(
             content=content,
             instances=len(content.instances),
             index=self.index(content),
-            digest=digest_of(*(f"{line}\n".encode() for line in lines), *(data for _, data in pools)).hex(),
+            digest=digest_of(
+                *(f"{line}\n".encode() for line in lines), *(data for _, data in pools)
+            ).hex(),
         )
 
     def read_inputs(self, files: Files, options: Options) -> Index:
@@ -271,23 +317,36 @@ class InstanceTask(ABC):
         form = replace(self, files=JSON_FORMS[0]) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
 
-    def public_files(self, files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
+    def public_files(
+        self, files: Files, options: Options
+    ) -> Iterator[tuple[str, bytes]]:
         """The instances with the fields that are shown, and the pool."""
         content = self.content(files, with_gold=True)
-        yield INPUTS, jsonlines.as_lines(self.public(instance) for instance in content.instances)
+        yield (
+            INPUTS,
+            jsonlines.as_lines(self.public(instance) for instance in content.instances),
+        )
         yield from self.public_pool(content.pool)
 
-    def read_pool(self, files: Files, problems: Problems) -> Mapping[str, Mapping[str, Any]]:
+    def read_pool(
+        self, files: Files, problems: Problems
+    ) -> Mapping[str, Mapping[str, Any]]:
         records: dict[str, Mapping[str, Any]] = {}
         for file in files:
             table = TABLES.get(file.suffix.removeprefix("."))
-            read = table_records(file, table, problems) if table else jsonlines.read_records(file, problems)
+            read = (
+                table_records(file, table, problems)
+                if table
+                else jsonlines.read_records(file, problems)
+            )
             for record in read:
                 name = jsonlines.record_id(record.value, self.pool_id)
                 if not name or name in records:
                     found = f"{self.pool_noun} “{name}” is there twice"
                     fault = found if name else f"“{self.pool_id}” is missing"
-                    problems.append(record.problem(fault, f"an id for each {self.pool_noun}"))
+                    problems.append(
+                        record.problem(fault, f"an id for each {self.pool_noun}")
+                    )
                 elif faults := [*self.pool_faults(record.value)]:
                     problems += (record.problem(*fault) for fault in faults)
                 else:
@@ -297,16 +356,23 @@ class InstanceTask(ABC):
             problems.append(Problem(message=message, expected=f"{self.pool_noun}s"))
         return records
 
-    def public_pool(self, pool: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bytes]]:
+    def public_pool(
+        self, pool: Mapping[str, Mapping[str, Any]]
+    ) -> Iterator[tuple[str, bytes]]:
         """The file of the pool as participants have it, in the form that it has."""
         keys = (self.pool_id, self.pool_content, *self.pool_shown)
-        rows = ({key: record[key] for key in keys if key in record} for record in pool.values())
+        rows = (
+            {key: record[key] for key in keys if key in record}
+            for record in pool.values()
+        )
         delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
         if delimiter is None:
             data = jsonlines.as_lines(rows)
         else:
             text = io.StringIO(newline="")
-            writer = csv.DictWriter(text, [*dict.fromkeys(keys)], delimiter=delimiter, restval="")
+            writer = csv.DictWriter(
+                text, [*dict.fromkeys(keys)], delimiter=delimiter, restval=""
+            )
             writer.writeheader()
             writer.writerows(rows)
             data = text.getvalue().encode()
@@ -321,16 +387,25 @@ class InstanceTask(ABC):
 
     def public(self, instance: Instance) -> dict[str, Any]:
         record: Any = {self.id: instance.record.get(self.id, instance.id)}
-        record |= {name: instance.record[name] for name in self.shown if name in instance.record}
+        record |= {
+            name: instance.record[name]
+            for name in self.shown
+            if name in instance.record
+        }
         for path in self.hidden:
             record = without_path(record, path)
         return dict(record)
 
-    def read_run(self, files: Files, index: Index, options: Options) -> tuple[Any, list[Problem]]:
+    def read_run(
+        self, files: Files, index: Index, options: Options
+    ) -> tuple[Any, list[Problem]]:
         """The answers by instance, and everything that is wrong with the files."""
         names = dict.fromkeys(index["instances"])
         return jsonlines.read_answers(
-            files, names, lambda name, line: self.answer_of(line, name, index), self.form
+            files,
+            names,
+            lambda name, line: self.answer_of(line, name, index),
+            self.form,
         )
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
@@ -342,15 +417,24 @@ class InstanceTask(ABC):
         return self.rows(content, gold, answers, notes)
 
     def rows(
-        self, content: Content, gold: Sequence[Any], answers: Sequence[Any], notes: Mapping[str, int]
+        self,
+        content: Content,
+        gold: Sequence[Any],
+        answers: Sequence[Any],
+        notes: Mapping[str, int],
     ) -> Pairs:
         names = [instance.id for instance in content.instances]
         records = [instance.record for instance in content.instances]
         return Pairs(
             gold=gold,
             answers=answers,
-            units=[str(at_path(record, self.unit)) for record in records] if self.unit else names,
-            features={dimension.name: dimension.features(records) for dimension in self.dimensions},
+            units=[str(at_path(record, self.unit)) for record in records]
+            if self.unit
+            else names,
+            features={
+                dimension.name: dimension.features(records)
+                for dimension in self.dimensions
+            },
             names=names,
             notes=notes,
         )
@@ -359,11 +443,19 @@ class InstanceTask(ABC):
         self, files: Files, split: Split, pairs: Pairs, options: Options
     ) -> Iterator[ShownInstance]:
         content: Content = split.content
-        for instance, answer in zip(content.instances[:MAX_SHOWN], pairs.answers, strict=False):
-            shown = {name: value for name, value in self.public(instance).items() if name != self.id}
+        for instance, answer in zip(
+            content.instances[:MAX_SHOWN], pairs.answers, strict=False
+        ):
+            shown = {
+                name: value
+                for name, value in self.public(instance).items()
+                if name != self.id
+            }
             yield ShownInstance(
                 name=instance.id,
-                given="\n".join(f"{name}: {_class_name(value)}" for name, value in shown.items()),
+                given="\n".join(
+                    f"{name}: {_class_name(value)}" for name, value in shown.items()
+                ),
                 gold=self.gold_text(instance.gold),
                 answer="" if answer is None else self.answer_text(answer),
                 judged=tuple(self.judged(content, instance.gold, answer)),
@@ -371,7 +463,10 @@ class InstanceTask(ABC):
             )
 
     def index(self, content: Content) -> Index:
-        return {"instances": [instance.id for instance in content.instances], **self.index_facts(content)}
+        return {
+            "instances": [instance.id for instance in content.instances],
+            **self.index_facts(content),
+        }
 
     def content(self, files: Files, *, with_gold: bool) -> Content:
         """Instances in the order of the files. Raises InputRefused with everything that is wrong."""
@@ -379,77 +474,130 @@ class InstanceTask(ABC):
         by_id: dict[str, Instance] = {}
         fields: set[str] = set()
         for file in files:
-            for record in self.records(file, problems) if self.is_instances_file(file.name) else ():
-                if instance := self._instance(record, by_id, problems, with_gold=with_gold):
+            for record in (
+                self.records(file, problems)
+                if self.is_instances_file(file.name)
+                else ()
+            ):
+                if instance := self._instance(
+                    record, by_id, problems, with_gold=with_gold
+                ):
                     by_id[instance.id] = instance
                     fields |= instance.record.keys()
-        pool = self.read_pool([file for file in files if file.base == self.pool_file], problems)
+        pool = self.read_pool(
+            [file for file in files if file.base == self.pool_file], problems
+        )
         if not by_id and not problems.has_errors:
             kinds = {TREC: "a file of qrels", **dict.fromkeys(TABLES, "a table")}
             expected = kinds.get(self.files, "JSON lines")
             problems.append(Problem(message="no instances are here", expected=expected))
         for name in self.shown if by_id and not problems.has_errors else ():
             if name not in fields:
-                problems.append(Problem(message=f"no instance has the field “{name}”, which is shown"))
+                problems.append(
+                    Problem(
+                        message=f"no instance has the field “{name}”, which is shown"
+                    )
+                )
         refuse(problems)
         return Content(tuple(by_id.values()), pool)
 
     def _instance(
-        self, record: jsonlines.Record, seen: Mapping[str, Instance], problems: Problems, *, with_gold: bool
+        self,
+        record: jsonlines.Record,
+        seen: Mapping[str, Instance],
+        problems: Problems,
+        *,
+        with_gold: bool,
     ) -> Instance | None:
         faults: list[tuple[str, str]] = []
         name = jsonlines.record_id(record.value, self.id)
         if not name:
             faults.append((f"“{self.id}” is missing", "a text or a whole number"))
         elif name in seen:
-            faults.append((f"instance “{name}” is there twice", "an id for each instance"))
+            faults.append(
+                (f"instance “{name}” is there twice", "an id for each instance")
+            )
         if self.unit and with_gold:
             value = at_path(record.value, self.unit)
             if value is None or value == "" or isinstance(value, bool | list | dict):
                 faults.append((f"“{self.unit}” is {kind_found(value)}", "a text"))
-        gold = self.gold_of(record.value, lambda *fault: faults.append(fault)) if with_gold else None
+        gold = (
+            self.gold_of(record.value, lambda *fault: faults.append(fault))
+            if with_gold
+            else None
+        )
         problems += (record.problem(*fault) for fault in faults)
-        return None if faults or not name else Instance(jsonlines.well_formed(name), gold, record.value)
+        return (
+            None
+            if faults or not name
+            else Instance(jsonlines.well_formed(name), gold, record.value)
+        )
 
-    def records(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
+    def records(
+        self, file: InputFile, problems: Problems
+    ) -> Iterator[jsonlines.Record]:
         if self.files in JSON_FORMS:
             yield from jsonlines.read_records(file, problems)
         elif self.files == TREC:
             yield from self._qrels(file, problems)
         else:
-            yield from table_records(file, self.delimiter or TABLES[self.files], problems)
+            yield from table_records(
+                file, self.delimiter or TABLES[self.files], problems
+            )
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
         """A record a topic, whose answers are graded."""
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
             parts = (line := decoded(raw)).split()
-            if parts and (len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3])):
+            if parts and (
+                len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3])
+            ):
                 expected = "topic 0 document grade"
-                problems.append(file.problem("no line of qrels", expected, line=number, raw=line))
+                problems.append(
+                    file.problem("no line of qrels", expected, line=number, raw=line)
+                )
             elif parts:
-                by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(0, int(parts[3]))
+                by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(
+                    0, int(parts[3])
+                )
         for topic, (first, grades) in by_topic.items():
-            yield jsonlines.Record(file.shown, first, first, {self.id: topic, self.field: grades})
+            yield jsonlines.Record(
+                file.shown, first, first, {self.id: topic, self.field: grades}
+            )
 
 
-def table_records(file: InputFile, delimiter: str, problems: Problems) -> Iterator[jsonlines.Record]:
+def table_records(
+    file: InputFile, delimiter: str, problems: Problems
+) -> Iterator[jsonlines.Record]:
     """The rows of a table with a header; empty cells are fields that are absent."""
-    rows = csv.reader(io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True)
+    rows = csv.reader(
+        io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True
+    )
     heads, place = list[str](), 0
     try:
         for row in rows:
             if not heads:
                 heads = row
                 if len(set(heads)) < len(heads):
-                    problems.append(file.problem("a name of a column stands there twice", line=1))
+                    problems.append(
+                        file.problem("a name of a column stands there twice", line=1)
+                    )
                     return
             elif len(row) != len(heads):
                 message = f"{len(row)} cells under {len(heads)} columns"
-                problems.append(file.problem(message, "a cell for each column", line=rows.line_num))
+                problems.append(
+                    file.problem(message, "a cell for each column", line=rows.line_num)
+                )
             else:
                 place += 1
-                cells = {name: cell for name, cell in zip(heads, row, strict=True) if cell != ""}
-                yield jsonlines.Record(file.shown, rows.line_num, place, cells, delimiter.join(row))
+                cells = {
+                    name: cell
+                    for name, cell in zip(heads, row, strict=True)
+                    if cell != ""
+                }
+                yield jsonlines.Record(
+                    file.shown, rows.line_num, place, cells, delimiter.join(row)
+                )
     except csv.Error as fault:
         problems.append(file.problem(f"no table: {fault}", line=rows.line_num))

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tasks.types.base import LABELS, Index
-from tasks.types.forms.instances import LEFT_OUT, WRONG, Content, Fault, InstanceTask, at_path
+from tasks.types.forms.instances import (
+    LEFT_OUT,
+    WRONG,
+    Content,
+    Fault,
+    InstanceTask,
+    at_path,
+)
 from tasks.types.jsonlines import Line
-from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
+from tasks.types.probabilities import (
+    LabelWithProbabilities,
+    ProbabilitiesRefused,
+    read_probabilities,
+)
 from tasks.types.text import json_kind, kind_found
 
 LABEL, ABSENT = "label", object()
@@ -72,8 +83,12 @@ class LabelTask(InstanceTask):
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
-        own = (dimension for dimension in self.dimensions if dimension.field == self.field)
-        return tuple(one.name for one in own if not (one.reading or one.cuts or one.joined))
+        own = (
+            dimension for dimension in self.dimensions if dimension.field == self.field
+        )
+        return tuple(
+            one.name for one in own if not (one.reading or one.cuts or one.joined)
+        )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
@@ -89,7 +104,9 @@ class LabelTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         key, probabilities = self.answer_key, None
         allowed = (*self.labels, *([self.abstain] if self.abstain else []))
-        labels = self._labels(line.value.get(key, ABSENT), line.wrong, key, allowed, is_list=self.several)
+        labels = self._labels(
+            line.value.get(key, ABSENT), line.wrong, key, allowed, is_list=self.several
+        )
         if labels is None or self.several:
             return labels
         try:
@@ -98,17 +115,26 @@ class LabelTask(InstanceTask):
         except ProbabilitiesRefused as refused:
             return line.wrong(refused.message, refused.expected)
         if self.probabilities == NEEDED and probabilities is None:
-            return line.wrong("“probabilities” is missing", "a probability for each label")
+            return line.wrong(
+                "“probabilities” is missing", "a probability for each label"
+            )
         confidence = self._confidence(line)
         if not line.is_sound:
             return None
         if probabilities or confidence is not None or self.keeps_records:
             record = line.value if self.keeps_records else None
-            return LabelWithProbabilities(labels[0], probabilities, confidence=confidence, record=record)
+            return LabelWithProbabilities(
+                labels[0], probabilities, confidence=confidence, record=record
+            )
         return labels[0]
 
-    def pairs_of(self, content: Content, answers: list[Any], rules: str) -> tuple[list[Any], list[Any]]:
-        missing, abstained = self.missing.get(rules, WRONG), self.abstained.get(rules, WRONG)
+    def pairs_of(
+        self, content: Content, answers: list[Any], rules: str
+    ) -> tuple[list[Any], list[Any]]:
+        missing, abstained = (
+            self.missing.get(rules, WRONG),
+            self.abstained.get(rules, WRONG),
+        )
 
         def treated(answer: LabelWithProbabilities | str | None) -> Any:
             if answer is not None and not (self.abstain and answer == self.abstain):
@@ -119,15 +145,23 @@ class LabelTask(InstanceTask):
         gold = [instance.gold for instance in content.instances]
         if self.any_of:
             sides = zip(gold, answers, strict=True)
-            gold = [answer if answer in labels else labels[0] for labels, answer in sides]
+            gold = [
+                answer if answer in labels else labels[0] for labels, answer in sides
+            ]
         return gold, answers
 
     def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
-        return {"abstained": sum(answer == self.abstain for answer in answers)} if self.abstain else {}
+        return (
+            {"abstained": sum(answer == self.abstain for answer in answers)}
+            if self.abstain
+            else {}
+        )
 
     def beside(self, answer: Any) -> Mapping[str, float]:
         sure = getattr(answer, "confidence", None)
-        return getattr(answer, "probabilities", None) or ({} if sure is None else {str(answer): sure})
+        return getattr(answer, "probabilities", None) or (
+            {} if sure is None else {str(answer): sure}
+        )
 
     def gold_text(self, gold: Any) -> str:
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
@@ -138,14 +172,24 @@ class LabelTask(InstanceTask):
         value = line.value.get("confidence")
         if value is None and self.confidence == OPTIONAL:
             return UNSTATED
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 <= value <= 1
+        ):
             found = f"{value:g}" if type(value) in (int, float) else kind_found(value)
             line.wrong(f"“confidence” is {found}", "a number from 0 to 1")
             return None
         return float(value)
 
     def _labels(
-        self, value: Any, fault: Fault, key: str, allowed: Sequence[str], *, is_list: bool
+        self,
+        value: Any,
+        fault: Fault,
+        key: str,
+        allowed: Sequence[str],
+        *,
+        is_list: bool,
     ) -> LabelSet | None:
         """As a tuple, of one where there are not several; None, and noted, where it is something else."""
         expected = f"one of {', '.join(allowed)}"
@@ -154,13 +198,17 @@ class LabelTask(InstanceTask):
             return None
         # A cell of a table can hold one label of several.
         values = value if is_list and isinstance(value, list) else [value]
-        if is_list and (not isinstance(value, list | str) or not (values or self.several)):
+        if is_list and (
+            not isinstance(value, list | str) or not (values or self.several)
+        ):
             found = "empty" if value == [] else json_kind(value)
             fault(f"“{key}” is {found}", f"a list of labels, each {expected}")
             return None
         for own in values:
             if isinstance(own, bool) or not isinstance(own, str | int):
-                fault(f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected)
+                fault(
+                    f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected
+                )
                 return None
             if str(own) not in allowed:
                 fault(f"“{str(own)[:100]}” is no label", expected)
@@ -169,7 +217,9 @@ class LabelTask(InstanceTask):
         if twice := [label for label, count in given.items() if count > 1]:
             fault(f"“{key}” names {twice[0]} twice", "each label once")
             return None
-        return LabelSet(given if self.any_of else (label for label in allowed if label in given))
+        return LabelSet(
+            given if self.any_of else (label for label in allowed if label in given)
+        )
 
 
 def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
@@ -177,7 +227,11 @@ def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) 
     is_answer = answer is not None
     if isinstance(treatment, StandIn):
         is_answer = is_answer or treatment.confidence is not None
-        return LabelWithProbabilities(treatment.label, confidence=treatment.confidence, is_answer=is_answer)
+        return LabelWithProbabilities(
+            treatment.label, confidence=treatment.confidence, is_answer=is_answer
+        )
     if treatment == LEFT_OUT:
-        return LabelWithProbabilities(answer or "", is_left_out=True, is_answer=is_answer)
+        return LabelWithProbabilities(
+            answer or "", is_left_out=True, is_answer=is_answer
+        )
     return answer

@@ -11,7 +11,10 @@ from tasks.types.forms.instances import JSON_FORMS, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import AnswerForm, Line
 from tasks.types.text import kind_found
 
-REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median}
+REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "median": median,
+}
 #: How far from a step a number may be, for what was rounded.
 ROUNDING = 1e-9
 #: Numbers of whose squares no computer can hold the sum are none.
@@ -39,7 +42,10 @@ class NumberTask(InstanceTask):
         """Every value, where there are steps between two ends."""
         if self.least is None or self.most is None or not self.step:
             return ()
-        return tuple(self.least + self.step * place for place in range(self._steps(self.most) + 1))
+        return tuple(
+            self.least + self.step * place
+            for place in range(self._steps(self.most) + 1)
+        )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
@@ -48,33 +54,57 @@ class NumberTask(InstanceTask):
             fault(f"“{self.field}” is empty", "a number, or a list of numbers")
             return None
         is_text = self.files not in JSON_FORMS
-        numbers = [self._number(own, self.field, fault, is_text=is_text) for own in values]
+        numbers = [
+            self._number(own, self.field, fault, is_text=is_text) for own in values
+        ]
         known = [number for number in numbers if number is not None]
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         # A run may say more than the steps, as a mean of several systems does.
-        return self._number(line.value.get(self.answer_key), self.answer_key, line.wrong, has_steps=False)
+        return self._number(
+            line.value.get(self.answer_key),
+            self.answer_key,
+            line.wrong,
+            has_steps=False,
+        )
 
     @property
     def form(self) -> AnswerForm:
         return replace(super().form, needs_all=True)
 
     def _number(
-        self, value: Any, key: str, fault: Fault, *, is_text: bool = False, has_steps: bool = True
+        self,
+        value: Any,
+        key: str,
+        fault: Fault,
+        *,
+        is_text: bool = False,
+        has_steps: bool = True,
     ) -> float | None:
         if is_text and isinstance(value, str):
             with suppress(ValueError):
                 value = float(value)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not abs(value) < LARGEST
+        ):
             fault(f"“{key}” is {kind_found(value)}", "a number")
             return None
         low, high = self.least, self.most
         if (low is not None and value < low) or (high is not None and value > high):
-            ends = [f"from {low:g}" if low is not None else "", f"to {high:g}" if high is not None else ""]
+            ends = [
+                f"from {low:g}" if low is not None else "",
+                f"to {high:g}" if high is not None else "",
+            ]
             fault(f"“{key}” is {value:g}", f"a number {' '.join(filter(None, ends))}")
             return None
-        if has_steps and self.step and abs(self._steps(value) * self.step + (low or 0) - value) > ROUNDING:
+        if (
+            has_steps
+            and self.step
+            and abs(self._steps(value) * self.step + (low or 0) - value) > ROUNDING
+        ):
             fault(f"“{key}” is {value:g}", f"a number in steps of {self.step:g}")
             return None
         return float(value)

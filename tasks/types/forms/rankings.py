@@ -6,7 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tasks.types.base import MAX_SHOWN, RANKING, RIGHT, TOP, Index, Options, Pairs, Split
+from tasks.types.base import (
+    MAX_SHOWN,
+    RANKING,
+    RIGHT,
+    TOP,
+    Index,
+    Options,
+    Pairs,
+    Split,
+)
 from tasks.types.files import Files
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
@@ -43,7 +52,9 @@ class RankingTask(InstanceTask):
     @property
     def run_form(self) -> RunForm:
         keys = (frozenset({self.answer_key}), frozenset({self.id, "scores"}))
-        return RunForm(described=RUN_FORM.described, keys=keys, is_line=RUN_FORM.is_line)
+        return RunForm(
+            described=RUN_FORM.described, keys=keys, is_line=RUN_FORM.is_line
+        )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         """By candidate its grade."""
@@ -55,7 +66,10 @@ class RankingTask(InstanceTask):
         grades = value.values() if isinstance(value, dict) else [None]
         if all(type(grade) is int and 0 <= grade <= MAX_GRADE for grade in grades):
             return value
-        fault(f"“{self.field}” is {kind_found(value)}", 'an id, a list of ids, or grades such as {"d3": 2}')
+        fault(
+            f"“{self.field}” is {kind_found(value)}",
+            'an id, a list of ids, or grades such as {"d3": 2}',
+        )
         return None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
@@ -67,26 +81,43 @@ class RankingTask(InstanceTask):
         for instance in content.instances:
             own = self._own(instance.record)
             if self.candidates and not own:
-                problems.append(Problem(message=f"instance “{instance.id}” has no “{self.candidates}”"))
+                problems.append(
+                    Problem(
+                        message=f"instance “{instance.id}” has no “{self.candidates}”"
+                    )
+                )
             known = content.pool if own is None else set(own)
             for name in instance.gold or () if with_gold else ():
                 if name not in known:
                     message = f"the gold of instance “{instance.id}” is no candidate: “{name[:100]}”"
-                    problems.append(Problem(message=message, expected="an id of the pool"))
+                    problems.append(
+                        Problem(message=message, expected="an id of the pool")
+                    )
         refuse(problems)
         return content
 
     def _own(self, record: Mapping[str, Any]) -> list[str] | None:
         value = at_path(record, self.candidates) if self.candidates else None
-        return None if not self.candidates else [str(own) for own in value] if isinstance(value, list) else []
+        return (
+            None
+            if not self.candidates
+            else [str(own) for own in value]
+            if isinstance(value, list)
+            else []
+        )
 
     def index_facts(self, content: Content) -> Index:
         if not self.candidates:
             return {"pools": [list(content.pool)], "pool_of": None}
-        pools = [list(dict.fromkeys(self._own(instance.record) or ())) for instance in content.instances]
+        pools = [
+            list(dict.fromkeys(self._own(instance.record) or ()))
+            for instance in content.instances
+        ]
         return {"pools": pools, "pool_of": list(range(len(pools)))}
 
-    def read_run(self, files: Files, index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
+    def read_run(
+        self, files: Files, index: Index, options: Options
+    ) -> tuple[RankedRun, list[Problem]]:
         limits = RunLimits(longest=self.longest, key=self.answer_key, form=self.form)
         return read_ranked_run(files, index, limits)
 
@@ -97,28 +128,53 @@ class RankingTask(InstanceTask):
         choices, numbers = Choices(split.index), []
         for row, instance in enumerate(split.content.instances):
             candidates = choices.candidates(row)
-            numbers.append({candidates[name]: grade for name, grade in instance.gold.items()})
-        gold = Lists.of([[number for number, grade in own.items() if grade] for own in numbers])
-        grades = np.array([grade for own in numbers for grade in own.values()], dtype=np.int32)
+            numbers.append(
+                {candidates[name]: grade for name, grade in instance.gold.items()}
+            )
+        gold = Lists.of(
+            [[number for number, grade in own.items() if grade] for own in numbers]
+        )
+        grades = np.array(
+            [grade for own in numbers for grade in own.values()], dtype=np.int32
+        )
         if (grades != 1).any():
             gold = GradedLists(gold, Lists.of([list(own) for own in numbers]), grades)
-        return replace(self.rows(split.content, gold, run.lists, run.notes), scores=run.scores)
+        return replace(
+            self.rows(split.content, gold, run.lists, run.notes), scores=run.scores
+        )
 
-    def show_instances(self, files: Any, split: Split, pairs: Pairs, options: Options) -> Iterator[Any]:
+    def show_instances(
+        self, files: Any, split: Split, pairs: Pairs, options: Options
+    ) -> Iterator[Any]:
         choices = Choices(split.index)
         shown: list[list[str] | None] = [None] * len(pairs.answers)
         for row, ranking in enumerate(pairs.answers[:MAX_SHOWN]):
-            shown[row] = None if ranking is None else [choices.pool(row)[number] for number in ranking[:TOP]]
+            shown[row] = (
+                None
+                if ranking is None
+                else [choices.pool(row)[number] for number in ranking[:TOP]]
+            )
         plain = replace(pairs, answers=shown)
         for row, own in enumerate(super().show_instances(files, split, plain, options)):
-            scores = tuple(zip(shown[row] or (), pairs.scores.get(row, ()), strict=False))
+            scores = tuple(
+                zip(shown[row] or (), pairs.scores.get(row, ()), strict=False)
+            )
             pool, gold = choices.pool(row), split.content.instances[row].gold
-            ranked = [(place, pool[number]) for place, number in enumerate(pairs.answers[row] or (), start=1)]
-            later = tuple((RIGHT, f"{place}. {name}") for place, name in ranked[TOP:] if name in gold)
+            ranked = [
+                (place, pool[number])
+                for place, number in enumerate(pairs.answers[row] or (), start=1)
+            ]
+            later = tuple(
+                (RIGHT, f"{place}. {name}")
+                for place, name in ranked[TOP:]
+                if name in gold
+            )
             yield replace(own, judged=later, beside=scores, pool=len(pool))
 
     def gold_text(self, gold: Any) -> str:
-        return "\n".join(f"{name} ({grade})" if grade != 1 else name for name, grade in gold.items())
+        return "\n".join(
+            f"{name} ({grade})" if grade != 1 else name for name, grade in gold.items()
+        )
 
     def answer_text(self, answer: Any) -> str:
         return "\n".join(answer)

@@ -47,30 +47,56 @@ class SpanTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         # Of an instance that is not in the split the text is not known.
         given, length = line.value.get(self.answer_key), index["lengths"].get(name)
-        return None if length is None else self._spans(given, self.answer_key, length, line.wrong)
+        return (
+            None
+            if length is None
+            else self._spans(given, self.answer_key, length, line.wrong)
+        )
 
     def index_facts(self, content: Content) -> Index:
-        texts = {instance.id: at_path(instance.record, self.text) for instance in content.instances}
-        return {"lengths": {name: len(text) if isinstance(text, str) else 0 for name, text in texts.items()}}
+        texts = {
+            instance.id: at_path(instance.record, self.text)
+            for instance in content.instances
+        }
+        return {
+            "lengths": {
+                name: len(text) if isinstance(text, str) else 0
+                for name, text in texts.items()
+            }
+        }
 
     def gold_text(self, gold: Any) -> str:
-        return "\n".join(f"{start}-{end} {label}".rstrip() for start, end, label in gold)
+        return "\n".join(
+            f"{start}-{end} {label}".rstrip() for start, end, label in gold
+        )
 
     def _spans(self, value: Any, key: str, length: int, fault: Fault) -> Spans | None:
         size = 3 if self.labels else 2
-        expected = "a list of [start, end, label]" if self.labels else "a list of [start, end]"
+        expected = (
+            "a list of [start, end, label]" if self.labels else "a list of [start, end]"
+        )
         if not isinstance(value, list):
             fault(f"“{key}” is {kind_found(value)}", expected)
             return None
         spans: list[Span] = []
         for place, own in enumerate(value, start=1):
-            if not isinstance(own, list) or len(own) != size or any(type(at) is not int for at in own[:2]):
+            if (
+                not isinstance(own, list)
+                or len(own) != size
+                or any(type(at) is not int for at in own[:2])
+            ):
                 fault(f"span {place} of “{key}” is no span", expected)
             elif not 0 <= own[0] < own[1] <= length:
                 message = f"span {place} of “{key}” goes from {own[0]} to {own[1]}"
-                fault(message, f"a start before the end, from 0 to {length}, where the text ends")
+                fault(
+                    message,
+                    f"a start before the end, from 0 to {length}, where the text ends",
+                )
             elif self.labels and own[2] not in self.labels:
-                fault(f"span {place} of “{key}” has no label of these", f"one of {', '.join(self.labels)}")
+                fault(
+                    f"span {place} of “{key}” has no label of these",
+                    f"one of {', '.join(self.labels)}",
+                )
             else:
                 spans.append((own[0], own[1], own[2] if self.labels else ""))
         if len(spans) < len(value):
@@ -81,6 +107,9 @@ class SpanTask(InstanceTask):
                 fault(f"“{key}” has the span {start} to {end} twice", "each span once")
                 return None
             if later < end and not self.overlap:
-                fault(f"spans {start} to {end} and {later} to {to} of “{key}” overlap", "spans side by side")
+                fault(
+                    f"spans {start} to {end} and {later} to {to} of “{key}” overlap",
+                    "spans side by side",
+                )
                 return None
         return Spans(ordered)

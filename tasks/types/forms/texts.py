@@ -38,7 +38,9 @@ class TextTask(InstanceTask):
         return References(map(well_formed, values))
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        return line.text(self.answer_key, example=self.form.example, longest=self.longest)
+        return line.text(
+            self.answer_key, example=self.form.example, longest=self.longest
+        )
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(gold)

@@ -11,7 +11,12 @@ import string
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tasks.types.positional_citations.sentences import MARK, marks, number, without_marks
+from tasks.types.positional_citations.sentences import (
+    MARK,
+    marks,
+    number,
+    without_marks,
+)
 
 #: A longer sentence is not parsed, as parsers are poor at it; its words are counted by white space.
 MAX_WORDS = 50
@@ -66,7 +71,9 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
     return _words(sentence, rules).text or None
 
 
-def split_into_claims(sentence: str, parse: Parse | None, rules: ClaimRules) -> Sentence:
+def split_into_claims(
+    sentence: str, parse: Parse | None, rules: ClaimRules
+) -> Sentence:
     """The claims of a sentence, given the parse of what ``text_to_parse`` says."""
     if not MARK.search(sentence):
         return Sentence(sentence)
@@ -76,7 +83,14 @@ def split_into_claims(sentence: str, parse: Parse | None, rules: ClaimRules) -> 
     words = _words(sentence, rules)
     nodes, lost = _nodes(words, parse, merge=rules.merge_groups)
     if parse is None or parse.root is None or not nodes:
-        return Sentence(sentence, (), Fallback.UNMATCHED, len(words.groups) + words.lost, words, parse)
+        return Sentence(
+            sentence,
+            (),
+            Fallback.UNMATCHED,
+            len(words.groups) + words.lost,
+            words,
+            parse,
+        )
     if parse.root in nodes:
         text = without_marks(cleaned(sentence)) if rules.is_official else words.text
         whole = Claim(text, tuple(marks(cleaned(sentence))))
@@ -110,19 +124,27 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
     groups: dict[int, Marks] = {}
     group: list[int] = []
     lost = 0
-    pieces = (piece for word in cleaned(sentence).split() for piece in _AROUND_MARKS.split(word))
+    pieces = (
+        piece
+        for word in cleaned(sentence).split()
+        for piece in _AROUND_MARKS.split(word)
+    )
     for piece in filter(None, pieces):
         if MARK.fullmatch(piece):
             group.append(number(piece))
             continue
-        lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups)
+        lost += join(
+            groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups
+        )
         group = []
         words.append(piece.strip(stripped))
     lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups)
     return Words(tuple(words), groups, lost)
 
 
-def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int, Marks], int]:
+def _nodes(
+    words: Words, parse: Parse | None, *, merge: bool
+) -> tuple[dict[int, Marks], int]:
     """Each group by the token that stands for its word, and how many groups have none or lost it. The token
     is the nearest one that contains the word or is contained in it; of two the first.
     """
@@ -131,7 +153,11 @@ def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int,
     for place, group in words.groups.items():
         word = words.words[place] if words.words else ""
         tokens = parse.tokens if parse and words.words else ()
-        alike = [(abs(n - place), n) for n, token in enumerate(tokens) if word in token or token in word]
+        alike = [
+            (abs(n - place), n)
+            for n, token in enumerate(tokens)
+            if word in token or token in word
+        ]
         lost += join(nodes, min(alike)[1], group, merge=merge) if alike else 1
     return nodes, lost
 
@@ -191,7 +217,9 @@ class Parse:
     @property
     def root(self) -> int | None:
         """The last root: a parser that sees several sentences in one gives several. None without tokens."""
-        roots = [token for token, relation in enumerate(self.relations) if relation == ROOT]
+        roots = [
+            token for token, relation in enumerate(self.relations) if relation == ROOT
+        ]
         return roots[-1] if roots else None
 
 
@@ -201,10 +229,14 @@ class Tree:
     def __init__(self, parse: Parse, root: int) -> None:
         self._parse = parse
         self.root = root
-        self._children: dict[int, list[int]] = {token: [] for token in range(len(parse.tokens))}
+        self._children: dict[int, list[int]] = {
+            token: [] for token in range(len(parse.tokens))
+        }
         self._parent: dict[int, int] = {}
         self._relation: dict[int, str | None] = {}
-        for token, (head, relation) in enumerate(zip(parse.heads, parse.relations, strict=True)):
+        for token, (head, relation) in enumerate(
+            zip(parse.heads, parse.relations, strict=True)
+        ):
             if relation != ROOT:
                 self._children[head].append(token)
                 self._parent[token] = head
@@ -226,7 +258,9 @@ class Tree:
         elif top == other:
             self._put_in_place_of(top, self._child_towards(top, kept))
         else:
-            self._separate_children(top, self._child_towards(top, kept), self._child_towards(top, other))
+            self._separate_children(
+                top, self._child_towards(top, kept), self._child_towards(top, other)
+            )
 
     def text(self) -> str:
         """The remaining tokens in order, joined by spaces."""
@@ -234,14 +268,20 @@ class Tree:
         while waiting:
             node = waiting.pop()
             remaining.add(node)
-            waiting.extend(child for child in self._children[node] if child not in remaining)
+            waiting.extend(
+                child for child in self._children[node] if child not in remaining
+            )
         return " ".join(self._parse.tokens[token] for token in sorted(remaining))
 
     def _separate_children(self, top: int, kept: int, other: int) -> None:
         low, high = sorted((kept, other))
         inside = (child for child in self._children[top] if low < child < high)
         tokens = self._parse.tokens
-        between = [one for one in inside if tokens[one] == "," or self._relation[one] in _CONJUNCTIONS]
+        between = [
+            one
+            for one in inside
+            if tokens[one] == "," or self._relation[one] in _CONJUNCTIONS
+        ]
         if not between:
             if top == self.root:
                 self._keep_only(kept)

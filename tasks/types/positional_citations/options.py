@@ -5,7 +5,13 @@ from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
 #: What decides entailment; all but the first two name something behind a colon.
-NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = "none", "word-overlap", "labels", "model", "store"
+NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
+    "none",
+    "word-overlap",
+    "labels",
+    "model",
+    "store",
+)
 
 #: The splitter that goes by the rules.
 AUTO = "auto"
@@ -54,11 +60,18 @@ OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES, EN
 _CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
 _SENTENCES = (ENTAILMENT.name, SPLITTER.name)
 _BOTH_PARTS = ("recall", "precision")
-_ALL_MARKS = metric_refs("alce_{}_all_marks", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS, all_marks=True)
-_ALIICE = metric_refs("aliice_{}", "aliice:Aliice", *_CLAIMS, parts=("f1", *_BOTH_PARTS))
+_ALL_MARKS = metric_refs(
+    "alce_{}_all_marks", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS, all_marks=True
+)
+_ALIICE = metric_refs(
+    "aliice_{}", "aliice:Aliice", *_CLAIMS, parts=("f1", *_BOTH_PARTS)
+)
 _PER_CLAIM = ("f1", "precision")
 _OF_BOTH = (
-    *(metric_ref(f"em_{column}", "answers:ExactMatch", column=column) for column in ("recall", "all")),
+    *(
+        metric_ref(f"em_{column}", "answers:ExactMatch", column=column)
+        for column in ("recall", "all")
+    ),
     *(
         metric_ref(f"qampari_{column}", "answers:ListAnswers", column=column)
         for column in ("precision", "recall_5", "f1_5")
@@ -68,12 +81,20 @@ _OF_BOTH = (
     metric_ref("length", "answers:Length", column="words"),
     metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
     metric_ref("positional_share", "answers:PositionalShare", column="positional"),
-    *metric_refs("aliice_{}_deviation", "aliice:AliiceDeviation", *_CLAIMS, parts=_BOTH_PARTS),
+    *metric_refs(
+        "aliice_{}_deviation", "aliice:AliiceDeviation", *_CLAIMS, parts=_BOTH_PARTS
+    ),
 )
 RULES = {
     CORRECTED: (
         *_ALIICE,
-        *metric_refs("aliice_{}_per_claim", "aliice:Aliice", *_CLAIMS, parts=_PER_CLAIM, per_claim=True),
+        *metric_refs(
+            "aliice_{}_per_claim",
+            "aliice:Aliice",
+            *_CLAIMS,
+            parts=_PER_CLAIM,
+            per_claim=True,
+        ),
         metric_ref("cvcp", "answers:Cvcp", SPLITTER.name),
         metric_ref("cvcp_pooled", "answers:Cvcp", SPLITTER.name, is_pooled=True),
         *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=("f1", *_BOTH_PARTS)),
@@ -86,7 +107,12 @@ RULES = {
         *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS),
         *_ALL_MARKS,
         *_OF_BOTH,
-        *metric_refs("aliice_{}_by_sentence", "aliice:AliiceBySentence", *_CLAIMS, parts=_BOTH_PARTS),
+        *metric_refs(
+            "aliice_{}_by_sentence",
+            "aliice:AliiceBySentence",
+            *_CLAIMS,
+            parts=_BOTH_PARTS,
+        ),
     ),
 }
 MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
@@ -96,7 +122,9 @@ def entailment_source(options: Options) -> tuple[str, str]:
     """What decides entailment, and what it is called. Raises OptionRefused."""
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
-    if (source in (LABELS, MODEL, STORE) and name) or (source in (NOBODY, WORD_OVERLAP) and not colon):
+    if (source in (LABELS, MODEL, STORE) and name) or (
+        source in (NOBODY, WORD_OVERLAP) and not colon
+    ):
         return source, name
     expected = f"{LABELS}:PATH, {MODEL}:NAME, {STORE}:MODEL, {WORD_OVERLAP} or {NOBODY}"
     raise OptionRefused(f"option {ENTAILMENT.name}={value}: expected {expected}")

@@ -70,7 +70,9 @@ def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
     """
     parses = _read(path, parses_name(path))
     if missing := [text for text in texts if text not in parses]:
-        raise Unavailable(f"{path} has no parse of {len(missing)} texts; the first is “{quoted(missing[0])}”")
+        raise Unavailable(
+            f"{path} has no parse of {len(missing)} texts; the first is “{quoted(missing[0])}”"
+        )
     return [parses[text] for text in texts]
 
 
@@ -87,9 +89,13 @@ def _read(path: str, name: str) -> Mapping[str, Parse]:
     for file in open_input(Path(path)):
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record))
-            problems += [file.problem(fault, EXAMPLE, line=line, raw=raw) for fault in faults]
+            problems += [
+                file.problem(fault, EXAMPLE, line=line, raw=raw) for fault in faults
+            ]
             if not faults:
-                columns = (tuple(record[key]) for key in ("tokens", "heads", "relations"))
+                columns = (
+                    tuple(record[key]) for key in ("tokens", "heads", "relations")
+                )
                 parses[record["text"]] = Parse(*columns)
     refuse(problems)
     return parses
@@ -100,13 +106,17 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield "“text” is no text"
     for key, kind in (("tokens", str), ("heads", int), ("relations", str)):
         values = record.get(key)
-        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        if not isinstance(values, list) or not all(
+            type(value) is kind for value in values
+        ):
             yield f"“{key}” is no list of {'texts' if kind is str else 'numbers'}"
             return
     tokens, heads, relations = record["tokens"], record["heads"], record["relations"]
     if not len(tokens) == len(heads) == len(relations):
         yield f"{len(tokens)} tokens, {len(heads)} heads and {len(relations)} relations"
-    elif not all(_reaches_a_root(token, heads, relations) for token in range(len(tokens))):
+    elif not all(
+        _reaches_a_root(token, heads, relations) for token in range(len(tokens))
+    ):
         yield "the heads do not lead to a token with the relation ROOT"
 
 
@@ -132,7 +142,10 @@ def file_digest(path: Path) -> str:
 def folder_digest(folder: Path) -> str:
     """Of the names and bytes of all files in a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    listing = "".join(f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in files)
+    listing = "".join(
+        f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n"
+        for path in files
+    )
     return hashlib.sha256(listing.encode()).hexdigest()[:LENGTH]
 
 
@@ -155,8 +168,13 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
     """
     parses = []
     for doc in loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ():
-        heads, relations = (token.head.i for token in doc), (token.dep_ for token in doc)
-        parses.append(Parse(tuple(token.text for token in doc), tuple(heads), tuple(relations)))
+        heads, relations = (
+            (token.head.i for token in doc),
+            (token.dep_ for token in doc),
+        )
+        parses.append(
+            Parse(tuple(token.text for token in doc), tuple(heads), tuple(relations))
+        )
     return parses
 
 
@@ -195,5 +213,7 @@ def pipeline_place(pipeline: str) -> str:
 def loaded(pipeline: str) -> Any:
     with needed(f"spaCy is not installed: {_HOW}"):
         import spacy
-    with needed(f"the spaCy pipeline {pipeline} cannot be loaded: {{}}", OSError, ValueError):
+    with needed(
+        f"the spaCy pipeline {pipeline} cannot be loaded: {{}}", OSError, ValueError
+    ):
         return spacy.load(pipeline, exclude=NOT_NEEDED)

@@ -12,10 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import jsonlines
-from tasks.types.base import OFFICIAL, Index, Options, Pairs, ShownInstance, Split, rows_by_name
+from tasks.types.base import (
+    OFFICIAL,
+    Index,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+    rows_by_name,
+)
 from tasks.types.files import Files, InputFile
 from tasks.types.positional_citations import claims as atomic, sentences as marking
-from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER, PASSAGES, chosen_splitter
+from tasks.types.positional_citations.options import (
+    MERGE_GROUPS,
+    PARSER,
+    PASSAGES,
+    chosen_splitter,
+)
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
@@ -63,9 +76,16 @@ class Question:
         """What a gold's digest is of: lists of answers and claims only where there are some, and no single
         answer, which MAUVE alone reads.
         """
-        facts = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
+        facts = {
+            **asdict(self),
+            "passages": tuple(passage.facts() for passage in self.passages),
+        }
         del facts["answer"]
-        return {name: value for name, value in facts.items() if value or name not in ("answers", "claims")}
+        return {
+            name: value
+            for name, value in facts.items()
+            if value or name not in ("answers", "claims")
+        }
 
 
 def read_gold(files: Files, options: Options) -> Split:
@@ -83,7 +103,11 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     shown = ("question", "passages")
     for question in split.content:
         facts = question.facts()
-        secret = {name: value for name, value in facts.items() if name not in (*shown, "id", "dataset")}
+        secret = {
+            name: value
+            for name, value in facts.items()
+            if name not in (*shown, "id", "dataset")
+        }
         yield [facts[name] for name in shown], secret
 
 
@@ -102,7 +126,8 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
             "dataset": question.dataset,
             "question": question.question,
             "docs": [
-                passage.facts() | {name: text for name, text in passage.forms if form in (name, "all")}
+                passage.facts()
+                | {name: text for name, text in passage.forms if form in (name, "all")}
                 for passage in question.passages
             ],
         }
@@ -121,15 +146,25 @@ def read_questions(files: Files) -> tuple[Question, ...]:
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
-        for record in jsonlines.read_records(file, problems) if jsonlines.is_records_file(file.name) else ():
+        for record in (
+            jsonlines.read_records(file, problems)
+            if jsonlines.is_records_file(file.name)
+            else ()
+        ):
             faults = [record.problem(*fault) for fault in _faults(record.value)]
             name = record.id or str(record.item)
             if name in questions:
-                faults.append(record.problem(f"instance “{name}” is there twice", "an id for each instance"))
+                faults.append(
+                    record.problem(
+                        f"instance “{name}” is there twice", "an id for each instance"
+                    )
+                )
             problems += faults
             if not faults:
                 questions[name] = _question(name, record.value, dataset=file.stem)
-    jsonlines.refuse_faulty(files, problems, questions, "questions", "a JSON list of questions")
+    jsonlines.refuse_faulty(
+        files, problems, questions, "questions", "a JSON list of questions"
+    )
     return tuple(questions.values())
 
 
@@ -138,14 +173,22 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
     answer = value["answer"] if isinstance(value.get("answer"), str) else None
-    references = [annotation["long_answer"] for annotation in annotations if annotation.get("long_answer")]
+    references = [
+        annotation["long_answer"]
+        for annotation in annotations
+        if annotation.get("long_answer")
+    ]
     if not annotations and not pairs and answer is not None:
         references = [answer]
     passages = (
         Passage(
             title=jsonlines.well_formed(str(doc.get("title") or "")),
             text=jsonlines.well_formed(doc["text"]),
-            forms=tuple((form, jsonlines.well_formed(doc[form])) for form in FORMS if doc.get(form)),
+            forms=tuple(
+                (form, jsonlines.well_formed(doc[form]))
+                for form in FORMS
+                if doc.get(form)
+            ),
         )
         for doc in value["docs"]
     )
@@ -154,9 +197,13 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
         dataset=jsonlines.well_formed(str(value.get("dataset") or dataset)),
         question=jsonlines.well_formed(value["question"]),
         passages=tuple(passages),
-        short_answers=tuple(tuple(map(jsonlines.well_formed, pair["short_answers"])) for pair in pairs),
+        short_answers=tuple(
+            tuple(map(jsonlines.well_formed, pair["short_answers"])) for pair in pairs
+        ),
         references=tuple(map(jsonlines.well_formed, references)),
-        answers=tuple(tuple(map(jsonlines.well_formed, one)) for one in value.get("answers") or ()),
+        answers=tuple(
+            tuple(map(jsonlines.well_formed, one)) for one in value.get("answers") or ()
+        ),
         claims=tuple(map(jsonlines.well_formed, value.get("claims") or ())),
         answer=jsonlines.well_formed((answer or "").strip()),
     )
@@ -167,10 +214,15 @@ def _faults(value: Mapping[str, Any]) -> Faults:
         yield f"“question” is {_found(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)
     passages = value.get("docs")
-    for place, passage in enumerate(passages if isinstance(passages, list) else (), start=1):
+    for place, passage in enumerate(
+        passages if isinstance(passages, list) else (), start=1
+    ):
         for form in FORMS if isinstance(passage, dict) else ():
             if not isinstance(passage.get(form) or "", str):
-                yield f"“docs”: {form} at place {place} is {json_kind(passage[form])}", "a text"
+                yield (
+                    f"“docs”: {form} at place {place} is {json_kind(passage[form])}",
+                    "a text",
+                )
     if value.get("qa_pairs") is not None:
         yield from _list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
@@ -178,8 +230,13 @@ def _faults(value: Mapping[str, Any]) -> Faults:
     if not are_texts(value.get("claims") or []):
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
-    if not isinstance(answers, list) or not all(one and are_texts(one) for one in answers):
-        yield "“answers” is no list of spellings of each answer", '[["Ford Model T", "Model T"], ["Ford A"]]'
+    if not isinstance(answers, list) or not all(
+        one and are_texts(one) for one in answers
+    ):
+        yield (
+            "“answers” is no list of spellings of each answer",
+            '[["Ford Model T", "Model T"], ["Ford A"]]',
+        )
 
 
 def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> Faults:
@@ -192,7 +249,10 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
             yield f"“{key}”: the entry at place {place} has no {part}", expected
         elif kind is list and not are_texts(item[part]):
-            yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
+            yield (
+                f"“{key}”: {part} at place {place} are not all texts",
+                "a list of texts",
+            )
 
 
 def _found(value: Mapping[str, Any], key: str) -> str:
@@ -218,12 +278,18 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
         if not output.strip():
             line.doubt("the answer is empty")
         given, count = set(marking.marks(output)), passages[name]
-        if beyond := sorted(mark for mark in given if not marking.is_in_range(mark, count)):
-            shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
+        if beyond := sorted(
+            mark for mark in given if not marking.is_in_range(mark, count)
+        ):
+            shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (
+                " and others" if len(beyond) > 5 else ""
+            )
             line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{count}]")
         return output
 
-    def by_id_or_place(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, jsonlines.Record]]:
+    def by_id_or_place(
+        file: InputFile, problems: Problems
+    ) -> Iterator[tuple[str | None, jsonlines.Record]]:
         """Without an id, the place in the file is the name of an instance."""
         for name, record in jsonlines.by_id(file, problems):
             by_place = str(record.item)
@@ -266,13 +332,21 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
             notes["missing_answers"] += 1
             if not reader.is_official:
                 rows.append((question, None))
-    classes = [{**(part.features if part else {}), "dataset": (question.dataset,)} for question, part in rows]
+    classes = [
+        {**(part.features if part else {}), "dataset": (question.dataset,)}
+        for question, part in rows
+    ]
     names = [question.id for question, _ in rows]
     return Pairs(
-        gold=[question if part is None or isinstance(part, Response) else None for question, part in rows],
+        gold=[
+            question if part is None or isinstance(part, Response) else None
+            for question, part in rows
+        ],
         answers=[part for _, part in rows],
         units=names,
-        features={name: [of_row.get(name, ()) for of_row in classes] for name in DIMENSIONS},
+        features={
+            name: [of_row.get(name, ()) for of_row in classes] for name in DIMENSIONS
+        },
         names=names,
         notes=notes,
     )
@@ -283,20 +357,33 @@ class _Reader:
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
-        split = marking.SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
+        split = marking.SPLITTERS[
+            chosen_splitter(options, is_official=self.is_official)
+        ]
         self._outputs = run
         moved = partial(marking.with_marks_moved, is_official=self.is_official)
         self._moved = {name: moved(split(output)) for name, output in run.items()}
-        self._first_lines = {name: split(marking.first_line(output)) for name, output in run.items()}
-        texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
+        self._first_lines = {
+            name: split(marking.first_line(output)) for name, output in run.items()
+        }
+        texts = {
+            text
+            for lists in (self._moved, self._first_lines)
+            for one in lists.values()
+            for text in one
+        }
         splitting = atomic.ClaimRules(
-            is_official=self.is_official, merge_groups=options[MERGE_GROUPS.name] == "yes"
+            is_official=self.is_official,
+            merge_groups=options[MERGE_GROUPS.name] == "yes",
         )
-        to_parse = {text: atomic.text_to_parse(text, splitting) for text in sorted(texts)}
+        to_parse = {
+            text: atomic.text_to_parse(text, splitting) for text in sorted(texts)
+        }
         parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
         known = {text: parses.get(wanted or "") for text, wanted in to_parse.items()}
         self._sentences = {
-            text: atomic.split_into_claims(text, parse, splitting) for text, parse in known.items()
+            text: atomic.split_into_claims(text, parse, splitting)
+            for text, parse in known.items()
         }
 
     def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
@@ -304,11 +391,19 @@ class _Reader:
         sentences = [self._sentences[text] for text in self._moved[question.id]]
         where = [marking.positions(sentence.text) for sentence in sentences]
         is_positional = any(placed.is_positional for placed in where)
-        end = "at sentence ends" if any(placed.units for placed in where) else "no marks"
-        placing, whole = "within sentences" if is_positional else end, marking.without_marks(output)
+        end = (
+            "at sentence ends" if any(placed.units for placed in where) else "no marks"
+        )
+        placing, whole = (
+            "within sentences" if is_positional else end,
+            marking.without_marks(output),
+        )
         common = {"placing": (placing,), "length": (length_class(len(whole.split())),)}
         classes = [sentence_features(sentence) for sentence in sentences]
-        labels = ((name, {label for row in classes for label in row[name]}) for name in OF_SENTENCES)
+        labels = (
+            (name, {label for row in classes for label in row[name]})
+            for name in OF_SENTENCES
+        )
         yield Response(
             question=question,
             features={**common, **{name: tuple(sorted(own)) for name, own in labels}},
@@ -319,29 +414,52 @@ class _Reader:
         has_claims = False
         for place, sentence in enumerate(sentences):
             for nth, claim in enumerate(sentence.claims):
-                if marking.are_in_range(claim.marks, passages, is_official=self.is_official):
+                if marking.are_in_range(
+                    claim.marks, passages, is_official=self.is_official
+                ):
                     has_claims = True
                     row = {**common, **classes[place]}
                     if claim.position is not None:
                         row["mark_position"] = (marking.third(claim.position),)
-                    yield ScoredClaim(question=question, features=row, claim=claim, sentence=place, place=nth)
+                    yield ScoredClaim(
+                        question=question,
+                        features=row,
+                        claim=claim,
+                        sentence=place,
+                        place=nth,
+                    )
         for text in self._first_lines[question.id]:
             cited = tuple(map(marking.number, marking.ALCE_MARK.findall(text)))
-            features = {**common, **sentence_features(self._sentences[text], len(cited))}
+            features = {
+                **common,
+                **sentence_features(self._sentences[text], len(cited)),
+            }
             plain = marking.without_marks(text).strip()
-            yield AlceSentence(question=question, features=features, text=plain, marks=cited)
+            yield AlceSentence(
+                question=question, features=features, text=plain, marks=cited
+            )
         for sentence, placed, own in zip(sentences, where, classes, strict=True):
             if placed.units:
                 row = {**common, **own}
-                yield CitedSentence(question=question, features=row, text=sentence.text, positions=placed)
+                yield CitedSentence(
+                    question=question,
+                    features=row,
+                    text=sentence.text,
+                    positions=placed,
+                )
         notes["empty_answers"] += not output.strip()
         notes["positional_answers"] += is_positional
         notes["responses_without_claims"] += not has_claims
-        is_in_range = partial(marking.is_in_range, passages=passages, is_official=self.is_official)
+        is_in_range = partial(
+            marking.is_in_range, passages=passages, is_official=self.is_official
+        )
         # A sentence is one that has a letter or digit.
         for sentence in sentences:
             given = marking.marks(sentence.text)
-            has_words = any(character.isalnum() for character in marking.without_marks(sentence.text))
+            has_words = any(
+                character.isalnum()
+                for character in marking.without_marks(sentence.text)
+            )
             notes["sentences"] += has_words
             notes["uncited_sentences"] += has_words and not given
             beyond = [mark for mark in given if not is_in_range(mark)]
@@ -359,7 +477,12 @@ Features = Mapping[str, tuple[str, ...]]
 #: About as long as sentences of prose are on average.
 SHORT_WORDS = 20
 #: The breakdowns, in order; those that a response has of its sentences. The paper is about positions.
-OF_SENTENCES = ("mark_position", "marks_per_sentence", "claims_per_sentence", "sentence_length")
+OF_SENTENCES = (
+    "mark_position",
+    "marks_per_sentence",
+    "claims_per_sentence",
+    "sentence_length",
+)
 DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
 
 
@@ -405,14 +528,22 @@ class CitedSentence(Part):
     positions: marking.Positions
 
 
-def sentence_features(sentence: atomic.Sentence, count: int | None = None) -> dict[str, tuple[str, ...]]:
+def sentence_features(
+    sentence: atomic.Sentence, count: int | None = None
+) -> dict[str, tuple[str, ...]]:
     """The classes of a sentence; ``count`` is its number of marks, where ALCE counts otherwise."""
     count_here = len(marking.marks(sentence.text)) if count is None else count
     return {
         "marks_per_sentence": (_counted(count_here, 4),),
-        "mark_position": tuple(dict.fromkeys(map(marking.third, marking.positions(sentence.text).units))),
-        "claims_per_sentence": (_counted(len(sentence.claims), 3),) if count_here else (),
-        "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),) if count_here else (),
+        "mark_position": tuple(
+            dict.fromkeys(map(marking.third, marking.positions(sentence.text).units))
+        ),
+        "claims_per_sentence": (_counted(len(sentence.claims), 3),)
+        if count_here
+        else (),
+        "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),)
+        if count_here
+        else (),
     }
 
 
@@ -428,16 +559,23 @@ def _counted(count: int, most: int) -> str:
     return str(count) if count < most else f"{most} or more"
 
 
-def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
+def show_instances(
+    files: Files, split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
     """The question with its passages, the answers that are known, and the response with its marks."""
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
         marked = enumerate(question.passages, start=1)
         passages = (f"[{mark}] {one.title}: {one.text}" for mark, one in marked)
-        short = (" or ".join(spellings) for spellings in (*question.short_answers, *question.answers))
+        short = (
+            " or ".join(spellings)
+            for spellings in (*question.short_answers, *question.answers)
+        )
         yield ShownInstance(
             name=name,
             given="\n".join([question.question, *passages]),
             gold="\n".join([*question.references, *question.claims, *short]),
-            answer=" ".join(sentence.text for sentence in response.sentences) if response else "",
+            answer=" ".join(sentence.text for sentence in response.sentences)
+            if response
+            else "",
         )

@@ -54,7 +54,9 @@ _BEGINS_A_PHRASE = _words(
 )
 _PRONOUNS = _words("i he she it they we you them him us me there")
 _INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
-_MONTHS = _words("january february march april may june july august september october november december")
+_MONTHS = _words(
+    "january february march april may june july august september october november december"
+)
 #: As spaCy takes texts apart: a comma, a word, its `nt`, and white space behind the first blank.
 _TOKEN = re.compile(
     r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
@@ -64,7 +66,9 @@ _TOKEN = re.compile(
 _OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
 _BREAKS = (_Tag.COMMA, _Tag.SPACE)
 #: Words that end as verbs do.
-_NO_VERBS = _words("need seed feed speed breed indeed hundred sacred thing something king ring spring")
+_NO_VERBS = _words(
+    "need seed feed speed breed indeed hundred sacred thing something king ring spring"
+)
 _YEAR = re.compile(r"\d{4}")
 
 
@@ -99,7 +103,9 @@ class _Sentence:
         #: How the verb to come hangs on what: a conjunct, a clause of its own, or the sentence's own.
         self._coming: tuple[str, int | None] = (ROOT, None)
         #: The clause around a relative one, which is still without its verb.
-        self._around: tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None = None
+        self._around: (
+            tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None
+        ) = None
 
     def parsed(self) -> Parse:
         place = 0
@@ -108,14 +114,22 @@ class _Sentence:
         root = self._main
         if root is None:
             # Without a verb of its own: the first verb, else the last noun.
-            verbs = (place for place, tag in enumerate(self._tags) if tag in (_Tag.VERB, _Tag.AUXILIARY))
+            verbs = (
+                place
+                for place, tag in enumerate(self._tags)
+                if tag in (_Tag.VERB, _Tag.AUXILIARY)
+            )
             root = next(verbs, self._noun or 0)
         for token, head in enumerate(self._heads):
             if token == root:
                 self._heads[token], self._relations[token] = token, ROOT
             elif head is None:
                 self._hang(token, root, self._relations[token])
-        return Parse(tuple(self._tokens), tuple(head or 0 for head in self._heads), tuple(self._relations))
+        return Parse(
+            tuple(self._tokens),
+            tuple(head or 0 for head in self._heads),
+            tuple(self._relations),
+        )
 
     @property
     def _clause(self) -> int | None:
@@ -131,7 +145,9 @@ class _Sentence:
         if not word.strip():
             return _Tag.SPACE
         if word == "that":
-            return {_Tag.NOUN: _Tag.RELATIVE, _Tag.VERB: _Tag.SUBORDINATOR}.get(before, _Tag.NOUN)
+            return {_Tag.NOUN: _Tag.RELATIVE, _Tag.VERB: _Tag.SUBORDINATOR}.get(
+                before, _Tag.NOUN
+            )
         if word == "may" and (before is _Tag.PREPOSITION or self._is_number(place + 1)):
             return _Tag.NOUN
         if word in _LISTED:
@@ -141,9 +157,15 @@ class _Sentence:
             return self._tag_of_participle(place, before)
         if word.endswith("ly") and before is not _Tag.PREPOSITION:
             return _Tag.ADVERB
-        is_modal = before is _Tag.AUXILIARY and self._low[place - 1] in ("can", "will", "would")
+        is_modal = before is _Tag.AUXILIARY and self._low[place - 1] in (
+            "can",
+            "will",
+            "would",
+        )
         may_be_verb = word not in _BEGINS_A_PHRASE and not self._is_number(place)
-        return _Tag.VERB if may_be_verb and (is_modal or before is _Tag.TO) else _Tag.NOUN
+        return (
+            _Tag.VERB if may_be_verb and (is_modal or before is _Tag.TO) else _Tag.NOUN
+        )
 
     def _tag_of_participle(self, place: int, before: _Tag) -> _Tag:
         """Of a word that ends in `ed` or `ing`, which may belong to a noun too."""
@@ -155,7 +177,11 @@ class _Sentence:
         if before is _Tag.AUXILIARY and _LISTED.get(follows) is not _Tag.AUXILIARY:
             return _Tag.VERB
         is_apart = place > 0 and before in (_Tag.COMMA, _Tag.NOUN, _Tag.SUBORDINATOR)
-        return _Tag.PARTICIPLE if is_apart and _LISTED.get(follows) is not _Tag.AUXILIARY else _Tag.NOUN
+        return (
+            _Tag.PARTICIPLE
+            if is_apart and _LISTED.get(follows) is not _Tag.AUXILIARY
+            else _Tag.NOUN
+        )
 
     def _is_number(self, place: int) -> bool:
         return place < len(self._low) and self._low[place][:1].isdigit()
@@ -193,20 +219,39 @@ class _Sentence:
     def _phrase(self, begin: int) -> int:
         """A noun with what stands before it, and a date with its year behind a comma."""
         end = begin + 1
-        while end < len(self._tags) and self._tags[end] is _Tag.NOUN and self._low[end - 1] not in _PRONOUNS:
-            if self._low[end] in _BEGINS_A_PHRASE and self._low[end - 1] not in _BEGINS_A_PHRASE:
+        while (
+            end < len(self._tags)
+            and self._tags[end] is _Tag.NOUN
+            and self._low[end - 1] not in _PRONOUNS
+        ):
+            if (
+                self._low[end] in _BEGINS_A_PHRASE
+                and self._low[end - 1] not in _BEGINS_A_PHRASE
+            ):
                 break
-            if any(word in _MONTHS for word in self._low[begin:end]) and not self._low[end].isdigit():
+            if (
+                any(word in _MONTHS for word in self._low[begin:end])
+                and not self._low[end].isdigit()
+            ):
                 break
             end += 1
-        head = next((one for one in range(end - 1, begin - 1, -1) if not self._is_number(one)), end - 1)
-        has_year = end + 1 < len(self._low) and self._low[end] == "," and _YEAR.fullmatch(self._low[end + 1])
+        head = next(
+            (one for one in range(end - 1, begin - 1, -1) if not self._is_number(one)),
+            end - 1,
+        )
+        has_year = (
+            end + 1 < len(self._low)
+            and self._low[end] == ","
+            and _YEAR.fullmatch(self._low[end + 1])
+        )
         if self._low[head] in _MONTHS and has_year:
             self._tags[end] = _Tag.NOUN
             end += 2
         for token in range(begin, end):
             if token != head:
-                self._hang(token, head, "nummod" if self._is_number(token) else "compound")
+                self._hang(
+                    token, head, "nummod" if self._is_number(token) else "compound"
+                )
         self._place_noun(head)
         return end
 
@@ -229,12 +274,17 @@ class _Sentence:
         """A group of verbs, the last of which is its head."""
         head = begin
         for token in range(begin + 1, len(self._tags)):
-            if self._tags[head] is not _Tag.AUXILIARY or self._tags[token] not in _OF_VERBS:
+            if (
+                self._tags[head] is not _Tag.AUXILIARY
+                or self._tags[token] not in _OF_VERBS
+            ):
                 break
             if self._tags[token] is not _Tag.ADVERB:
                 head = token
         for token in range(begin, head):
-            self._hang(token, head, "advmod" if self._tags[token] is _Tag.ADVERB else "aux")
+            self._hang(
+                token, head, "advmod" if self._tags[token] is _Tag.ADVERB else "aux"
+            )
         self._place_verb(head, self._tags[begin] is _Tag.PARTICIPLE)
         self._is_passive = head > begin or self._tags[begin] is _Tag.PARTICIPLE
         return head + 1
@@ -243,9 +293,13 @@ class _Sentence:
         relation, above = self._coming
         if is_participle and self._verb is not None and relation == ROOT:
             is_alone = self._tags[verb - 1] in _BREAKS
-            has_object = verb + 1 < len(self._tags) and self._tags[verb + 1] is _Tag.NOUN
+            has_object = (
+                verb + 1 < len(self._tags) and self._tags[verb + 1] is _Tag.NOUN
+            )
             is_conjunct = is_alone and has_object and self._low[verb].endswith("ed")
-            relation, above = ("advcl", self._clause) if is_alone else ("acl", self._noun)
+            relation, above = (
+                ("advcl", self._clause) if is_alone else ("acl", self._noun)
+            )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
             # What was taken for an object is the subject: of the sentence, or of what is said or known.
@@ -260,7 +314,11 @@ class _Sentence:
             self._main = verb
         else:
             self._hang(verb, above, relation)
-        if relation == "relcl" and self._around is not None and self._around[1][0] == ROOT:
+        if (
+            relation == "relcl"
+            and self._around is not None
+            and self._around[1][0] == ROOT
+        ):
             # The clause around it goes on with the next verb.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
@@ -274,12 +332,16 @@ class _Sentence:
 
     def _subordinate(self, place: int) -> int:
         if self._verb_follows(place + 1):
-            self._begin_clause("ccomp" if self._low[place] == "that" else "advcl", self._verb)
+            self._begin_clause(
+                "ccomp" if self._low[place] == "that" else "advcl", self._verb
+            )
             self._waiting.append((place, "mark"))
             return place + 1
         # A phrase in place of a clause: all before its preposition belongs to it.
         behind = range(place + 1, len(self._tags))
-        phrase = next((token for token in behind if self._tags[token] is _Tag.PREPOSITION), None)
+        phrase = next(
+            (token for token in behind if self._tags[token] is _Tag.PREPOSITION), None
+        )
         if phrase is None:
             return place + 1
         for token in range(place, phrase):
@@ -290,10 +352,18 @@ class _Sentence:
     def _prepositional(self, place: int) -> None:
         if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
             return
-        date = self._is_number(place + 1) or any(word in _MONTHS for word in self._low[place + 1 : place + 3])
-        noun = self._noun if self._verb is None or self._low[place] == "of" else self._object
+        date = self._is_number(place + 1) or any(
+            word in _MONTHS for word in self._low[place + 1 : place + 3]
+        )
+        noun = (
+            self._noun
+            if self._verb is None or self._low[place] == "of"
+            else self._object
+        )
         is_agent = self._low[place] == "by" and self._is_passive
-        if self._verb is not None and (noun is None or ((date or is_agent) and self._low[place] != "of")):
+        if self._verb is not None and (
+            noun is None or ((date or is_agent) and self._low[place] != "of")
+        ):
             self._hang(place, self._verb, "prep")
         elif noun is not None:
             self._hang(place, noun, "prep")
@@ -352,5 +422,14 @@ class _Sentence:
         """Whether a clause of its own stands behind a conjunction."""
         if self._tags[place : place + 1] == [_Tag.PARTICIPLE]:
             return True
-        telling = (_Tag.VERB, _Tag.AUXILIARY, _Tag.RELATIVE, _Tag.SUBORDINATOR, _Tag.CONJUNCTION)
-        return next((tag for tag in self._tags[place:] if tag in telling), None) in telling[:2]
+        telling = (
+            _Tag.VERB,
+            _Tag.AUXILIARY,
+            _Tag.RELATIVE,
+            _Tag.SUBORDINATOR,
+            _Tag.CONJUNCTION,
+        )
+        return (
+            next((tag for tag in self._tags[place:] if tag in telling), None)
+            in telling[:2]
+        )

@@ -15,7 +15,9 @@ from tasks.types.text import punkt_name, punkt_sentences
 RULES = "rules-1"
 
 #: Full stops, question and exclamation marks and what closes behind them, before white space or a mark.
-_END = re.compile(r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))""")
+_END = re.compile(
+    r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
+)
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
 #: No longer word is looked at before a full stop.
 _MAX_ABBREVIATION = 12
@@ -57,9 +59,15 @@ def by_rules(text: str) -> list[str]:
     """The sentences of a text, without the white space between them."""
     ends = []
     for end in _END.finditer(text):
-        before = _LAST_WORD.search(text, max(0, end.start() - _MAX_ABBREVIATION), end.start())
+        before = _LAST_WORD.search(
+            text, max(0, end.start() - _MAX_ABBREVIATION), end.start()
+        )
         after = _NEXT_WORD.match(text, end.end())
-        words = before.group() if before else "", end["stop"], after["word"] if after else ""
+        words = (
+            before.group() if before else "",
+            end["stop"],
+            after["word"] if after else "",
+        )
         if end["stop"].strip(".") or _ends_sentence(*words):
             ends.append(end.end())
     sentences, begin = [], 0
@@ -137,7 +145,11 @@ def without_marks(text: str) -> str:
     """The text as ALCE removes marks: each with the space before it, and every closing bracket. What stood in
     brackets behind a mark stays: `in 1889 [1, 2].` becomes `in 1889, 2.`. A bar after a space goes as well.
     """
-    return ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text)).replace(" |", "").replace("]", "")
+    return (
+        ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
+        .replace(" |", "")
+        .replace("]", "")
+    )
 
 
 def first_line(output: str) -> str:
@@ -150,13 +162,19 @@ def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
     return (0 if is_official and passages else 1) <= mark <= passages
 
 
-def are_in_range(marks: Sequence[int], passages: int, *, is_official: bool = False) -> bool:
+def are_in_range(
+    marks: Sequence[int], passages: int, *, is_official: bool = False
+) -> bool:
     """Whether there are marks, and all of them stand for passages."""
-    return bool(marks) and all(is_in_range(mark, passages, is_official=is_official) for mark in marks)
+    return bool(marks) and all(
+        is_in_range(mark, passages, is_official=is_official) for mark in marks
+    )
 
 
 #: Neighbouring marks, a word with its inner hyphens and apostrophes, or any other character but white space.
-_UNIT = re.compile(rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_")
+_UNIT = re.compile(
+    rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
+)
 _WORD = re.compile(r"\w")
 
 

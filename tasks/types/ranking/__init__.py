@@ -11,14 +11,19 @@ _OF_TREC = ("topics", "documents", "qrels")
 
 
 def parts(
-    collection: str, *readers: str, gold_files: tuple[str, ...], of_trec: tuple[str, ...] = ()
+    collection: str,
+    *readers: str,
+    gold_files: tuple[str, ...],
+    of_trec: tuple[str, ...] = (),
 ) -> SimpleNamespace:
     """What such a type says; its collection's module, which needs numpy, is imported with the first reader.
     ``readers`` are further ones of the type, ``of_trec`` of its topics and documents.
     """
     return SimpleNamespace(
         **{name: lazy(collection, name) for name in (*_READERS, *readers)},
-        trec=TrecForm(**{name: lazy(collection, name) for name in (*_OF_TREC, *of_trec)}),
+        trec=TrecForm(
+            **{name: lazy(collection, name) for name in (*_OF_TREC, *of_trec)}
+        ),
         is_gold_file=lambda name: name.rpartition("/")[2] in gold_files,
         unit="paper",
         run_form=RUN_FORM,

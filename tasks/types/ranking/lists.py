@@ -34,7 +34,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
         assert offsets[0] == 0, "the first list begins at 0"
         assert offsets[-1] == len(values), "the last list ends at the end"
         self.values, self.offsets, self.tied = values, offsets, tied
-        self.present = np.ones(len(offsets) - 1, dtype=bool) if present is None else present
+        self.present = (
+            np.ones(len(offsets) - 1, dtype=bool) if present is None else present
+        )
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int] | None]) -> "Lists":
@@ -60,7 +62,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
         place %= len(self)
         if not self.present[place]:
             return None
-        return tuple(self.values[self.offsets[place] : self.offsets[place + 1]].tolist())
+        return tuple(
+            self.values[self.offsets[place] : self.offsets[place + 1]].tolist()
+        )
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -74,7 +78,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
         lengths = np.zeros(len(rows), dtype=np.int64)
         lengths[there] = self.lengths[rows[there]]
         offsets = np.concatenate([[0], lengths.cumsum()])
-        columns: list[NDArray[Any]] = [own for own in (self.values, self.tied) if own is not None]
+        columns: list[NDArray[Any]] = [
+            own for own in (self.values, self.tied) if own is not None
+        ]
         taken = [np.empty(offsets[-1], dtype=own.dtype) for own in columns]
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
@@ -116,26 +122,39 @@ class ListsBuilder:
         self._ends.append(len(self._values))
 
     def extend(
-        self, lengths: NDArray[np.int64], values: Numbers, tied: NDArray[np.bool_] | None = None
+        self,
+        lengths: NDArray[np.int64],
+        values: Numbers,
+        tied: NDArray[np.bool_] | None = None,
     ) -> None:
         """Add many lists at once."""
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
         if self._tied is not None:
             self._tied.frombytes(bytes(len(values)) if tied is None else tied.tobytes())
-        self._ends.frombytes((len(self._values) + np.cumsum(lengths, dtype=np.int64)).tobytes())
+        self._ends.frombytes(
+            (len(self._values) + np.cumsum(lengths, dtype=np.int64)).tobytes()
+        )
         self._values.frombytes(values.tobytes())
 
     def build(self, present: NDArray[np.bool_] | None = None) -> Lists:
         tied = np.frombuffer(self._tied, dtype=bool) if self._tied else None
-        return Lists(np.asarray(self._values), np.frombuffer(self._ends, dtype=np.int64), present, tied)
+        return Lists(
+            np.asarray(self._values),
+            np.frombuffer(self._ends, dtype=np.int64),
+            present,
+            tied,
+        )
 
 
 def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
     """Ranges of rows that together have at most so many members, each of at least one row."""
     parts, start = [], 0
     while start < len(offsets) - 1:
-        end = max(int(np.searchsorted(offsets, offsets[start] + step, side="right")) - 1, start + 1)
+        end = max(
+            int(np.searchsorted(offsets, offsets[start] + step, side="right")) - 1,
+            start + 1,
+        )
         parts.append((start, end))
         start = end
     return parts
@@ -145,7 +164,9 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     """The rank, from 1, of each member of ``gold`` in the same row of ``answers``; 0 where it is absent.
     Within a row no answer may stand twice.
     """
-    assert len(gold) == len(answers), f"{len(gold)} rows of gold, {len(answers)} of answers"
+    assert len(gold) == len(answers), (
+        f"{len(gold)} rows of gold, {len(answers)} of answers"
+    )
     ranks = np.zeros(len(gold.values), dtype=np.int32)
     sizes = gold.lengths
     for start, end in blocks(answers.offsets, STEP):
@@ -169,7 +190,9 @@ POOLS_AT_HAND = 256
 
 
 def index_of(
-    instances: Sequence[str], pools: Sequence[Sequence[str]], pool_of: Sequence[int] | None = None
+    instances: Sequence[str],
+    pools: Sequence[Sequence[str]],
+    pool_of: Sequence[int] | None = None,
 ) -> Index:
     """The index of a ranking task. A pool is a list of candidates. Without ``pool_of`` every instance has the
     first.
@@ -220,5 +243,7 @@ class Choices:
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:
                 self._at_hand.clear()
-            self._at_hand[pool] = {name: number for number, name in enumerate(self.pools[pool])}
+            self._at_hand[pool] = {
+                name: number for number, name in enumerate(self.pools[pool])
+            }
         return self._at_hand[pool]

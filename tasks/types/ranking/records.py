@@ -59,8 +59,20 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
     if len(matching) == 1:
         return matching[0]
     if not matching:
-        raise InputRefused([Problem(message=f"there is no {name}", expected=f"{name}, which holds {holds}")])
-    raise InputRefused([file.problem(f"one of {len(matching)} files called {name}") for file in matching])
+        raise InputRefused(
+            [
+                Problem(
+                    message=f"there is no {name}",
+                    expected=f"{name}, which holds {holds}",
+                )
+            ]
+        )
+    raise InputRefused(
+        [
+            file.problem(f"one of {len(matching)} files called {name}")
+            for file in matching
+        ]
+    )
 
 
 class Rows:
@@ -77,7 +89,9 @@ class Rows:
 
     def wrong(self, message: str, expected: str = "") -> None:
         """Note something that is wrong with the present row."""
-        self.problems.append(self.file.problem(message, expected, line=self._line, raw=self._raw))
+        self.problems.append(
+            self.file.problem(message, expected, line=self._line, raw=self._raw)
+        )
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
         """An id that the row must have; None, and a problem, where it has none."""
@@ -93,15 +107,23 @@ class Rows:
         values = value if isinstance(value, list) else [value]
         if value != "" and values and all(map(is_name, values)):
             return list(dict.fromkeys(map(str, values)))
-        self.wrong(f"“{key}” is {'empty' if value == [] else kind_found(value)}", "an id or a list of ids")
+        self.wrong(
+            f"“{key}” is {'empty' if value == [] else kind_found(value)}",
+            "an id or a list of ids",
+        )
         return None
 
-    def grades(self, record: Mapping[str, Any], key: str, cited: Sequence[str]) -> dict[str, int]:
+    def grades(
+        self, record: Mapping[str, Any], key: str, cited: Sequence[str]
+    ) -> dict[str, int]:
         """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
         if not all(type(value) is int and 0 <= value <= MAX_GRADE for value in values):
-            self.wrong(f"“{key}” is no object of grades", '{"W12": 2, "W7": 0}, whole numbers from 0 to 100')
+            self.wrong(
+                f"“{key}” is no object of grades",
+                '{"W12": 2, "W7": 0}, whole numbers from 0 to 100',
+            )
             return {}
         return {**dict.fromkeys(cited, 1), **graded}
 
@@ -109,7 +131,11 @@ class Rows:
 def label(record: Mapping[str, Any], key: str) -> str | None:
     """A class that a row may have; numbers become texts, an empty text is none."""
     value = record.get(key)
-    return None if value is None or value == "" or not isinstance(value, str | int | float) else str(value)
+    return (
+        None
+        if value is None or value == "" or not isinstance(value, str | int | float)
+        else str(value)
+    )
 
 
 SECTIONS = (
@@ -148,7 +174,10 @@ def section_class(title: str | None) -> str | None:
     if not title or not title.strip():
         return None
     lowered = re.sub(r"^[\d.\s]+", "", title.strip().lower())
-    return next((section for section, words in _PATTERNS.items() if words.search(lowered)), "other")
+    return next(
+        (section for section, words in _PATTERNS.items() if words.search(lowered)),
+        "other",
+    )
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
@@ -156,22 +185,34 @@ CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl
 PARTS = ("before", "sentence", "after")
 
 
-def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -> Iterator[ShownInstance]:
+def show_instances(
+    files: Files, split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
     """The context; the cited papers; and the first of the ranking."""
     choices = Choices(split.index)
     names = list(islice(pairs.names or (), MAX_SHOWN))
-    gold, answers = ([side[row] or () for row in range(len(names))] for side in (pairs.gold, pairs.answers))
+    gold, answers = (
+        [side[row] or () for row in range(len(names))]
+        for side in (pairs.gold, pairs.answers)
+    )
     pools = [choices.pool(choices.rows[name]) for name in names]
     sides = zip(pools * 2, [*gold, *answers], strict=True)
     wanted = {pool[number] for pool, numbers in sides for number in numbers[:TOP]}
     shown, contexts = set(names), dict[str, str]()
-    for record in (record for name in CONTEXTS for file in named(files, name) for record in Rows(file, [])):
+    for record in (
+        record
+        for name in CONTEXTS
+        for file in named(files, name)
+        for record in Rows(file, [])
+    ):
         name = str(record.get("id", record.get("context_id")))
         if name in shown:
             texts = json.loads(shown_line(record, PARTS)).values()
             contexts[name] = " ".join(str(text) for text in texts if text)
     titles: dict[str, str] = {}
-    for record in (record for file in named(files, REFERENCES) for record in Rows(file, [])):
+    for record in (
+        record for file in named(files, REFERENCES) for record in Rows(file, [])
+    ):
         name = str(record.get("ref_id"))
         if name in wanted:
             titles.setdefault(name, str(record.get("title") or record.get("raw") or ""))
@@ -180,16 +221,25 @@ def show_instances(files: Files, split: Split, pairs: Pairs, options: Options) -
         return f"{name}: {titles[name]}" if titles.get(name) else name
 
     for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
-        ranking = [f"{place}. {called(pool[number])}" for place, number in enumerate(ranked[:TOP], start=1)]
+        ranking = [
+            f"{place}. {called(pool[number])}"
+            for place, number in enumerate(ranked[:TOP], start=1)
+        ]
         scores = zip(ranked, pairs.scores.get(choices.rows[name], ()), strict=False)
-        later = [(place, own) for place, own in enumerate(ranked[TOP:], start=TOP + 1) if own in cited]
+        later = [
+            (place, own)
+            for place, own in enumerate(ranked[TOP:], start=TOP + 1)
+            if own in cited
+        ]
         more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
         yield ShownInstance(
             name=name,
             given=contexts.get(name, ""),
             gold="\n".join(called(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
-            judged=tuple((RIGHT, f"{place}. {called(pool[number])}") for place, number in later),
+            judged=tuple(
+                (RIGHT, f"{place}. {called(pool[number])}") for place, number in later
+            ),
             beside=tuple((called(pool[number]), score) for number, score in scores),
             pool=len(pool),
         )
@@ -216,7 +266,10 @@ class ContextsBuilder:
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions
-        self._papers, self.numbers = LabelNumbers(), [LabelNumbers() for _ in dimensions]
+        self._papers, self.numbers = (
+            LabelNumbers(),
+            [LabelNumbers() for _ in dimensions],
+        )
         #: Of one context behind the other: the paper's; those of all dimensions.
         self._paper_codes, self._codes = array("i"), array("i")
 
@@ -232,7 +285,9 @@ class ContextsBuilder:
         """Contexts: how many of the members of ``gold`` each has, and by dimension their codes."""
         self.ids += names
         self._facts += b"".join([sha256(own.encode()).digest() for own in facts])
-        self.gold.extend(np.array(lengths, dtype=np.int64), np.array(gold, dtype=np.int32))
+        self.gold.extend(
+            np.array(lengths, dtype=np.int64), np.array(gold, dtype=np.int32)
+        )
         self._paper_codes.fromlist(list(map(self._papers.__getitem__, papers)))
         self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
@@ -249,11 +304,15 @@ class ContextsBuilder:
         codes = np.asarray(self._codes).reshape(-1, len(self.numbers)).T
         classes = {
             name: in_order(numbers.labels, own, order)
-            for (name, order), numbers, own in zip(self._dimensions.items(), self.numbers, codes, strict=True)
+            for (name, order), numbers, own in zip(
+                self._dimensions.items(), self.numbers, codes, strict=True
+            )
         }
         return {
             "ids": self.ids,
             "gold": self.gold.build(),
             "papers": in_order(self._papers.labels, np.asarray(self._paper_codes)),
-            "classes": {name: column for name, column in classes.items() if not column.is_empty},
+            "classes": {
+                name: column for name, column in classes.items() if not column.is_empty
+            },
         }

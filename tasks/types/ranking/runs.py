@@ -15,10 +15,24 @@ from numpy.typing import NDArray
 
 from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile
-from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, Record, named_lines, record_id
+from tasks.types.jsonlines import (
+    MAX_COUNTED,
+    AnswerForm,
+    Record,
+    named_lines,
+    record_id,
+)
 from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
-from tasks.types.ranking.lists import NO_ROW, STEP, Choices, Lists, ListsBuilder, Numbers, blocks
+from tasks.types.ranking.lists import (
+    NO_ROW,
+    STEP,
+    Choices,
+    Lists,
+    ListsBuilder,
+    Numbers,
+    blocks,
+)
 from tasks.types.run_forms import FORMS
 from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
 
@@ -29,7 +43,9 @@ FORM = AnswerForm(example=EXAMPLE, noun="ranking")
 SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 
 
-def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[RankedRun, list[Problem]]:
+def read_ranked_run(
+    files: Files, index: Index, limits: RunLimits
+) -> tuple[RankedRun, list[Problem]]:
     """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index)
@@ -38,12 +54,18 @@ def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[Rank
         if not file.stem.lower().startswith("readme"):
             readable.append(file)
         else:
-            problems.append(file.problem("passed over: it holds no rankings", FORMS, fatal=False))
+            problems.append(
+                file.problem("passed over: it holds no rankings", FORMS, fatal=False)
+            )
     if not readable:
-        problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+        problems.append(
+            Problem(message="the input holds no file that can be a run", expected=FORMS)
+        )
     gathering = Gathering(choices)
     try:
-        if len(readable) == 1 and (plain := read_plain_run(readable[0], choices, limits)):
+        if len(readable) == 1 and (
+            plain := read_plain_run(readable[0], choices, limits)
+        ):
             gathering, readable = plain, []
         for file in readable:
             read = read_json_run if _is_json(file) else read_trec_run
@@ -55,8 +77,12 @@ def read_ranked_run(files: Files, index: Index, limits: RunLimits) -> tuple[Rank
     run = gathering.run()
     if 0 < run.missing < len(choices) and not problems.has_errors:
         first = choices.instances[int(np.flatnonzero(~run.lists.present)[0])]
-        message = f"{run.missing:,} of {len(choices):,} instances have no answer and score 0"
-        problems.append(Problem(message=f"{message}, the first is “{first}”", fatal=False))
+        message = (
+            f"{run.missing:,} of {len(choices):,} instances have no answer and score 0"
+        )
+        problems.append(
+            Problem(message=f"{message}, the first is “{first}”", fatal=False)
+        )
     return run, problems
 
 
@@ -76,7 +102,9 @@ def _is_json(file: InputFile) -> bool:
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
-def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+def read_json_run(
+    file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems
+) -> None:
     choices = gathering.choices
     form = limits.form
     for number, value, raw in json_lines(file, problems):
@@ -91,16 +119,27 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
                 gathering.declared.add(row, declared)
                 numbers, tied, scores = ranking
                 kept = limits.kept
-                gathering.add(row, numbers[:kept], None if tied is None else tied[:kept], scores)
+                gathering.add(
+                    row, numbers[:kept], None if tied is None else tied[:kept], scores
+                )
                 continue
-            faults = [fault for found in (ranking, declared) if isinstance(found, list) for fault in found]
+            faults = [
+                fault
+                for found in (ranking, declared)
+                if isinstance(found, list)
+                for fault in found
+            ]
         record = Record(file.shown, number, number, value, raw)
-        for _, line in named_lines([(name, record)], choices.rows, gathering, form, problems):
+        for _, line in named_lines(
+            [(name, record)], choices.rows, gathering, form, problems
+        ):
             for fault in faults:
                 line.wrong(*fault)
 
 
-def read_plain_run(file: InputFile, choices: Choices, limits: RunLimits) -> Gathering | None:
+def read_plain_run(
+    file: InputFile, choices: Choices, limits: RunLimits
+) -> Gathering | None:
     """JSON lines by blocks, which is sooner: where all instances share a pool, and each line is a list of
     candidates without scores.
     """
@@ -111,15 +150,23 @@ def read_plain_run(file: InputFile, choices: Choices, limits: RunLimits) -> Gath
     try:
         for block in plain_blocks(file, ("scores",)):
             rows = list(map(choices.row_of, plain_names(block, limits.form.id)))
-            known = [row for row in rows if row is not None and not gathering.is_answered(row)]
+            known = [
+                row
+                for row in rows
+                if row is not None and not gathering.is_answered(row)
+            ]
             ranked: Sequence[list[str]] = block[limits.key]
             if len(set(known)) < len(rows) or set(map(type, ranked)) != {list}:
                 return None
-            numbers = np.fromiter(map(number_of, chain.from_iterable(ranked)), dtype=np.int32)
+            numbers = np.fromiter(
+                map(number_of, chain.from_iterable(ranked)), dtype=np.int32
+            )
             lengths = list(map(len, ranked))
             if max(lengths) > longest or list(map(len, map(set, ranked))) != lengths:
                 return None
-            gathering.extend(np.array(known), np.array(lengths), numbers, kept=limits.kept)
+            gathering.extend(
+                np.array(known), np.array(lengths), numbers, kept=limits.kept
+            )
     except (NotPlain, KeyError, TypeError):
         return None
     return gathering
@@ -133,12 +180,22 @@ def _ranking(
     if ranked is None and isinstance(scores, dict):
         return _scored(scores, candidates, limits)
     if not isinstance(ranked, list):
-        return [(f"“{key}” is {kind_found(ranked)}", f"a list of candidates, best first: {example}")]
+        return [
+            (
+                f"“{key}” is {kind_found(ranked)}",
+                f"a list of candidates, best first: {example}",
+            )
+        ]
     try:
         numbers = list(map(candidates.__getitem__, ranked))
     except (KeyError, TypeError):
         if not all(map(is_name, ranked)):
-            return [(f"“{key}” holds something other than ids", f"a list of candidates: {example}")]
+            return [
+                (
+                    f"“{key}” holds something other than ids",
+                    f"a list of candidates: {example}",
+                )
+            ]
         names = list(map(str, ranked))
         if unknown := unknown_candidates(names, candidates):
             return unknown
@@ -151,7 +208,14 @@ def _ranking(
         return numbers, None, ()
     if fault := _score_fault(scores, len(numbers)):
         return [fault]
-    return numbers, [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)], scores
+    return (
+        numbers,
+        [
+            place > 0 and scores[place - 1] == score
+            for place, score in enumerate(scores)
+        ],
+        scores,
+    )
 
 
 def _scored(
@@ -160,25 +224,49 @@ def _scored(
     """From an object of scores: highest first, equal ones in the order of the candidates."""
     if unknown := unknown_candidates(scores, candidates):
         return unknown
-    wrong = next((name for name, score in scores.items() if not _is_number(score)), None)
+    wrong = next(
+        (name for name, score in scores.items() if not _is_number(score)), None
+    )
     if wrong is not None:
-        return [(f"the score of “{wrong}” is {_kind(scores[wrong])}", f"a finite number: {SCORES}")]
+        return [
+            (
+                f"the score of “{wrong}” is {_kind(scores[wrong])}",
+                f"a finite number: {SCORES}",
+            )
+        ]
     if limits.longest is not None and len(scores) > limits.longest:
         return [too_long(len(scores), limits.longest)]
     ordered = sorted((-score, candidates[name]) for name, score in scores.items())
-    tied = [place > 0 and ordered[place - 1][0] == ordered[place][0] for place in range(len(ordered))]
+    tied = [
+        place > 0 and ordered[place - 1][0] == ordered[place][0]
+        for place in range(len(ordered))
+    ]
     return [number for _, number in ordered], tied, [-score for score, _ in ordered]
 
 
 def _score_fault(scores: object, count: int) -> Fault | None:
     if not isinstance(scores, list):
-        return f"“scores” is {json_kind(scores)}", "a list with one number for each member of “ranked”"
-    if wrong := next((place for place, score in enumerate(scores, 1) if not _is_number(score)), None):
-        return f"the score at place {wrong} is {_kind(scores[wrong - 1])}", "a finite number"
+        return (
+            f"“scores” is {json_kind(scores)}",
+            "a list with one number for each member of “ranked”",
+        )
+    if wrong := next(
+        (place for place, score in enumerate(scores, 1) if not _is_number(score)), None
+    ):
+        return (
+            f"the score at place {wrong} is {_kind(scores[wrong - 1])}",
+            "a finite number",
+        )
     if len(scores) != count:
-        return f"{len(scores)} scores for {count} candidates", "one number for each member of “ranked”"
+        return (
+            f"{len(scores)} scores for {count} candidates",
+            "one number for each member of “ranked”",
+        )
     if place := next((p for p in range(1, count) if scores[p] > scores[p - 1]), None):
-        return f"the score at place {place + 1} is higher than the one before it", "the best candidate first"
+        return (
+            f"the score at place {place + 1} is higher than the one before it",
+            "the best candidate first",
+        )
     return None
 
 
@@ -188,14 +276,20 @@ def _kind(score: object) -> str:
 
 def _is_number(value: object) -> bool:
     """A number of a size that scores can be compared in; JSON can spell larger ones."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    )
 
 
 LINE = "`query Q0 candidate rank score tag`, such as `2101.00001_0003 Q0 W12 1 0.93 our-run`"
 FIELDS = 6
 
 
-def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+def read_trec_run(
+    file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems
+) -> None:
     columns = _Columns(file, gathering, limits, problems)
     query = None
     for number, raw in ranked_lines(file):
@@ -214,8 +308,19 @@ def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
 class _Columns:
     """The file in columns of numbers: a block is a stretch of lines with one query."""
 
-    def __init__(self, file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
-        self._file, self._gathering, self._limits, self._problems = file, gathering, limits, problems
+    def __init__(
+        self,
+        file: InputFile,
+        gathering: Gathering,
+        limits: RunLimits,
+        problems: Problems,
+    ) -> None:
+        self._file, self._gathering, self._limits, self._problems = (
+            file,
+            gathering,
+            limits,
+            problems,
+        )
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
         #: The first block of each row, from 1; of rows with several blocks, also the documents of all.
@@ -232,7 +337,11 @@ class _Columns:
         self._row = row = choices.row_of(query)
         if row is None:
             such = f", such as “{choices.instances[0]}”" if len(choices) else ""
-            self.wrong(line, f"instance “{query}” is not in this split", f"an id of the split{such}")
+            self.wrong(
+                line,
+                f"instance “{query}” is not in this split",
+                f"an id of the split{such}",
+            )
             return
         if self._gathering.is_answered(row):
             message = f"instance “{query}” is answered in another file as well"
@@ -250,15 +359,27 @@ class _Columns:
         try:
             rank, score = int(fields[3]), float(fields[4])
         except ValueError:
-            self.wrong(line, f"rank “{fields[3]}” and score “{fields[4]}” are not two numbers", LINE, raw)
+            self.wrong(
+                line,
+                f"rank “{fields[3]}” and score “{fields[4]}” are not two numbers",
+                LINE,
+                raw,
+            )
             return
         if document is None:
-            self.wrong(line, f"“{fields[2]}” is no candidate of this instance", "the id of a candidate", raw)
+            self.wrong(
+                line,
+                f"“{fields[2]}” is no candidate of this instance",
+                "the id of a candidate",
+                raw,
+            )
         elif document in self._known:
             again = f"“{fields[2]}” stands in this ranking a second time"
             self.wrong(line, again, "each candidate once", raw)
         elif not math.isfinite(score):
-            self.wrong(line, f"the score “{fields[4]}” is not a finite number", LINE, raw)
+            self.wrong(
+                line, f"the score “{fields[4]}” is not a finite number", LINE, raw
+            )
         elif not -(2**31) <= rank < 2**31:
             self.wrong(line, f"the rank “{fields[3]}” is out of range", LINE, raw)
         else:
@@ -267,8 +388,12 @@ class _Columns:
             self._ranks.append(rank)
             self._scores.append(score)
 
-    def wrong(self, line: int | None, message: str, expected: str, raw: bytes = b"") -> None:
-        self._problems.note(lambda: self._file.problem(message, expected, line=line, raw=decoded(raw)))
+    def wrong(
+        self, line: int | None, message: str, expected: str, raw: bytes = b""
+    ) -> None:
+        self._problems.note(
+            lambda: self._file.problem(message, expected, line=line, raw=decoded(raw))
+        )
 
     def close(self) -> None:
         """Hand over the rankings, each in the order of its scores."""
@@ -279,7 +404,11 @@ class _Columns:
         all_documents, ranks = np.asarray(self._documents), np.asarray(self._ranks)
         all_scores = np.asarray(self._scores)
         for rows, places in self._portions():
-            second = all_documents[places] if self._limits.ties_by_candidate else ranks[places]
+            second = (
+                all_documents[places]
+                if self._limits.ties_by_candidate
+                else ranks[places]
+            )
             ordered = places[np.lexsort((second, -all_scores[places], rows))]
             documents, scores = all_documents[ordered], all_scores[ordered]
             begins = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
@@ -290,21 +419,31 @@ class _Columns:
             for begin, length in zip(begins[:MAX_SHOWN], lengths, strict=False):
                 self._gathering.keep_scores(rows[begin], scores[begin : begin + length])
             kept = self._limits.kept
-            self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied, kept=kept)
+            self._gathering.extend(
+                rows[begins].astype(np.intp), lengths, documents, tied, kept=kept
+            )
 
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
         starts = np.frombuffer(self._block_starts, dtype=np.int64)
         order = np.argsort(np.asarray(self._block_rows), kind="stable")
-        block_rows, lengths = np.asarray(self._block_rows)[order], np.diff(starts)[order]
+        block_rows, lengths = (
+            np.asarray(self._block_rows)[order],
+            np.diff(starts)[order],
+        )
         starts = starts[:-1][order]
         # The blocks of one row stay together.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
-        for first, last in blocks(np.concatenate([[0], np.cumsum(lengths)])[ends], STEP):
+        for first, last in blocks(
+            np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
+        ):
             chosen = slice(ends[first], ends[last])
             step = lengths[chosen]
             within = np.arange(step.sum()) - np.repeat(np.cumsum(step) - step, step)
-            yield np.repeat(block_rows[chosen], step), np.repeat(starts[chosen], step) + within
+            yield (
+                np.repeat(block_rows[chosen], step),
+                np.repeat(starts[chosen], step) + within,
+            )
 
     def _known_before(self, row: int) -> set[int]:
         """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
@@ -312,15 +451,25 @@ class _Columns:
         if not block:
             return set()
         if row not in self._known_of:
-            end = self._block_starts[block] if block < len(self._block_starts) else len(self._documents)
-            self._known_of[row] = set(self._documents[self._block_starts[block - 1] : end])
+            end = (
+                self._block_starts[block]
+                if block < len(self._block_starts)
+                else len(self._documents)
+            )
+            self._known_of[row] = set(
+                self._documents[self._block_starts[block - 1] : end]
+            )
         return self._known_of[row]
 
     def _check_length(self, line: int | None) -> None:
         longest = self._limits.longest
         if self._row is not None and longest is not None and len(self._known) > longest:
             message, expected = too_long(len(self._known), longest)
-            self.wrong(line, f"{message} for “{self._gathering.choices.instances[self._row]}”", expected)
+            self.wrong(
+                line,
+                f"{message} for “{self._gathering.choices.instances[self._row]}”",
+                expected,
+            )
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
@@ -425,7 +574,11 @@ class RankedRun:
 
     @property
     def notes(self) -> Mapping[str, int]:
-        return {"missing_answers": self.missing, "empty_rankings": self.empty, "tied_scores": self.ties}
+        return {
+            "missing_answers": self.missing,
+            "empty_rankings": self.empty,
+            "tied_scores": self.ties,
+        }
 
 
 class Gathering:
@@ -448,7 +601,11 @@ class Gathering:
         return bool(self._answered[row])
 
     def add(
-        self, row: int, numbers: Sequence[int], tied: Sequence[bool] | None, scores: Sequence[float]
+        self,
+        row: int,
+        numbers: Sequence[int],
+        tied: Sequence[bool] | None,
+        scores: Sequence[float],
     ) -> None:
         self.keep_scores(row, scores)
         self._answered[row] = True
@@ -467,7 +624,11 @@ class Gathering:
     ) -> None:
         """Add many lists at once, of each so many members."""
         if kept is not None:
-            is_kept = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < kept
+            is_kept = (
+                np.arange(len(values))
+                - np.repeat(np.cumsum(lengths) - lengths, lengths)
+                < kept
+            )
             values, tied = values[is_kept], None if tied is None else tied[is_kept]
             lengths = np.minimum(lengths, kept)
         np.frombuffer(self._answered, dtype=np.uint8)[rows] = True
@@ -475,14 +636,20 @@ class Gathering:
         self._builder.extend(lengths, values, tied)
 
     def keep_scores(self, row: int, scores: Iterable[float]) -> None:
-        if row < MAX_SHOWN and (first := [float(score) for score in islice(scores, TOP)]):
+        if row < MAX_SHOWN and (
+            first := [float(score) for score in islice(scores, TOP)]
+        ):
             self.scores[int(row)] = first
 
     def run(self) -> RankedRun:
         """The lists in the order of the split."""
         places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
-        places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = np.arange(len(self._rows))
-        return RankedRun(self._builder.build().take(places), self.ties, self.declared, self.scores)
+        places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = (
+            np.arange(len(self._rows))
+        )
+        return RankedRun(
+            self._builder.build().take(places), self.ties, self.declared, self.scores
+        )
 
 
 #: What was found, and what was expected.
@@ -491,9 +658,15 @@ Fault = tuple[str, str]
 NAMED = 3
 
 
-def unknown_candidates(names: Collection[str], candidates: Container[str]) -> list[Fault]:
+def unknown_candidates(
+    names: Collection[str], candidates: Container[str]
+) -> list[Fault]:
     """One fault for all of a ranking's unknown candidates."""
-    unknown = [(place, name) for place, name in enumerate(names, start=1) if name not in candidates]
+    unknown = [
+        (place, name)
+        for place, name in enumerate(names, start=1)
+        if name not in candidates
+    ]
     some = ", ".join(f"“{name}” at place {place}" for place, name in unknown[:NAMED])
     more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
     message = f"{len(unknown)} of {len(names)} are no candidates: {some}{more}"
@@ -505,7 +678,10 @@ def duplicates(names: Iterable[str]) -> Iterator[Fault]:
     first: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name in first:
-            yield f"“{name}” stands at place {first[name]} and again at place {place}", "each candidate once"
+            yield (
+                f"“{name}” stands at place {first[name]} and again at place {place}",
+                "each candidate once",
+            )
         first.setdefault(name, place)
 
 
@@ -528,7 +704,9 @@ class DeclaredLists(Lists):
         self.declared, self.candidates = declared, candidates
 
 
-def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> dict[int, float] | list[Fault]:
+def read_declared(
+    record: Mapping[str, Any], candidates: Mapping[str, int]
+) -> dict[int, float] | list[Fault]:
     """Logarithms by candidate, empty where the line gives none; or what is wrong with them."""
     fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
     if not fields:
@@ -538,23 +716,42 @@ def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> d
     [name] = fields
     values = record[name]
     if not isinstance(values, dict):
-        return [(f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")]
+        return [
+            (f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")
+        ]
     faults = unknown_candidates(values, candidates)
     low, high = (0, 1) if name == FIELD else (-sys.float_info.max, 0)
-    expected = "a number from 0 to 1" if name == FIELD else "a natural logarithm, which is never above 0"
+    expected = (
+        "a number from 0 to 1"
+        if name == FIELD
+        else "a natural logarithm, which is never above 0"
+    )
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            faults.append((f"the value of “{key}” in “{name}” is {json_kind(value)}", expected))
+            faults.append(
+                (f"the value of “{key}” in “{name}” is {json_kind(value)}", expected)
+            )
         elif not low <= value <= high:
-            faults.append((f"the value of “{key}” in “{name}” is out of range", expected))
+            faults.append(
+                (f"the value of “{key}” in “{name}” is out of range", expected)
+            )
         else:
             continue
         break
     if faults:
         return faults
-    logs = values if name == LOGS else {key: math.log(v) if v else -math.inf for key, v in values.items()}
+    logs = (
+        values
+        if name == LOGS
+        else {key: math.log(v) if v else -math.inf for key, v in values.items()}
+    )
     declared = {candidates[key]: float(log) for key, log in logs.items()}
     total = math.fsum(map(math.exp, declared.values()))
     if total > 1 + TOLERANCE:
-        return [(f"the probabilities in “{name}” sum to {total:.4g}", f"no more than 1, to {TOLERANCE}")]
+        return [
+            (
+                f"the probabilities in “{name}” sum to {total:.4g}",
+                f"no more than 1, to {TOLERANCE}",
+            )
+        ]
     return declared

@@ -10,7 +10,14 @@ from citeboard.core.confined.rights import MEANS, NAMESPACES, SECCOMP
 from citeboard.core.confined.turns import Sender
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITS = Limits(cpu_seconds=20, wall_seconds=90, memory_mb=256, file_mb=8, max_files=64, max_processes=0)
+LIMITS = Limits(
+    cpu_seconds=20,
+    wall_seconds=90,
+    memory_mb=256,
+    file_mb=8,
+    max_files=64,
+    max_processes=0,
+)
 
 
 def make_pool(folder, *, size=2, means=MEANS):
@@ -25,7 +32,13 @@ def make_pool(folder, *, size=2, means=MEANS):
 
 def work(name, limits=LIMITS, files=None, shared=None, **arguments):
     program = f"tests.core.confined.hostile:{name}"
-    return Work(program=program, arguments=arguments, limits=limits, files=files or {}, shared=shared)
+    return Work(
+        program=program,
+        arguments=arguments,
+        limits=limits,
+        files=files or {},
+        shared=shared,
+    )
 
 
 def sender_of(owner, **facts):

@@ -10,7 +10,11 @@ from pathlib import Path
 
 
 def echo(given, shared=None):
-    return {"given": given, "shared": shared, "files": sorted(path.name for path in Path().iterdir())}
+    return {
+        "given": given,
+        "shared": shared,
+        "files": sorted(path.name for path in Path().iterdir()),
+    }
 
 
 def read_run(given):

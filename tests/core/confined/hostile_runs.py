@@ -8,7 +8,9 @@ from tests.core.confined import hostile
 
 def check(given, index):
     word = Path(UPLOAD).read_text(encoding="utf-8").split()[0]
-    found = getattr(hostile, word)({"path": "/etc/passwd", "host": "127.0.0.1", "port": 9})
+    found = getattr(hostile, word)(
+        {"path": "/etc/passwd", "host": "127.0.0.1", "port": 9}
+    )
     return {
         "is_read": True,
         "problems": [],

@@ -17,15 +17,24 @@ from citeboard.core.confined.rights import LANDLOCK, SECCOMP
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
 SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=120)
-needs_landlock = pytest.mark.skipif(not rights.landlock_version(), reason="this kernel has no Landlock")
-needs_seccomp = pytest.mark.skipif(not rights.has_call_filter(), reason="no filter for this kind of machine")
+needs_landlock = pytest.mark.skipif(
+    not rights.landlock_version(), reason="this kernel has no Landlock"
+)
+needs_seccomp = pytest.mark.skipif(
+    not rights.has_call_filter(), reason="no filter for this kind of machine"
+)
 
 
 def test_a_program_gets_arguments_files_and_what_is_shared(pool, tmp_path):
     (tmp_path / "run").write_text("an answer")
     (tmp_path / "index.json").write_text('{"topics": []}')
     told = result(
-        pool, "echo", files={"a run": tmp_path / "run"}, shared=tmp_path / "index.json", number=1, text="é"
+        pool,
+        "echo",
+        files={"a run": tmp_path / "run"},
+        shared=tmp_path / "index.json",
+        number=1,
+        text="é",
     )
     assert told["given"] == {"number": 1, "text": "é"}
     assert told["shared"] == {"topics": []}
@@ -103,7 +112,10 @@ def test_a_result_that_is_none_is_not_believed(pool, name):
 
 
 def test_nothing_is_left_in_memory_for_the_next(pool):
-    assert [result(pool, "remember", word=word) for word in ("first", "second")] == [None, None]
+    assert [result(pool, "remember", word=word) for word in ("first", "second")] == [
+        None,
+        None,
+    ]
 
 
 def test_a_program_cannot_end_the_site(pool):
@@ -113,7 +125,9 @@ def test_a_program_cannot_end_the_site(pool):
 
 
 @needs_landlock
-@pytest.mark.parametrize("path", ["/etc/passwd", "/etc/hostname", "/proc/self/environ", "/proc/1/environ"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/etc/hostname", "/proc/self/environ", "/proc/1/environ"]
+)
 def test_files_of_the_machine_are_closed(closed_pool, path):
     assert "refused" in result(closed_pool, "open_file", path=path)
 
@@ -122,13 +136,17 @@ def test_files_of_the_machine_are_closed(closed_pool, path):
 def test_the_data_folder_and_other_work_are_closed(closed_pool, tmp_path):
     (tmp_path / "citeboard.sqlite3").write_text("gold")
     tmp_path.chmod(0o755)
-    assert "refused" in result(closed_pool, "open_file", path=str(tmp_path / "citeboard.sqlite3"))
+    assert "refused" in result(
+        closed_pool, "open_file", path=str(tmp_path / "citeboard.sqlite3")
+    )
     result(closed_pool, "echo")
     (closed_pool._folder / "of another").mkdir(exist_ok=True)
     for path in (tmp_path, closed_pool._folder, "..", "/", "../.."):
         # Where the kernel has no Landlock a program has a root of its own, with nothing else in it.
         names = result(closed_pool, "list_folder", path=str(path)).get("names", [])
-        assert not {"citeboard.sqlite3", "of another", "etc", "home", "proc"} & set(names)
+        assert not {"citeboard.sqlite3", "of another", "etc", "home", "proc"} & set(
+            names
+        )
 
 
 @needs_seccomp
@@ -137,7 +155,8 @@ def test_memory_and_messages_shared_by_name_are_closed(closed_pool):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("write_files", "more than 20 files"), ("write_bytes", "more than 16 MB")]
+    ("name", "words"),
+    [("write_files", "more than 20 files"), ("write_bytes", "more than 16 MB")],
 )
 def test_files_and_bytes_are_bounded_in_sum_too(pool, name, words):
     with pytest.raises(LimitExceeded, match=f"it wrote {words}"):

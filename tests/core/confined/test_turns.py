@@ -26,7 +26,9 @@ def crowd(tmp_path, monkeypatch):
 
         def hang():
             with pytest.raises(Exception):  # noqa: B017, PT011  (how it ends with its pool is all the same)
-                result(pool, "hang", owner=owner, limits=replace(LIMITS, wall_seconds=600))
+                result(
+                    pool, "hang", owner=owner, limits=replace(LIMITS, wall_seconds=600)
+                )
 
         threads.append(threading.Thread(target=hang, daemon=True))
         threads[-1].start()
@@ -101,13 +103,18 @@ def test_places_come_back_whatever_happened(crowd):
     assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
 
 
-def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_kept_others_waiting_for_less(tmp_path):
+def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_kept_others_waiting_for_less(
+    tmp_path,
+):
     """Its process is ended at once, and it can be read later; the computing of both is counted."""
     pool = make_pool(tmp_path / "work", size=1)
     told = []
 
     def hang():
-        with pytest.raises(PoolFull) as refused, pool.done(HANGING, sender=person("mallory")):
+        with (
+            pytest.raises(PoolFull) as refused,
+            pool.done(HANGING, sender=person("mallory")),
+        ):
             pass
         told.append(str(refused.value))
 
@@ -129,7 +136,10 @@ def test_a_busy_machine_refuses_no_run_that_is_submitted(tmp_path, monkeypatch):
     short = work("hang", limits=replace(LIMITS, wall_seconds=0.3))
     with pytest.raises(PoolFull), pool.done(short, sender=person("anna")):
         pass
-    with pytest.raises(LimitExceeded), pool.done(short, sender=person("anna", submits=False)):
+    with (
+        pytest.raises(LimitExceeded),
+        pool.done(short, sender=person("anna", submits=False)),
+    ):
         pass
 
     def lost(*given):
@@ -155,7 +165,11 @@ def ordered(*waiting, kept=()):
 
 
 def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_then_who_came_first():
-    check, first, second = person("check", submits=False), person("first"), person("second")
+    check, first, second = (
+        person("check", submits=False),
+        person("first"),
+        person("second"),
+    )
     assert ordered(check, first, second) == ["first", "second", "check"]
     assert ordered(first, second, kept=[("team first", 3.5)]) == ["second", "first"]
     assert ordered(first, second, kept=[("team first", 0.9)]) == ["first", "second"]
@@ -172,12 +186,16 @@ def test_reading_counts_for_the_order_where_it_kept_somebody_else_waiting():
 
 
 def test_a_team_of_many_accounts_counts_as_one_and_so_does_a_network():
-    crowd = [person(f"m{n}", team="mallory", network="203.0.113.0/24") for n in range(3)]
+    crowd = [
+        person(f"m{n}", team="mallory", network="203.0.113.0/24") for n in range(3)
+    ]
     honest = person("anna", team="ant", network="198.51.100.0/24")
     assert ordered(*crowd, honest, kept=[("team mallory", 1.5)])[0] == "anna"
     assert (
         ordered(
-            *[replace(one, team=one.account) for one in crowd], honest, kept=[("network 203.0.113.0/24", 2.5)]
+            *[replace(one, team=one.account) for one in crowd],
+            honest,
+            kept=[("network 203.0.113.0/24", 2.5)],
         )[0]
         == "anna"
     )
@@ -187,7 +205,10 @@ def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch)
     turns = Turns(2, 10)
     with turns.turn(person("anna")) as turn:
         turns.charge(turn, 11)
-    with pytest.raises(HourUsed, match="10 s of computing") as refused, turns.turn(person("anna")):
+    with (
+        pytest.raises(HourUsed, match="10 s of computing") as refused,
+        turns.turn(person("anna")),
+    ):
         pass
     assert 0 < refused.value.retry_after <= 3600
     with turns.turn(person("bert")), turns.turn(person("anna", gives_way=False)):
@@ -210,7 +231,9 @@ def test_who_kept_others_waiting_has_less_of_a_processor(tmp_path):
     assert found == [base, min(19, base + 3), 19]
 
 
-def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(monkeypatch):
+def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(
+    monkeypatch,
+):
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
     turns = Turns(2, 100)
     turns.kept_waiting.add(("team m1",), 50)
@@ -227,7 +250,11 @@ def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_cam
 def test_one_honest_team_is_read_beside_many_hostile_accounts(tmp_path, monkeypatch):
     """Each of them keeps sending what never ends; the honest files are all read, and theirs give way."""
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
-    pool, over, turned_away = make_pool(tmp_path / "work", size=2), threading.Event(), []
+    pool, over, turned_away = (
+        make_pool(tmp_path / "work", size=2),
+        threading.Event(),
+        [],
+    )
 
     def attack(name):
         while not over.is_set():

@@ -45,7 +45,11 @@ def write_lines(path: Path, rows) -> Path:
 
 
 def write_corpus(
-    folder: Path, *, papers: int = 12, contexts: int = 30, fields=("Botany", "Music", "Chess")
+    folder: Path,
+    *,
+    papers: int = 12,
+    contexts: int = 30,
+    fields=("Botany", "Music", "Chess"),
 ) -> Path:
     """A corpus in our own form; the length and the place of the citation change from sentence to sentence."""
     people, listed, rows = [], [], []
@@ -79,7 +83,8 @@ def write_corpus(
                     "context_id": f"{name}_{number:04d}",
                     "paper_id": name,
                     "section": "Introduction",
-                    "sentence": " ".join(words).capitalize().replace("<ref>", "<REF>") + ".",
+                    "sentence": " ".join(words).capitalize().replace("<ref>", "<REF>")
+                    + ".",
                     "before": "Before.",
                     "after": "After <OTHERREF>.",
                     "gold": [f"{name}-r{number % 10}"],
@@ -100,12 +105,26 @@ def unarxive_paper() -> dict:
     )
     return {
         "paper_id": "2101.00001",
-        "metadata": {"title": "On bells", "authors": "A. Ringer", "license": "CC0", "abstract": "We ring."},
+        "metadata": {
+            "title": "On bells",
+            "authors": "A. Ringer",
+            "license": "CC0",
+            "abstract": "We ring.",
+        },
         "discipline": "Physics",
         "abstract": {"text": "We ring {{formula:f2}}."},
         "body_text": [
-            {"section": "On {{cite:bb}}", "content_type": "paragraph", "text": text, "cite_spans": []},
-            {"section": "Code", "content_type": "listing", "text": "x = 1 {{cite:aa}}."},
+            {
+                "section": "On {{cite:bb}}",
+                "content_type": "paragraph",
+                "text": text,
+                "cite_spans": [],
+            },
+            {
+                "section": "Code",
+                "content_type": "listing",
+                "text": "x = 1 {{cite:aa}}.",
+            },
         ],
         "bib_entries": {
             "aa": {
@@ -127,7 +146,12 @@ def s2orc_parse() -> dict:
 
     def span(printed: str, name: str | None) -> dict:
         start = text.index(printed)
-        return {"start": start, "end": start + len(printed), "text": printed, "ref_id": name}
+        return {
+            "start": start,
+            "end": start + len(printed),
+            "text": printed,
+            "ref_id": name,
+        }
 
     spans = [
         span("[1]", "BIBREF0"),
@@ -138,7 +162,9 @@ def s2orc_parse() -> dict:
     return {
         "paper_id": "77",
         "abstract": [],
-        "body_text": [{"section": "Tone", "text": text, "cite_spans": spans, "ref_spans": []}],
+        "body_text": [
+            {"section": "Tone", "text": text, "cite_spans": spans, "ref_spans": []}
+        ],
         "bib_entries": {
             "BIBREF0": {
                 "title": "Bronze",
@@ -147,8 +173,20 @@ def s2orc_parse() -> dict:
                 "venue": "Alloys",
                 "link": "11",
             },
-            "BIBREF1": {"title": "Strike notes", "authors": [], "year": None, "venue": "", "link": None},
-            "BIBREF2": {"title": "Towers", "authors": [], "year": "1999", "venue": "", "link": "13"},
+            "BIBREF1": {
+                "title": "Strike notes",
+                "authors": [],
+                "year": None,
+                "venue": "",
+                "link": None,
+            },
+            "BIBREF2": {
+                "title": "Towers",
+                "authors": [],
+                "year": "1999",
+                "venue": "",
+                "link": "13",
+            },
         },
     }
 
@@ -196,15 +234,21 @@ def s2orc_annotated() -> dict:
                 "title": spans(("On bells", None)),
                 "abstract": None,
                 "sectionheader": spans(("Tone", {"n": "1."})),
-                "paragraph": spans(("Bells were cast early (Clapper, 2003). Nobody knows.", None)),
+                "paragraph": spans(
+                    ("Bells were cast early (Clapper, 2003). Nobody knows.", None)
+                ),
                 "bibref": spans(("(Clapper, 2003)", {"ref_id": "b0"})),
-                "bibentry": spans(("K. Clapper, 2003. Bronze.", {"id": "b0", "matched_paper_id": 11})),
+                "bibentry": spans(
+                    ("K. Clapper, 2003. Bronze.", {"id": "b0", "matched_paper_id": 11})
+                ),
             },
         },
     }
 
 
-def write_scixml(folder: Path, name: str, *, title: str, body: str = "", references: str = "") -> Path:
+def write_scixml(
+    folder: Path, name: str, *, title: str, body: str = "", references: str = ""
+) -> Path:
     """A paper in SciXML, its body and its reference list as given."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.xml"

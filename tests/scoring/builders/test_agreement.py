@@ -14,7 +14,15 @@ from tests.scoring.builders.corpora import write_lines
 
 #: Of these every value is the same.
 ALL = (
-    *("sentence", "cited_id", "field", "n_tokens", "length_class", "position", "location_class"),
+    *(
+        "sentence",
+        "cited_id",
+        "field",
+        "n_tokens",
+        "length_class",
+        "position",
+        "location_class",
+    ),
     *("word_before", "word_after"),
 )
 
@@ -23,14 +31,21 @@ ALL = (
 def test_the_classes_of_the_data_pack_are_found(shared: Path, tmp_path, capsys):
     pytest.importorskip("spacy")
     pack, out = shared / "unarxive_contexts", tmp_path / "season"
-    options = ["--every-context", "--no-baselines", "--length-thresholds", "6.9974,28.7098"]
+    options = [
+        "--every-context",
+        "--no-baselines",
+        "--length-thresholds",
+        "6.9974,28.7098",
+    ]
     tagger = [
         "--tagger",
         str(shared / "spacy" / "en_test_sm"),
         "--agree-with",
         str(pack / "diagnostic.jsonl"),
     ]
-    assert main(["build-diagnostic", str(pack), "--out", str(out), *options, *tagger]) == 0
+    assert (
+        main(["build-diagnostic", str(pack), "--out", str(out), *options, *tagger]) == 0
+    )
     found = agreement(out / "gold" / "diagnostic.jsonl", pack / "diagnostic.jsonl")
     assert (found.compared, found.ours_alone, found.theirs_alone) == (720, 0, 0)
     assert {fact: found.same[fact] for fact in ALL} == dict.fromkeys(ALL, 720)
@@ -38,13 +53,21 @@ def test_the_classes_of_the_data_pack_are_found(shared: Path, tmp_path, capsys):
     assert found.same["cited_year"] >= 713
     assert found.same["year_group"] >= 715
     assert min(found.same["pos_before"], found.same["pos_after"]) >= 705
-    assert "| cited_year | 713 | 99.0% | 2019 → 1904 (4)" in (out / "agreement.md").read_text()
+    assert (
+        "| cited_year | 713 | 99.0% | 2019 → 1904 (4)"
+        in (out / "agreement.md").read_text()
+    )
 
 
 def test_what_differs_is_shown_with_both_values(tmp_path):
-    ours = [{"context_id": "a", "field": "Music", "n_tokens": 3}, {"context_id": "b", "field": "Chess"}]
+    ours = [
+        {"context_id": "a", "field": "Music", "n_tokens": 3},
+        {"context_id": "b", "field": "Chess"},
+    ]
     theirs = [{"id": "a", "field": "Art", "n_tokens": 3}, {"id": "c", "field": "Art"}]
-    found = agreement(write_lines(tmp_path / "ours", ours), write_lines(tmp_path / "theirs", theirs))
+    found = agreement(
+        write_lines(tmp_path / "ours", ours), write_lines(tmp_path / "theirs", theirs)
+    )
     assert (found.compared, found.ours_alone, found.theirs_alone) == (1, 1, 1)
     assert found.same == {"n_tokens": 1}
     assert found.differing == {"field": [("a", "Music", "Art")]}

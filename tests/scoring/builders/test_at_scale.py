@@ -37,7 +37,9 @@ def small_parts(monkeypatch):
 
 
 def unarxive(folder: Path) -> Path:
-    papers = [{**unarxive_paper(), "paper_id": f"2101.{number:05d}"} for number in range(40)]
+    papers = [
+        {**unarxive_paper(), "paper_id": f"2101.{number:05d}"} for number in range(40)
+    ]
     write_lines(folder / "b" / "papers.jsonl", papers[:25])
     write_lines(folder / "a" / "papers.jsonl", papers[25:])
     return folder
@@ -49,9 +51,12 @@ def s2orc(folder: Path) -> Path:
     packed = "".join(json.dumps(text) + "\n" for text in texts).encode()
     folder.mkdir()
     (folder / "texts_0.jsonl.gz").write_bytes(gzip.compress(packed))
-    known = [{**s2orc_metadata()[0], "paper_id": str(number)} for number in range(100, 130)]
+    known = [
+        {**s2orc_metadata()[0], "paper_id": str(number)} for number in range(100, 130)
+    ]
     later = [
-        {"paper_id": str(number), "year": 1999, "mag_field_of_study": ["Art"]} for number in range(100, 130)
+        {"paper_id": str(number), "year": 1999, "mag_field_of_study": ["Art"]}
+        for number in range(100, 130)
     ]
     write_lines(folder / "metadata.jsonl", [*known, *s2orc_metadata()[1:], *later])
     write_lines(
@@ -73,11 +78,21 @@ CORPORA = {"lines": write_corpus, "unarxive": unarxive, "s2orc": s2orc}
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def build(corpus: Path, out: Path, *more: str) -> dict[str, bytes]:
-    command = ["build-diagnostic", str(corpus), "--out", str(out / "season"), "--no-baselines"]
+    command = [
+        "build-diagnostic",
+        str(corpus),
+        "--out",
+        str(out / "season"),
+        "--no-baselines",
+    ]
     assert main([*command, "--tagger", "none", *more]) == 0
     return files(out / "season")
 
@@ -88,7 +103,14 @@ def test_one_two_and_three_processes_build_the_same_files(form, tmp_path):
     alone = build(corpus, tmp_path / "alone", "--form", form)
     assert json.loads(alone["datasheet.json"])["selected"] > 0
     one, two, three = (
-        build(corpus, tmp_path / str(jobs), "--jobs", str(jobs), "--work", str(tmp_path / f"work{jobs}"))
+        build(
+            corpus,
+            tmp_path / str(jobs),
+            "--jobs",
+            str(jobs),
+            "--work",
+            str(tmp_path / f"work{jobs}"),
+        )
         for jobs in (1, 2, 3)
     )
     assert alone == one == two == three
@@ -100,7 +122,14 @@ def test_a_resolution_season_is_the_same_whatever_reads_its_corpus(tmp_path):
     found = []
     for jobs in ("1", "3"):
         out = tmp_path / jobs / "season"
-        command = ["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "4"]
+        command = [
+            "build-resolution",
+            str(corpus),
+            "--out",
+            str(out),
+            "--fewest-references",
+            "4",
+        ]
         assert main([*command, "--with-texts", "--jobs", jobs]) == 0
         found.append(files(out))
     assert found[0] == found[1]
@@ -125,14 +154,31 @@ def test_parts_of_speech_are_the_same_whoever_tags_them(tmp_path, shared, monkey
 def test_a_build_that_was_killed_goes_on_where_it_was(tmp_path):
     corpus, work = write_corpus(tmp_path / "corpus"), tmp_path / "work"
     whole = build(corpus, tmp_path / "whole")
-    command = ["build-diagnostic", str(corpus), "--out", str(tmp_path / "killed"), "--tagger", "none"]
-    program = [sys.executable, "-m", "tests.scoring.builders.interrupted", str(STRETCH), "3"]
-    ended = subprocess.run([*program, *command, "--work", str(work)], cwd=ROOT, check=False)
+    command = [
+        "build-diagnostic",
+        str(corpus),
+        "--out",
+        str(tmp_path / "killed"),
+        "--tagger",
+        "none",
+    ]
+    program = [
+        sys.executable,
+        "-m",
+        "tests.scoring.builders.interrupted",
+        str(STRETCH),
+        "3",
+    ]
+    ended = subprocess.run(
+        [*program, *command, "--work", str(work)], cwd=ROOT, check=False
+    )
     assert ended.returncode == -signal.SIGKILL
     (work / "parts" / "000003.x.unfinished").write_text("half a part")
     kept = {path.name: path.stat().st_ino for path in (work / "parts").glob("00000?")}
     assert set(kept) == {"000000", "000001", "000002"}
-    assert build(corpus, tmp_path / "resumed", "--work", str(work), "--jobs", "2") == whole
+    assert (
+        build(corpus, tmp_path / "resumed", "--work", str(work), "--jobs", "2") == whole
+    )
     assert {name: (work / "parts" / name).stat().st_ino for name in kept} == kept
     assert not list(work.rglob("*.unfinished"))
 
@@ -152,7 +198,10 @@ def test_a_task_that_always_kills_its_process_is_given_up(tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_of_several_faults_the_first_is_told(jobs, tmp_path):
-    steps = [Step(out=tmp_path / f"{n}", problem=f"fault {n}" if n in (1, 3) else "") for n in range(4)]
+    steps = [
+        Step(out=tmp_path / f"{n}", problem=f"fault {n}" if n in (1, 3) else "")
+        for n in range(4)
+    ]
     with pytest.raises(InputRefused, match=r"^fault 1$"):
         Workers(jobs=jobs).run(take, steps)
 
@@ -161,8 +210,17 @@ def test_of_several_faults_the_first_is_told(jobs, tmp_path):
 def test_a_bad_line_is_named_by_its_number_in_the_whole_file(jobs, tmp_path, capsys):
     corpus = write_corpus(tmp_path / "corpus")
     lines = (corpus / "contexts.jsonl").read_text().splitlines(keepends=True)
-    (corpus / "contexts.jsonl").write_text("".join([*lines[:201], "{broken\n", *lines[201:]]))
-    out = ["--out", str(tmp_path / "season"), "--tagger", "none", "--work", str(tmp_path / "work")]
+    (corpus / "contexts.jsonl").write_text(
+        "".join([*lines[:201], "{broken\n", *lines[201:]])
+    )
+    out = [
+        "--out",
+        str(tmp_path / "season"),
+        "--tagger",
+        "none",
+        "--work",
+        str(tmp_path / "work"),
+    ]
     assert main(["build-diagnostic", str(corpus), "--jobs", jobs, *out]) != 0
     assert "contexts.jsonl:202: " in capsys.readouterr().err
 
@@ -173,7 +231,9 @@ def test_a_line_belongs_to_the_stretch_in_which_it_begins(tmp_path):
     size = path.stat().st_size
     for step in (1, 7, 16, 33, size):
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
-        assert [row for start, end in bounds for row in records(path, start, end)] == rows
+        assert [
+            row for start, end in bounds for row in records(path, start, end)
+        ] == rows
 
 
 def test_a_context_that_stands_in_two_parts_is_refused(tmp_path, capsys):
@@ -183,7 +243,9 @@ def test_a_context_that_stands_in_two_parts_is_refused(tmp_path, capsys):
     for jobs in ("1", "2"):
         out = ["--out", str(tmp_path / "season"), "--tagger", "none", "--jobs", jobs]
         assert main(["build-diagnostic", str(corpus), *out]) != 0
-        assert "context “p000_0007” stands in the corpus twice" in capsys.readouterr().err
+        assert (
+            "context “p000_0007” stands in the corpus twice" in capsys.readouterr().err
+        )
 
 
 def _of_another_corpus(corpus: Path, work: Path) -> None:
@@ -205,12 +267,17 @@ def _with_a_broken_manifest(corpus: Path, work: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (_of_another_corpus, "were read otherwise: files differ; expected the same corpus and options"),
+        (
+            _of_another_corpus,
+            "were read otherwise: files differ; expected the same corpus and options",
+        ),
         (_with_other_files, "the folder has other files; expected an empty one"),
         (_with_a_broken_manifest, "were read otherwise: version, form, with_texts"),
     ],
 )
-def test_a_work_folder_of_something_else_is_refused_and_left_alone(spoil, told, tmp_path, capsys):
+def test_a_work_folder_of_something_else_is_refused_and_left_alone(
+    spoil, told, tmp_path, capsys
+):
     corpus, work = write_corpus(tmp_path / "corpus"), tmp_path / "work"
     spoil(corpus, work)
     before = files(work)
@@ -225,21 +292,46 @@ def test_two_builds_never_share_a_work_folder(tmp_path, capsys):
     build(corpus, tmp_path / "first", "--work", str(work))
     with (work / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
-        out = ["--out", str(tmp_path / "season"), "--tagger", "none", "--work", str(work)]
+        out = [
+            "--out",
+            str(tmp_path / "season"),
+            "--tagger",
+            "none",
+            "--work",
+            str(work),
+        ]
         assert main(["build-diagnostic", str(corpus), *out]) != 0
-    assert "another build works in this folder; expected one build at a time" in capsys.readouterr().err
+    assert (
+        "another build works in this folder; expected one build at a time"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5"])
 def test_a_number_of_processes_is_a_whole_one(jobs, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main(["build-diagnostic", str(tmp_path), "--out", str(tmp_path / "season"), f"--jobs={jobs}"])
+        main(
+            [
+                "build-diagnostic",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "season"),
+                f"--jobs={jobs}",
+            ]
+        )
     assert "is not a number of processes" in capsys.readouterr().err
 
 
 def test_a_cluster_needs_a_folder_that_its_machines_share(tmp_path, capsys):
     corpus = write_corpus(tmp_path / "corpus")
-    out = ["--out", str(tmp_path / "season"), "--tagger", "none", "--cluster", "tcp://127.0.0.1:1"]
+    out = [
+        "--out",
+        str(tmp_path / "season"),
+        "--tagger",
+        "none",
+        "--cluster",
+        "tcp://127.0.0.1:1",
+    ]
     assert main(["build-diagnostic", str(corpus), *out]) != 0
     assert "--cluster needs --work" in capsys.readouterr().err
 
@@ -252,7 +344,9 @@ def test_without_its_package_a_cluster_is_told_to_be_missing(tmp_path, monkeypat
 
 @pytest.fixture
 def cluster():
-    distributed = pytest.importorskip("distributed", reason="the package distributed is not installed")
+    distributed = pytest.importorskip(
+        "distributed", reason="the package distributed is not installed"
+    )
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(processes=True, **options) as running:
         yield running.scheduler_address
@@ -260,10 +354,14 @@ def cluster():
 
 # Which it says of a disk that is busy.
 @pytest.mark.filterwarnings("ignore:Creating scratch directories:UserWarning")
-def test_a_cluster_builds_the_same_files_and_survives_the_death_of_a_worker(cluster, tmp_path):
+def test_a_cluster_builds_the_same_files_and_survives_the_death_of_a_worker(
+    cluster, tmp_path
+):
     corpus = unarxive(tmp_path / "corpus")
     work = ("--cluster", cluster, "--work", str(tmp_path / "work"))
-    assert build(corpus, tmp_path / "cluster", *work) == build(corpus, tmp_path / "alone")
+    assert build(corpus, tmp_path / "cluster", *work) == build(
+        corpus, tmp_path / "alone"
+    )
     steps = [Step(out=tmp_path / f"{number}") for number in range(6)]
     steps[2] = Step(out=tmp_path / "2", killed=tmp_path / "killed")
     Workers(cluster=cluster).run(take, steps)
@@ -272,7 +370,9 @@ def test_a_cluster_builds_the_same_files_and_survives_the_death_of_a_worker(clus
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path, monkeypatch):
-    pytest.importorskip("distributed", reason="the package distributed is not installed")
+    pytest.importorskip(
+        "distributed", reason="the package distributed is not installed"
+    )
     monkeypatch.setattr("scoring.tools.builders.parts.PATIENCE", 1)
     with pytest.raises(Unavailable, match=r"no cluster answers at tcp://127.0.0.1:1"):
         Workers(cluster="tcp://127.0.0.1:1").run(take, [Step(out=tmp_path / "0")])

@@ -16,7 +16,13 @@ FIRST, SECOND = "We grow cells in milk.", "The cells divide quickly, i.e. twice.
 
 
 def annotation(
-    number=1, *, offset=None, words=SECOND, article="Us,2001.txt", facet="Method_Citation", annotator="A"
+    number=1,
+    *,
+    offset=None,
+    words=SECOND,
+    article="Us,2001.txt",
+    facet="Method_Citation",
+    annotator="A",
 ):
     start = PAPER.index(SECOND)
     ranges = offset or f"['{start}-{start + len(SECOND)}']"
@@ -39,7 +45,10 @@ def data(tmp_path):
     (folder / "Documents_Text" / "them.txt").write_bytes(CITING.encode())
     (folder / "Annotation" / "D1401_TRAIN.A.ann.txt").write_text(annotation() + "\n")
     (folder / "Annotation" / "D1401_TRAIN.B.ann.txt").write_text(
-        annotation(offset="['18-40']", words=FIRST, facet="Discussion_Citation", annotator="B") + "\n"
+        annotation(
+            offset="['18-40']", words=FIRST, facet="Discussion_Citation", annotator="B"
+        )
+        + "\n"
     )
     (folder / "Summary" / "D1401_TRAIN.A.summary.txt").write_text("Cells grow in milk.")
     return folder
@@ -53,7 +62,14 @@ def rewrite(data, text, annotator="A"):
 def convert(capsys, data, tmp_path):
     def converted():
         code = main(
-            ["papers", "convert-biomedsumm", str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--json"]
+            [
+                "papers",
+                "convert-biomedsumm",
+                str(tmp_path / "data"),
+                "--out",
+                str(tmp_path / "out"),
+                "--json",
+            ]
         )
         told = capsys.readouterr()
         return json.loads(told.out)["references"] if code == 0 else told.err
@@ -62,7 +78,9 @@ def convert(capsys, data, tmp_path):
 
 
 def rows(tmp_path, annotator="A"):
-    return (tmp_path / "out" / "us-2001" / "gold" / "Task1" / f"us-2001_{annotator}.csv").read_text()
+    return (
+        tmp_path / "out" / "us-2001" / "gold" / "Task1" / f"us-2001_{annotator}.csv"
+    ).read_text()
 
 
 def test_ranges_become_the_sentences_that_they_touch(convert, tmp_path):
@@ -72,18 +90,44 @@ def test_ranges_become_the_sentences_that_they_touch(convert, tmp_path):
     assert "Discussion_Citation" in rows(tmp_path, "B")
 
 
-def test_check_and_score_take_the_topics_and_tell_annotators_apart(convert, capsys, tmp_path):
+def test_check_and_score_take_the_topics_and_tell_annotators_apart(
+    convert, capsys, tmp_path
+):
     convert()
     gold, run = str(tmp_path / "out"), tmp_path / "run.jsonl"
     run.write_text(
-        json.dumps({"topic": "us-2001", "citing": "them", "marker": "38", "citance": "1", "sentences": ["2"]})
+        json.dumps(
+            {
+                "topic": "us-2001",
+                "citing": "them",
+                "marker": "38",
+                "citance": "1",
+                "sentences": ["2"],
+            }
+        )
     )
     assert main(["check", "clsumm-1a", "--gold", gold, "--run", str(run)]) == 0
     capsys.readouterr()
-    assert main(["score", "clsumm-1a", "--gold", gold, "--run", str(run), "--intervals", "0", "--json"]) == 0
+    assert (
+        main(
+            [
+                "score",
+                "clsumm-1a",
+                "--gold",
+                gold,
+                "--run",
+                str(run),
+                "--intervals",
+                "0",
+                "--json",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     by_annotator = {
-        name: one["overlap_f1_micro"]["value"] for name, one in found["breakdowns"]["annotator"].items()
+        name: one["overlap_f1_micro"]["value"]
+        for name, one in found["breakdowns"]["annotator"].items()
     }
     assert by_annotator == {"A": 1, "B": 0}
 
@@ -92,12 +136,28 @@ def test_summaries_are_gold_of_task_2(convert, capsys, tmp_path):
     convert()
     assert (
         main(
-            ["baseline", "clsumm-lead", "--gold", str(tmp_path / "out"), "--out", str(tmp_path / "run.jsonl")]
+            [
+                "baseline",
+                "clsumm-lead",
+                "--gold",
+                str(tmp_path / "out"),
+                "--out",
+                str(tmp_path / "run.jsonl"),
+            ]
         )
         == 0
     )
     assert (
-        main(["check", "clsumm-2", "--gold", str(tmp_path / "out"), "--run", str(tmp_path / "run.jsonl")])
+        main(
+            [
+                "check",
+                "clsumm-2",
+                "--gold",
+                str(tmp_path / "out"),
+                "--run",
+                str(tmp_path / "run.jsonl"),
+            ]
+        )
         == 0
     )
 
@@ -117,7 +177,10 @@ def test_words_that_stand_nowhere_are_counted_and_no_reference(convert, data, tm
 def test_several_ranges_and_a_record_over_two_lines_are_read(convert, data, tmp_path):
     ranges = "['18-40', '41-78']"
     rewrite(
-        data, annotation(offset=ranges, words=f"{FIRST} ... {SECOND}").replace("| Discourse", "\n| Discourse")
+        data,
+        annotation(offset=ranges, words=f"{FIRST} ... {SECOND}").replace(
+            "| Discourse", "\n| Discourse"
+        ),
     )
     assert convert()["as given"] == 3
     assert "\"'1','2'\"" in rows(tmp_path)
@@ -126,13 +189,24 @@ def test_several_ranges_and_a_record_over_two_lines_are_read(convert, data, tmp_
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (annotation().replace("Reference Offset", "Offset"), "the line has no field “Reference Offset”"),
-        (annotation(article="nobody.txt"), "the paper “nobody” is not among the topic's Documents_Text"),
-        (annotation() + "\n" + annotation(article="them.txt"), "several reference papers: them, us2001"),
+        (
+            annotation().replace("Reference Offset", "Offset"),
+            "the line has no field “Reference Offset”",
+        ),
+        (
+            annotation(article="nobody.txt"),
+            "the paper “nobody” is not among the topic's Documents_Text",
+        ),
+        (
+            annotation() + "\n" + annotation(article="them.txt"),
+            "several reference papers: them, us2001",
+        ),
         ("nothing | at all |\n", "“nothing” has no name before it"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_place(convert, data, tmp_path, text, told):
+def test_what_cannot_be_meant_is_refused_with_its_place(
+    convert, data, tmp_path, text, told
+):
     rewrite(data, text)
     assert told in convert()
     assert not (tmp_path / "out").exists()
@@ -141,18 +215,41 @@ def test_what_cannot_be_meant_is_refused_with_its_place(convert, data, tmp_path,
 def test_a_folder_without_topics_and_one_that_has_files_are_refused(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     assert (
-        main(["papers", "convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+        main(
+            [
+                "papers",
+                "convert-biomedsumm",
+                str(tmp_path / "empty"),
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 2
     )
-    assert "no topic was found; expected topic folders with `Annotation/" in capsys.readouterr().err
+    assert (
+        "no topic was found; expected topic folders with `Annotation/"
+        in capsys.readouterr().err
+    )
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     assert (
-        main(["papers", "convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+        main(
+            [
+                "papers",
+                "convert-biomedsumm",
+                str(tmp_path / "empty"),
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 2
     )
     assert "the folder has files; expected a new folder" in capsys.readouterr().err
 
 
-def test_two_topics_of_one_reference_paper_are_refused_and_neither_takes_the_others_place(convert, data):
+def test_two_topics_of_one_reference_paper_are_refused_and_neither_takes_the_others_place(
+    convert, data
+):
     shutil.copytree(data, data.parent / "D1402_TRAIN")
     told = convert()
     assert told.startswith("D1402_TRAIN: an earlier topic would be written as us-2001/")
@@ -166,7 +263,20 @@ def test_a_place_of_very_many_digits_is_none(convert, data, tmp_path):
 
 
 @pytest.mark.parametrize("below", ["", "topics"])
-def test_a_file_where_a_folder_is_to_be_made_is_refused_by_its_path(data, capsys, tmp_path, below):
+def test_a_file_where_a_folder_is_to_be_made_is_refused_by_its_path(
+    data, capsys, tmp_path, below
+):
     (tmp_path / "file").write_text("no folder")
-    assert main(["papers", "convert-biomedsumm", str(data), "--out", str(tmp_path / "file" / below)]) == 2
+    assert (
+        main(
+            [
+                "papers",
+                "convert-biomedsumm",
+                str(data),
+                "--out",
+                str(tmp_path / "file" / below),
+            ]
+        )
+        == 2
+    )
     assert capsys.readouterr().err.startswith(f"{tmp_path / 'file'}")

@@ -8,7 +8,10 @@ import pytest
 from scoring.__main__ import main
 from tests.scoring.offline import score
 
-CITED = {f"@cite_{n}": {"mid": str(n), "abstract": f"Abstract {n}."} for n in (1, *range(10, 20))}
+CITED = {
+    f"@cite_{n}": {"mid": str(n), "abstract": f"Abstract {n}."}
+    for n in (1, *range(10, 20))
+}
 LU = {
     "aid": "x",
     "abstract": "We map rivers.",
@@ -23,11 +26,26 @@ XING = {
     "text_before_explicit_citation": ["Night falls.", "It is dark."],
     "text_after_explicit_citation": "Mice hide.",
 }
-CHEN = {"abs": "Owls [0] and mice [10].", "multi_doc": [f"[{n}] Text {n}." for n in range(11)]}
+CHEN = {
+    "abs": "Owls [0] and mice [10].",
+    "multi_doc": [f"[{n}] Text {n}." for n in range(11)],
+}
 
 
 def build(corpus: Path, out: Path, *more: str) -> list[dict]:
-    assert main(["build-citation-text", str(corpus), "--out", str(out), "--no-baselines", *more]) == 0
+    assert (
+        main(
+            [
+                "build-citation-text",
+                str(corpus),
+                "--out",
+                str(out),
+                "--no-baselines",
+                *more,
+            ]
+        )
+        == 0
+    )
     gold = max((out / "gold").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
     return [json.loads(line) for line in gold.read_text().strip().split("\n")]
 
@@ -61,7 +79,9 @@ def test_multi_xscience_keeps_its_damaged_marks_and_empty_abstracts(tmp_path):
 def test_context_stands_in_tags_before_the_cited_abstracts(tmp_path):
     (lu,) = build(written(tmp_path / "test.json", [LU]), tmp_path / "lu", "--context")
     assert lu["input"][0] == "<abs> We map rivers. </abs>"
-    (xing,) = build(written(tmp_path / "citation.jsonl", XING), tmp_path / "xing", "--context")
+    (xing,) = build(
+        written(tmp_path / "citation.jsonl", XING), tmp_path / "xing", "--context"
+    )
     assert xing["input"] == [
         "<abs> We are cited. </abs>",
         "<ctx_b> Night falls. It is dark. </ctx_b>",
@@ -72,10 +92,20 @@ def test_context_stands_in_tags_before_the_cited_abstracts(tmp_path):
 
 def test_xing_has_the_two_abstracts_exchanged_and_the_split_of_each_record(tmp_path):
     corpus = tmp_path / "citation.jsonl"
-    corpus.write_text("\n".join(json.dumps(each) for each in ({**XING, "train_or_test": "train"}, XING)))
+    corpus.write_text(
+        "\n".join(
+            json.dumps(each) for each in ({**XING, "train_or_test": "train"}, XING)
+        )
+    )
     (instance,) = build(corpus, tmp_path / "out")
-    assert instance == {"id": "xing-00", "input": ["We cite."], "target": "Owls hunt [0], others #OTHERREF."}
-    assert faults(tmp_path / "out", "xing") == [("abstracts of the citing and the cited paper exchanged", "")]
+    assert instance == {
+        "id": "xing-00",
+        "input": ["We cite."],
+        "target": "Owls hunt [0], others #OTHERREF.",
+    }
+    assert faults(tmp_path / "out", "xing") == [
+        ("abstracts of the citing and the cited paper exchanged", "")
+    ]
 
 
 def test_chen_loses_four_characters_whatever_the_number(tmp_path):
@@ -114,13 +144,23 @@ def test_sources_without_as_many_targets_are_refused(tmp_path, capsys):
     [
         ("test.json", [{"text": "x"}], "the form of these files is not known"),
         ("test.json", "[{", "the form of these files is not known"),
-        ("test.json", [{**LU, "related_work": 3}], "“related_work” is not as in the source"),
-        ("citation.jsonl", {**XING, "train_or_test": "train"}, "no instances of the split “test” are here"),
+        (
+            "test.json",
+            [{**LU, "related_work": 3}],
+            "“related_work” is not as in the source",
+        ),
+        (
+            "citation.jsonl",
+            {**XING, "train_or_test": "train"},
+            "no instances of the split “test” are here",
+        ),
     ],
 )
 def test_files_that_are_no_source_are_refused(tmp_path, capsys, name, content, message):
     corpus = written(tmp_path / name, content)
-    assert main(["build-citation-text", str(corpus), "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["build-citation-text", str(corpus), "--out", str(tmp_path / "out")]) == 2
+    )
     assert message in capsys.readouterr().err
 
 
@@ -137,19 +177,35 @@ def test_data_sets_are_added_to_one_season_that_scores(tmp_path, capsys):
     run = tmp_path / "run.jsonl"
     run.write_text(json.dumps({"id": "lu-00", "prediction": "Rivers [0]."}))
     capsys.readouterr()
-    assert list(score(capsys, "citation-text", [out / "gold"], run)["breakdowns"]["dataset"]) == [
+    assert list(
+        score(capsys, "citation-text", [out / "gold"], run)["breakdowns"]["dataset"]
+    ) == [
         "lu",
         "xing",
     ]
 
 
 def described(capsys, *gold: Path, more: tuple[str, ...] = ()) -> dict:
-    assert main(["papers", "describe-citation-text", "--gold", *map(str, gold), *more, "--json"]) == 0
+    assert (
+        main(
+            [
+                "papers",
+                "describe-citation-text",
+                "--gold",
+                *map(str, gold),
+                *more,
+                "--json",
+            ]
+        )
+        == 0
+    )
     return json.loads(capsys.readouterr().out)
 
 
 def gold_of(folder: Path, dataset: str, *instances: tuple[str, list[str]]) -> Path:
-    lines = [json.dumps({"target": target, "input": items}) for target, items in instances]
+    lines = [
+        json.dumps({"target": target, "input": items}) for target, items in instances
+    ]
     return written(folder / f"{dataset}.jsonl", "\n".join(lines))
 
 
@@ -158,9 +214,14 @@ def test_any_gold_is_described_by_data_set_and_over_all(tmp_path, capsys):
         tmp_path,
         "owls",
         ("In this paper we present owls [0].", ["Owls hunt at night.", "Mice hide."]),
-        ("word " * 1025, ["word " * 4090, "<abs> five more words than these </abs>", "and two"]),
+        (
+            "word " * 1025,
+            ["word " * 4090, "<abs> five more words than these </abs>", "and two"],
+        ),
     )
-    mice = gold_of(tmp_path, "mice", ("The Main Objective of Our Work is mice.", ["Mice"]))
+    mice = gold_of(
+        tmp_path, "mice", ("The Main Objective of Our Work is mice.", ["Mice"])
+    )
     found = described(capsys, owls, mice)
     assert found["counted_in"] == "words"
     first, second, whole = found["data_sets"]
@@ -183,7 +244,9 @@ def test_any_gold_is_described_by_data_set_and_over_all(tmp_path, capsys):
 
 
 def test_one_data_set_has_no_line_for_all_and_tables_for_readers(tmp_path, capsys):
-    mice = gold_of(tmp_path, "mice", ("Our work is on mice.", ["Mice hide."]), ("Mice.", ["Mice"]))
+    mice = gold_of(
+        tmp_path, "mice", ("Our work is on mice.", ["Mice hide."]), ("Mice.", ["Mice"])
+    )
     assert len(described(capsys, mice)["data_sets"]) == 1
     assert main(["papers", "describe-citation-text", "--gold", str(mice)]) == 0
     printed = capsys.readouterr().out
@@ -200,23 +263,42 @@ def test_tokens_are_those_of_a_local_tokenizer(tmp_path, capsys):
     folder = tmp_path / "tokenizer"
     BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt")).save_pretrained(folder)
     # A full stop is a token of its own.
-    gold = gold_of(tmp_path, "mice", ("mice. " * 513, ["mice"]), ("mice. " * 512, ["mice"]))
+    gold = gold_of(
+        tmp_path, "mice", ("mice. " * 513, ["mice"]), ("mice. " * 512, ["mice"])
+    )
     found = described(capsys, gold, more=("--tokenizer", str(folder)))
     assert (found["counted_in"], found["data_sets"][0]["long_outputs"]) == ("tokens", 1)
     assert described(capsys, gold)["data_sets"][0]["long_outputs"] == 0
 
 
-def test_gold_that_is_none_and_a_folder_without_a_tokenizer_are_refused(tmp_path, capsys):
+def test_gold_that_is_none_and_a_folder_without_a_tokenizer_are_refused(
+    tmp_path, capsys
+):
     no_gold = written(tmp_path / "mice.jsonl", '{"input": ["Mice"]}')
     assert main(["papers", "describe-citation-text", "--gold", str(no_gold)]) == 2
     assert "“target” is missing" in capsys.readouterr().err
     gold = gold_of(tmp_path / "gold", "mice", ("Mice.", ["Mice"]))
     pytest.importorskip("transformers")
-    assert main(["papers", "describe-citation-text", "--gold", str(gold), "--tokenizer", str(tmp_path)]) == 6
+    assert (
+        main(
+            [
+                "papers",
+                "describe-citation-text",
+                "--gold",
+                str(gold),
+                "--tokenizer",
+                str(tmp_path),
+            ]
+        )
+        == 6
+    )
     assert "holds no tokenizer" in capsys.readouterr().err
 
 
 def test_a_built_season_has_the_tables_for_its_organisers_and_not_on_its_card(tmp_path):
     build(written(tmp_path / "xing.jsonl", XING), tmp_path / "out", "--name", "xing")
-    assert "Texts that speak of the citing paper" in (tmp_path / "out" / "datasheet.md").read_text()
+    assert (
+        "Texts that speak of the citing paper"
+        in (tmp_path / "out" / "datasheet.md").read_text()
+    )
     assert "speak" not in (tmp_path / "out" / "card.md").read_text()

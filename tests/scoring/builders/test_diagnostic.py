@@ -14,7 +14,12 @@ from scoring.__main__ import main
 from scoring.tools.builders.classes import SIDE_CONDITIONS, Rules, length_thresholds
 from scoring.worker.score import score as score_job
 from tasks.models import Job
-from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines
+from tests.scoring.builders.corpora import (
+    s2orc_metadata,
+    s2orc_parse,
+    write_corpus,
+    write_lines,
+)
 from tests.scoring.offline import score
 from tests.tasks import seasons
 
@@ -25,12 +30,28 @@ def corpus(tmp_path_factory) -> Path:
 
 
 def build(corpus: Path, out: Path, *more: str) -> Path:
-    assert main(["build-diagnostic", str(corpus), "--out", str(out), "--tagger", "none", *more]) == 0
+    assert (
+        main(
+            [
+                "build-diagnostic",
+                str(corpus),
+                "--out",
+                str(out),
+                "--tagger",
+                "none",
+                *more,
+            ]
+        )
+        == 0
+    )
     return out
 
 
 def rows(out: Path) -> list[dict]:
-    return [json.loads(line) for line in (out / "gold" / "diagnostic.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (out / "gold" / "diagnostic.jsonl").read_text().splitlines()
+    ]
 
 
 def facts(out: Path) -> dict:
@@ -45,7 +66,10 @@ def built(corpus, tmp_path) -> Path:
 def test_what_is_built_loads_and_its_baselines_score(capsys, built):
     season = tomllib.loads((built / "season.toml").read_text())
     task = season["tasks"][0]
-    assert (task["type"], task["gold"][0]["paths"]) == ("citation-recommendation", ["gold"])
+    assert (task["type"], task["gold"][0]["paths"]) == (
+        "citation-recommendation",
+        ["gold"],
+    )
     assert [baseline["system"] for baseline in task["baselines"]] == [
         "bm25-okapi",
         "bm25-lucene",
@@ -53,7 +77,9 @@ def test_what_is_built_loads_and_its_baselines_score(capsys, built):
     ]
     capsys.readouterr()
     for baseline in task["baselines"]:
-        scores = score(capsys, "citation-recommendation", [built / "gold"], built / baseline["run"])
+        scores = score(
+            capsys, "citation-recommendation", [built / "gold"], built / baseline["run"]
+        )
         assert scores["notes"]["missing_answers"] == 0
         assert scores["gold"]["instances"] == facts(built)["selected"] > 0
     assert set(scores["breakdowns"]) == set(facts(built)["classes"])
@@ -62,19 +88,29 @@ def test_what_is_built_loads_and_its_baselines_score(capsys, built):
 def test_candidates_may_be_all_papers_of_the_collection(corpus, tmp_path, capsys):
     """One that nobody cites is ranked by its title and abstract."""
     own = shutil.copytree(corpus, tmp_path / "corpus")
-    paper = {"paper_id": "alone", "title": "Nobody cites bells", "abstract": "They ring."}
+    paper = {
+        "paper_id": "alone",
+        "title": "Nobody cites bells",
+        "abstract": "They ring.",
+    }
     with (own / "papers.jsonl").open("a") as papers:
         papers.write(json.dumps(paper) + "\n")
     names = {}
     for candidates in ("cited", "all"):
-        out = build(own, tmp_path / candidates, "--candidates", candidates, "--no-baselines")
+        out = build(
+            own, tmp_path / candidates, "--candidates", candidates, "--no-baselines"
+        )
         lines = (out / "gold" / "references.jsonl").read_text().splitlines()
         names[candidates] = {line["ref_id"]: line for line in map(json.loads, lines)}
         assert facts(out)["candidates"] == len(lines)
         assert f"{len(lines):,}." in (out / "card.md").read_text()
     assert names["cited"].items() < names["all"].items()
     alone = names["all"]["alone"]
-    assert alone == {"ref_id": "alone", "title": "Nobody cites bells", "abstract": "They ring."}
+    assert alone == {
+        "ref_id": "alone",
+        "title": "Nobody cites bells",
+        "abstract": "They ring.",
+    }
     assert "all papers of the collection, cited or not" in capsys.readouterr().out
 
 
@@ -86,26 +122,44 @@ def test_a_sampled_context_meets_the_side_conditions_of_its_dimensions(built):
                 assert row[other] == wanted, (dimension, row)
 
 
-def test_the_breakdown_of_a_dimension_has_the_contexts_that_were_sampled_for_it(capsys, built):
+def test_the_breakdown_of_a_dimension_has_the_contexts_that_were_sampled_for_it(
+    capsys, built
+):
     capsys.readouterr()
     run = built / "baselines" / "bm25-okapi.jsonl"
-    breakdowns = score(capsys, "citation-recommendation", [built / "gold"], run)["breakdowns"]
+    breakdowns = score(capsys, "citation-recommendation", [built / "gold"], run)[
+        "breakdowns"
+    ]
     counts = {
         dimension: {label: own["recall@10"]["n"] for label, own in classes.items()}
         for dimension, classes in breakdowns.items()
     }
     drawn = facts(built)["classes"].items()
-    assert counts == {name: {label: n for label, n in own.items() if n} for name, own in drawn}
+    assert counts == {
+        name: {label: n for label, n in own.items() if n} for name, own in drawn
+    }
 
 
 def test_no_stratum_and_no_class_has_more_than_it_may(corpus, tmp_path):
-    out = build(corpus, tmp_path / "season", "--per-stratum", "2", "--most-per-class", "9", "--no-baselines")
+    out = build(
+        corpus,
+        tmp_path / "season",
+        "--per-stratum",
+        "2",
+        "--most-per-class",
+        "9",
+        "--no-baselines",
+    )
     strata, classes = Counter(), Counter()
     for row in rows(out):
         for dimension in row["sampled_for"]:
             classes[dimension, row[dimension]] += 1
             strata[
-                dimension, row[dimension], row["field"], row.get("year_group"), row.get("citation_group")
+                dimension,
+                row[dimension],
+                row["field"],
+                row.get("year_group"),
+                row.get("citation_group"),
             ] += 1
     assert max(strata.values()) <= 2
     assert max(classes.values()) == 9
@@ -115,7 +169,9 @@ def test_a_stratum_takes_other_papers_before_it_takes_one_twice(tmp_path):
     """Ten papers with three contexts each in one stratum: ten contexts are of ten papers."""
     rows_of_contexts, references = [], []
     for paper in range(10):
-        references.append({"paper_id": f"p{paper}", "ref_id": f"r{paper}", "raw": "Somebody 2001."})
+        references.append(
+            {"paper_id": f"p{paper}", "ref_id": f"r{paper}", "raw": "Somebody 2001."}
+        )
         rows_of_contexts += [
             {
                 "context_id": f"p{paper}_{number}",
@@ -126,13 +182,16 @@ def test_a_stratum_takes_other_papers_before_it_takes_one_twice(tmp_path):
             for number in range(3)
         ]
     folder = tmp_path / "corpus"
-    write_lines(folder / "papers.jsonl", [{"paper_id": f"p{n}", "discipline": "Music"} for n in range(10)])
+    write_lines(
+        folder / "papers.jsonl",
+        [{"paper_id": f"p{n}", "discipline": "Music"} for n in range(10)],
+    )
     write_lines(folder / "references.jsonl", references)
     write_lines(folder / "contexts.jsonl", rows_of_contexts)
     out = build(folder, tmp_path / "season", "--per-stratum", "10", "--no-baselines")
-    assert Counter(row["citing_id"] for row in rows(out) if "field" in row["sampled_for"]) == Counter(
-        {f"p{n}": 1 for n in range(10)}
-    )
+    assert Counter(
+        row["citing_id"] for row in rows(out) if "field" in row["sampled_for"]
+    ) == Counter({f"p{n}": 1 for n in range(10)})
     out = build(folder, tmp_path / "more", "--per-stratum", "12", "--no-baselines")
     assert sum("field" in row["sampled_for"] for row in rows(out)) == 12
 
@@ -149,18 +208,31 @@ def test_the_same_seed_builds_the_same_files_from_rows_in_any_order(corpus, tmp_
         build(shuffled, tmp_path / "three" / "season"),
     )
     other_seed = build(corpus, tmp_path / "four" / "season", "--seed", "1")
-    names = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
-    assert names == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
-    assert all((first / name).read_bytes() == (again / name).read_bytes() for name in names)
+    names = sorted(
+        path.relative_to(first) for path in first.rglob("*") if path.is_file()
+    )
+    assert names == sorted(
+        path.relative_to(again) for path in again.rglob("*") if path.is_file()
+    )
+    assert all(
+        (first / name).read_bytes() == (again / name).read_bytes() for name in names
+    )
     assert rows(other_order) == rows(first)
     assert rows(other_seed) != rows(first)
 
 
 def test_the_data_sheet_names_every_rule_and_threshold(built):
-    sheet, card, own = (built / "datasheet.md").read_text(), (built / "card.md").read_text(), facts(built)
+    sheet, card, own = (
+        (built / "datasheet.md").read_text(),
+        (built / "card.md").read_text(),
+        facts(built),
+    )
     thresholds = own["length_thresholds"]
     for text in (sheet, card):
-        assert f"short below {thresholds['low']:.4f}, long above {thresholds['high']:.4f}" in text
+        assert (
+            f"short below {thresholds['low']:.4f}, long above {thresholds['high']:.4f}"
+            in text
+        )
     assert own["rules"]["seed"] == 0
     assert own["corpus"]["sha256"] in sheet
     assert own["corpus"]["contexts"] == 360
@@ -182,7 +254,11 @@ def test_ids_do_not_name_the_papers_that_the_contexts_come_from(built):
     for row in rows(built):
         assert row["citing_id"] not in row["id"]
     text = public["diagnostic.jsonl"].decode()
-    assert not any(name in text for row in rows(built) for name in (row["citing_id"], row["cited_id"]))
+    assert not any(
+        name in text
+        for row in rows(built)
+        for name in (row["citing_id"], row["cited_id"])
+    )
 
 
 def test_a_field_below_three_percent_is_low_resource_and_no_main_field(tmp_path):
@@ -212,31 +288,50 @@ def test_thresholds_are_mean_and_deviation_without_outliers():
     assert length_thresholds(counts, outlier_z=3).dropped == 1
     found = length_thresholds(counts, outlier_z=3)
     assert (found.low, found.high, found.mean, found.deviation) == (10, 20, 15, 5)
-    assert [found.length(tokens) for tokens in (9, 10, 20, 21)] == ["short", "medium", "medium", "long"]
+    assert [found.length(tokens) for tokens in (9, 10, 20, 21)] == [
+        "short",
+        "medium",
+        "medium",
+        "long",
+    ]
 
 
 def test_years_are_grouped_in_fives_and_others_have_no_group():
     rules = Rules()
-    assert [rules.year_group(year) for year in (None, 1995, 1996, 2000, 2001, 2020, 2021)] == [
-        *(None, None, "1996-2000", "1996-2000", "2001-2005", "2016-2020", None)
-    ]
+    assert [
+        rules.year_group(year) for year in (None, 1995, 1996, 2000, 2001, 2020, 2021)
+    ] == [*(None, None, "1996-2000", "1996-2000", "2001-2005", "2016-2020", None)]
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"sentence": "We count <REF> and <OTHERREF>."}, "several citations in the sentence"),
+        (
+            {"sentence": "We count <REF> and <OTHERREF>."},
+            "several citations in the sentence",
+        ),
         ({"sentence": "We count <REF>:"}, "the sentence does not end with . ? or !"),
-        ({"sentence": "3 We count <REF>."}, "the sentence begins with a number, as footnotes do"),
-        ({"sentence": "We count <REF> as in [3]."}, "the sentence prints a citation that is not marked"),
+        (
+            {"sentence": "3 We count <REF>."},
+            "the sentence begins with a number, as footnotes do",
+        ),
+        (
+            {"sentence": "We count <REF> as in [3]."},
+            "the sentence prints a citation that is not marked",
+        ),
         ({"gold": ["zz"]}, "the cited paper is not in the reference list"),
         ({"style": "damaged"}, "the mark is damaged"),
         ({"n_markers": 2}, "several citations in the sentence"),
     ],
 )
-def test_a_sentence_that_may_not_be_taken_is_left_out_with_its_reason(tmp_path, change, reason):
+def test_a_sentence_that_may_not_be_taken_is_left_out_with_its_reason(
+    tmp_path, change, reason
+):
     folder = write_corpus(tmp_path / "corpus", papers=2, contexts=2)
-    lines = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (folder / "contexts.jsonl").read_text().splitlines()
+    ]
     lines[0] |= change
     write_lines(folder / "contexts.jsonl", lines)
     out = build(folder, tmp_path / "season", "--every-context", "--no-baselines")
@@ -249,7 +344,10 @@ def test_full_text_is_split_into_sentences_and_the_style_of_the_mark_kept(tmp_pa
     write_lines(folder / "metadata.jsonl", s2orc_metadata())
     write_lines(folder / "parses.jsonl", [s2orc_parse()])
     out = build(folder, tmp_path / "season", "--every-context", "--no-baselines")
-    found = [(row["sentence"], row["cited_id"], row["marker"], row["field"]) for row in rows(out)]
+    found = [
+        (row["sentence"], row["cited_id"], row["marker"], row["field"])
+        for row in rows(out)
+    ]
     assert sorted(found) == [
         ("<REF> disagrees.", "77:BIBREF1", "Yoke (2016)", "Physics"),
         ("Bells were cast early <REF>.", "11", "[1]", "Physics"),
@@ -258,10 +356,17 @@ def test_full_text_is_split_into_sentences_and_the_style_of_the_mark_kept(tmp_pa
 
 def test_thresholds_may_be_given(corpus, tmp_path):
     out = build(
-        corpus, tmp_path / "season", "--length-thresholds", "6.5,20", "--every-context", "--no-baselines"
+        corpus,
+        tmp_path / "season",
+        "--length-thresholds",
+        "6.5,20",
+        "--every-context",
+        "--no-baselines",
     )
     assert facts(out)["length_thresholds"]["low"] == 6.5
-    assert all((row["n_tokens"] < 6.5) == (row["length_class"] == "short") for row in rows(out))
+    assert all(
+        (row["n_tokens"] < 6.5) == (row["length_class"] == "short") for row in rows(out)
+    )
 
 
 def test_a_missing_pipeline_is_told_by_its_name(corpus, tmp_path, capsys):
@@ -274,11 +379,24 @@ def test_a_missing_pipeline_is_told_by_its_name(corpus, tmp_path, capsys):
         "no-such-pipeline",
     ]
     assert main(command) == 6
-    assert "the spaCy package “no-such-pipeline” cannot be loaded" in capsys.readouterr().err
+    assert (
+        "the spaCy package “no-such-pipeline” cannot be loaded"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_missing_corpus_is_told_by_its_name(tmp_path, capsys):
-    assert main(["build-diagnostic", str(tmp_path / "none"), "--out", str(tmp_path / "season")]) == 2
+    assert (
+        main(
+            [
+                "build-diagnostic",
+                str(tmp_path / "none"),
+                "--out",
+                str(tmp_path / "season"),
+            ]
+        )
+        == 2
+    )
     assert "there is no such file or folder" in capsys.readouterr().err
 
 
@@ -317,20 +435,30 @@ def test_intents_of_s2ag_are_the_types_of_the_sentences_that_they_tell_of(tmp_pa
     found = rows(out)
     types = ("background", "method", "result")
     assert len(found) == 60
-    assert all(row["context_type"] == types[(int(row["citing_id"]) - 100) % 3] for row in found)
+    assert all(
+        row["context_type"] == types[(int(row["citing_id"]) - 100) % 3] for row in found
+    )
     assert facts(out)["corpus"]["papers"] == 60
 
 
-@pytest.mark.parametrize(("asked", "whose"), [("auto", "cited"), ("cited", "cited"), ("citing", "citing")])
-def test_the_field_is_that_of_the_cited_paper_or_of_the_citing_one_by_name(tmp_path, asked, whose):
-    out = build(s2ag(tmp_path), tmp_path / "season", "--every-context", "--field-of", asked)
+@pytest.mark.parametrize(
+    ("asked", "whose"), [("auto", "cited"), ("cited", "cited"), ("citing", "citing")]
+)
+def test_the_field_is_that_of_the_cited_paper_or_of_the_citing_one_by_name(
+    tmp_path, asked, whose
+):
+    out = build(
+        s2ag(tmp_path), tmp_path / "season", "--every-context", "--field-of", asked
+    )
     fields = ("Physics", "Art", "Biology")
     for row in rows(out):
         assert row["field"] == fields[(int(row[f"{whose}_id"]) - 100) % 3]
     assert f"| field | of the {whose} paper |" in (out / "datasheet.md").read_text()
 
 
-def test_a_corpus_that_knows_no_field_of_cited_papers_has_those_of_the_citing_ones(built):
+def test_a_corpus_that_knows_no_field_of_cited_papers_has_those_of_the_citing_ones(
+    built,
+):
     assert facts(built)["rules"]["field_of"] == "citing"
     assert {row["field"] for row in rows(built)} == {"Botany", "Music", "Chess"}
 
@@ -340,7 +468,11 @@ def test_a_split_stands_beside_table_1_class_by_class(client, corpus, tmp_path, 
     printed = root / "examples" / "citation-recommendation-2024" / "maharjan-2024.json"
     out = build(corpus, tmp_path / "season", "--published", str(printed))
     seasons.load(out)
-    call_command("load_season", str(root / "examples" / "citation-recommendation-2024"), stdout=io.StringIO())
+    call_command(
+        "load_season",
+        str(root / "examples" / "citation-recommendation-2024"),
+        stdout=io.StringIO(),
+    )
     while job := Job.objects.filter(state="queued").first():
         score_job(job.pk)
     tables = client.get("/published/seasons/season/").context["tables"]

@@ -2,7 +2,11 @@
 
 import pytest
 
-from scoring.tools.builders.contexts import has_unmarked_citation, style_of, with_placeholder
+from scoring.tools.builders.contexts import (
+    has_unmarked_citation,
+    style_of,
+    with_placeholder,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,8 +17,18 @@ from scoring.tools.builders.contexts import has_unmarked_citation, style_of, wit
         (
             "author-year",
             [
-                *("(Lee, 1997)", "Lee et al. (1997a)", "(Lee et al., 1997)", "Lee and Kim (1997)"),
-                *("van Halteren et al., 1998", "(Van der Berg & Müller, 2004)", "(2003)", "1999b"),
+                *(
+                    "(Lee, 1997)",
+                    "Lee et al. (1997a)",
+                    "(Lee et al., 1997)",
+                    "Lee and Kim (1997)",
+                ),
+                *(
+                    "van Halteren et al., 1998",
+                    "(Van der Berg & Müller, 2004)",
+                    "(2003)",
+                    "1999b",
+                ),
                 *("Lee, Kim and Park (2001)", "(see Lee, 1997)", "O'Neil 1998"),
             ],
         ),
@@ -24,7 +38,9 @@ from scoring.tools.builders.contexts import has_unmarked_citation, style_of, wit
     ],
 )
 def test_every_mark_has_the_style_that_it_is_printed_in(style, marks):
-    assert [(mark, style_of(mark)) for mark in marks] == [(mark, style) for mark in marks]
+    assert [(mark, style_of(mark)) for mark in marks] == [
+        (mark, style) for mark in marks
+    ]
 
 
 def test_long_lists_of_names_are_judged_at_once():
@@ -33,14 +49,25 @@ def test_long_lists_of_names_are_judged_at_once():
 
 
 @pytest.mark.parametrize(
-    "text", ["As in [3].", "So it is (Lee et al., 1997).", "Lee et al. (2003) say so.", "x [1, 2-4] y"]
+    "text",
+    [
+        "As in [3].",
+        "So it is (Lee et al., 1997).",
+        "Lee et al. (2003) say so.",
+        "x [1, 2-4] y",
+    ],
 )
 def test_citations_without_a_mark_are_seen(text):
     assert has_unmarked_citation(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["In 1997 (a cold year) it rained.", "The interval [0, 1) is open.", "We use x[i]."]
+    "text",
+    [
+        "In 1997 (a cold year) it rained.",
+        "The interval [0, 1) is open.",
+        "We use x[i].",
+    ],
 )
 def test_what_only_looks_like_one_is_not(text):
     assert not has_unmarked_citation(text)
@@ -49,7 +76,11 @@ def test_what_only_looks_like_one_is_not(text):
 @pytest.mark.parametrize(
     ("sentence", "mark", "expected"),
     [
-        ("Shown in [23, 16] and elsewhere.", "16", "Shown in [23, <REF> and elsewhere."),
+        (
+            "Shown in [23, 16] and elsewhere.",
+            "16",
+            "Shown in [23, <REF> and elsewhere.",
+        ),
         (
             "The proof in (Chi and Ge man, 1998) is simple.",
             "Chi and Geman, 1998",

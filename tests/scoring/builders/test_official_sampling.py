@@ -19,18 +19,31 @@ SHAPES = ((6, 6), (12, 0), (2, 0), (30, 0), (11, 1))
 def corpus(folder: Path, *, contexts: int = 1500, **changed) -> Path:
     """Papers of two fields, and a few of a third, that are all cited often enough and in many sentences."""
     cited = [
-        {"paper_id": f"w{n}", "discipline": FIELDS[n % len(FIELDS)], "year": 2001 + n % 2, **changed}
+        {
+            "paper_id": f"w{n}",
+            "discipline": FIELDS[n % len(FIELDS)],
+            "year": 2001 + n % 2,
+            **changed,
+        }
         for n in range(102)
     ]
     rows, listed = [], []
     for number in range(contexts):
         before, after = SHAPES[number % len(SHAPES)]
         paper, place = {"paper_id": f"p{number}"}, number % 102
-        entry = {"ref_id": f"r{number}", "cited_paper_id": f"w{place}", "citation_count": 5 + place // 20}
+        entry = {
+            "ref_id": f"r{number}",
+            "cited_paper_id": f"w{place}",
+            "citation_count": 5 + place // 20,
+        }
         listed.append({**paper, **entry, **changed})
         sentence = f"We {'say ' * before}<REF>{' so' * after}."
         kind = ("background", "method")[number % 2]
-        named = {"context_id": f"c{number}", "gold": [f"r{number}"], "context_type": kind}
+        named = {
+            "context_id": f"c{number}",
+            "gold": [f"r{number}"],
+            "context_type": kind,
+        }
         rows.append({**paper, **named, "sentence": sentence})
     write_lines(folder / "papers.jsonl", cited)
     write_lines(folder / "references.jsonl", listed)
@@ -38,10 +51,23 @@ def corpus(folder: Path, *, contexts: int = 1500, **changed) -> Path:
     return folder
 
 
-def build(corpus: Path, out: Path, *more: str, sampling: str = "official") -> list[dict]:
-    given = ["--out", str(out), "--tagger", "none", "--no-baselines", "--sampling", sampling]
+def build(
+    corpus: Path, out: Path, *more: str, sampling: str = "official"
+) -> list[dict]:
+    given = [
+        "--out",
+        str(out),
+        "--tagger",
+        "none",
+        "--no-baselines",
+        "--sampling",
+        sampling,
+    ]
     assert main(["build-diagnostic", str(corpus), *given, *more]) == 0
-    return [json.loads(line) for line in (out / "gold" / "diagnostic.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (out / "gold" / "diagnostic.jsonl").read_text().splitlines()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +93,9 @@ def strata(rows: list[dict]) -> dict[tuple, list[str]]:
 def test_no_context_stands_in_two_sets_and_the_side_conditions_hold(found):
     for row in found:
         [name] = set(row["sampled_for"]) - set(COMBINED)
-        assert all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items())
+        assert all(
+            row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items()
+        )
     of_sets = Counter(name for row in found for name in row["sampled_for"])
     assert {*SETS} - {"pos_before", "pos_after"} <= set(of_sets)
 
@@ -81,8 +109,12 @@ def test_a_stratum_keeps_three_contexts_of_different_cited_papers(found):
 def test_fields_years_and_counts_are_made_of_the_contexts_of_the_other_sets(found):
     for row in found:
         assert {"year_group", "citation_group"} <= set(row["sampled_for"])
-        assert ("field" in row["sampled_for"]) == ("low_resource" not in row["sampled_for"])
-    assert {row["field"] for row in found if "low_resource" in row["sampled_for"]} == {"Chess"}
+        assert ("field" in row["sampled_for"]) == (
+            "low_resource" not in row["sampled_for"]
+        )
+    assert {row["field"] for row in found if "low_resource" in row["sampled_for"]} == {
+        "Chess"
+    }
 
 
 def test_more_is_kept_and_less_is_drawn_where_that_is_asked_for(papers, tmp_path):
@@ -95,16 +127,24 @@ def test_more_is_kept_and_less_is_drawn_where_that_is_asked_for(papers, tmp_path
     assert max(counts.values()) == 2
 
 
-def test_the_sheet_says_how_many_are_drawn_and_kept_and_what_is_combined(papers, tmp_path):
+def test_the_sheet_says_how_many_are_drawn_and_kept_and_what_is_combined(
+    papers, tmp_path
+):
     build(papers, tmp_path / "season", "--drawn", "7", "--per-stratum", "2")
     sheet = (tmp_path / "season" / "datasheet.md").read_text()
     assert "class; contexts of 7 cited papers drawn, 2 kept |" in sheet
     assert "| year_group | the contexts of the other sets |" in sheet
     rules = json.loads((tmp_path / "season" / "datasheet.json").read_text())["rules"]
-    assert (rules["sampling"], rules["drawn"], rules["per_stratum"]) == ("official", 7, 2)
+    assert (rules["sampling"], rules["drawn"], rules["per_stratum"]) == (
+        "official",
+        7,
+        2,
+    )
 
 
-def test_two_processes_and_another_order_of_the_corpus_draw_the_same(papers, found, tmp_path):
+def test_two_processes_and_another_order_of_the_corpus_draw_the_same(
+    papers, found, tmp_path
+):
     assert build(papers, tmp_path / "two", "--jobs", "2") == found
     reversed_corpus = tmp_path / "reversed"
     reversed_corpus.mkdir()
@@ -121,15 +161,34 @@ def test_unless_it_is_asked_for_each_dimension_is_drawn_on_its_own(papers, tmp_p
 
 def test_a_corpus_without_what_strata_are_made_of_is_refused(tmp_path, capsys):
     folder = corpus(tmp_path / "corpus", contexts=20, citation_count=4)
-    command = ["build-diagnostic", str(folder), "--out", str(tmp_path / "season"), "--tagger", "none"]
+    command = [
+        "build-diagnostic",
+        str(folder),
+        "--out",
+        str(tmp_path / "season"),
+        "--tagger",
+        "none",
+    ]
     assert main([*command, "--sampling", "official"]) == 2
     told = capsys.readouterr().err
-    assert "no context has a field, a group of years and a citation count group to be drawn by" in told
+    assert (
+        "no context has a field, a group of years and a citation count group to be drawn by"
+        in told
+    )
     assert "citation counts from 5 up, or --sampling each" in told
 
 
-def test_how_many_are_drawn_is_said_for_the_papers_sampling_alone(papers, tmp_path, capsys):
-    command = ["build-diagnostic", str(papers), "--out", str(tmp_path / "season"), "--drawn", "5"]
+def test_how_many_are_drawn_is_said_for_the_papers_sampling_alone(
+    papers, tmp_path, capsys
+):
+    command = [
+        "build-diagnostic",
+        str(papers),
+        "--out",
+        str(tmp_path / "season"),
+        "--drawn",
+        "5",
+    ]
     assert main(command) == 2
     assert "--drawn is for --sampling official" in capsys.readouterr().err
 
@@ -137,13 +196,25 @@ def test_how_many_are_drawn_is_said_for_the_papers_sampling_alone(papers, tmp_pa
 @pytest.mark.parametrize("drawn", ["0", "-3", "ten", "1.5"])
 def test_how_many_are_drawn_is_a_whole_number(drawn, papers, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main(["build-diagnostic", str(papers), "--out", str(tmp_path / "season"), f"--drawn={drawn}"])
+        main(
+            [
+                "build-diagnostic",
+                str(papers),
+                "--out",
+                str(tmp_path / "season"),
+                f"--drawn={drawn}",
+            ]
+        )
     assert "is not a number of papers, 1 to 999999" in capsys.readouterr().err
 
 
 def test_classes_that_want_the_same_contexts_grow_alike(found):
     """Medium, End and both types want contexts of medium length at the end, and none goes without."""
-    counts = Counter((name, row[name]) for row in found for name in set(row["sampled_for"]) & set(SETS))
+    counts = Counter(
+        (name, row[name])
+        for row in found
+        for name in set(row["sampled_for"]) & set(SETS)
+    )
     rivals = [
         counts["length_class", "medium"],
         counts["location_class", "end"],
@@ -154,8 +225,13 @@ def test_classes_that_want_the_same_contexts_grow_alike(found):
     assert max(rivals) <= min(rivals) + 1
 
 
-def test_a_class_that_has_few_contexts_or_none_is_told_by_name(capsys, papers, tmp_path):
+def test_a_class_that_has_few_contexts_or_none_is_told_by_name(
+    capsys, papers, tmp_path
+):
     build(papers, tmp_path / "season")
-    assert "location_class: less than half of the largest class: start: 0 of " in capsys.readouterr().out
+    assert (
+        "location_class: less than half of the largest class: start: 0 of "
+        in capsys.readouterr().out
+    )
     for name in ("datasheet.md", "card.md"):
         assert "start: 0 of " in (tmp_path / "season" / name).read_text()

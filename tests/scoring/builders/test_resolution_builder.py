@@ -26,7 +26,8 @@ def write_collection(folder: Path) -> Path:
         for name in TOPICS
     ]
     citing = [
-        {"paper_id": name, "title": name, "abstract": "We cite.", "text": "Nothing."} for name in ("x", "y")
+        {"paper_id": name, "title": name, "abstract": "We cite.", "text": "Nothing."}
+        for name in ("x", "y")
     ]
     references = [
         {
@@ -38,7 +39,9 @@ def write_collection(folder: Path) -> Path:
         for paper in ("x", "y")
         for name in TOPICS
     ]
-    references.append({"paper_id": "x", "ref_id": "x-elsewhere", "raw": "A paper that is not here."})
+    references.append(
+        {"paper_id": "x", "ref_id": "x-elsewhere", "raw": "A paper that is not here."}
+    )
     contexts = [
         {
             "context_id": f"{paper}_{number}",
@@ -53,7 +56,12 @@ def write_collection(folder: Path) -> Path:
         for number, name in enumerate(TOPICS)
     ]
     contexts.append(
-        {**contexts[0], "context_id": "x_4", "gold": ["x-bells", "x-elsewhere", "x-tides"], "n_markers": 3}
+        {
+            **contexts[0],
+            "context_id": "x_4",
+            "gold": ["x-bells", "x-elsewhere", "x-tides"],
+            "n_markers": 3,
+        }
     )
     contexts.append({**contexts[0], "context_id": "x_5", "gold": ["x-elsewhere"]})
     write_lines(folder / "papers.jsonl", [*papers, *citing])
@@ -73,29 +81,66 @@ def lines(path: Path) -> list[dict]:
 
 def test_only_references_inside_the_collection_are_candidates(capsys, corpus, tmp_path):
     out = tmp_path / "season"
-    assert main(["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "4"]) == 0
-    contexts = {row["context_id"]: row["gold"] for row in lines(out / "gold" / "contexts.jsonl")}
+    assert (
+        main(
+            [
+                "build-resolution",
+                str(corpus),
+                "--out",
+                str(out),
+                "--fewest-references",
+                "4",
+            ]
+        )
+        == 0
+    )
+    contexts = {
+        row["context_id"]: row["gold"] for row in lines(out / "gold" / "contexts.jsonl")
+    }
     assert "x_5" not in contexts
     assert contexts["x_4"] == ["bells", "tides"]
-    candidates = [row["ref_id"] for row in lines(out / "gold" / "references.jsonl") if row["paper_id"] == "x"]
+    candidates = [
+        row["ref_id"]
+        for row in lines(out / "gold" / "references.jsonl")
+        if row["paper_id"] == "x"
+    ]
     assert candidates == list(TOPICS)
     assert {"citing": "x", "cited": "bells"} in lines(out / "gold" / "citations.jsonl")
-    assert json.loads((out / "datasheet.json").read_text())["group_sizes"] == {"1": 8, "2": 1}
+    assert json.loads((out / "datasheet.json").read_text())["group_sizes"] == {
+        "1": 8,
+        "2": 1,
+    }
 
 
 def test_what_is_built_loads_and_its_baseline_scores(capsys, corpus, tmp_path):
     out = tmp_path / "season"
-    main(["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "4"])
+    main(
+        ["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "4"]
+    )
     task = tomllib.loads((out / "season.toml").read_text())["tasks"][0]
     capsys.readouterr()
-    scores = score(capsys, "citation-resolution", [out / "gold"], out / task["baselines"][0]["run"])
+    scores = score(
+        capsys, "citation-resolution", [out / "gold"], out / task["baselines"][0]["run"]
+    )
     assert scores["metrics"]["success@n"]["value"] == 1
     assert scores["metrics"]["cocited_probability"]["value"] is not None
 
 
 def test_papers_with_too_few_references_are_not_tested(capsys, corpus, tmp_path):
     out = tmp_path / "season"
-    assert main(["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "5"]) == 0
+    assert (
+        main(
+            [
+                "build-resolution",
+                str(corpus),
+                "--out",
+                str(out),
+                "--fewest-references",
+                "5",
+            ]
+        )
+        == 0
+    )
     assert (out / "gold" / "contexts.jsonl").read_text() == ""
     more = ["--collection", "references", "--fewest-references", "5"]
     assert main(["build-resolution", str(corpus), "--out", str(out), *more]) == 0
@@ -105,14 +150,24 @@ def test_papers_with_too_few_references_are_not_tested(capsys, corpus, tmp_path)
 def sweep(capsys, corpus: Path, *more: str) -> dict:
     capsys.readouterr()
     evidence = () if "--inlinks-without" in more else ("--inlinks-without", "citing")
-    command = ["papers", "sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]
+    command = [
+        "papers",
+        "sweep-resolution",
+        str(corpus),
+        "--fewest-references",
+        "4",
+        "--json",
+    ]
     assert main([*command, *evidence, *more]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_the_sweep_has_every_method_in_every_window(capsys, corpus):
     found = sweep(capsys, corpus)
-    cells = {(row["system"], row["window"]): row["values"]["success@n"] for row in found["rows"]}
+    cells = {
+        (row["system"], row["window"]): row["values"]["success@n"]
+        for row in found["rows"]
+    }
     systems = {system for system, _ in cells}
     assert {
         "full text",
@@ -133,7 +188,11 @@ def test_what_the_paper_under_test_says_itself_is_no_evidence(capsys, corpus):
     write_lines(corpus / "contexts.jsonl", rows)
     alone = sweep(capsys, corpus)
     share = {
-        name: {row["system"]: row["values"]["success@n"] for row in found["rows"] if row["window"] == "10-10"}
+        name: {
+            row["system"]: row["values"]["success@n"]
+            for row in found["rows"]
+            if row["window"] == "10-10"
+        }
         for name, found in (("both", both), ("alone", alone))
     }
     assert share["both"]["inlink context 10"] == 1
@@ -143,22 +202,36 @@ def test_what_the_paper_under_test_says_itself_is_no_evidence(capsys, corpus):
 
 
 def test_methods_that_a_corpus_has_nothing_for_are_left_out(capsys, corpus):
-    papers = [{"paper_id": row["paper_id"], "title": row["title"]} for row in lines(corpus / "papers.jsonl")]
+    papers = [
+        {"paper_id": row["paper_id"], "title": row["title"]}
+        for row in lines(corpus / "papers.jsonl")
+    ]
     write_lines(corpus / "papers.jsonl", papers)
     systems = {row["system"] for row in sweep(capsys, corpus)["rows"]}
     assert systems == {
         *("reference string", "inlink context 10", "inlink context 10-5"),
-        *("inlink context 20", "inlink context 30", "inlink context 20 + reference string"),
+        *(
+            "inlink context 20",
+            "inlink context 30",
+            "inlink context 20 + reference string",
+        ),
     }
 
 
-def test_the_table_sets_off_the_best_of_each_family_and_all_that_are_as_good(capsys, corpus):
+def test_the_table_sets_off_the_best_of_each_family_and_all_that_are_as_good(
+    capsys, corpus
+):
     capsys.readouterr()
     more = ["--fewest-references", "4", "--inlinks-without", "citing"]
     assert main(["papers", "sweep-resolution", str(corpus), *more]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("9 contexts of 2 papers, 4.0 candidates a context; 100.0% of the candidates")
-    assert "| method | 5-5 | 10-10 | 10-5 | 20-20 | 30-30 | sentence | 3 sentences |" in printed
+    assert printed.startswith(
+        "9 contexts of 2 papers, 4.0 candidates a context; 100.0% of the candidates"
+    )
+    assert (
+        "| method | 5-5 | 10-10 | 10-5 | 20-20 | 30-30 | sentence | 3 sentences |"
+        in printed
+    )
     assert "| full text | **1.000** |" in printed
     assert "| inlink context 10 | **1.000** |" in printed
     assert printed.count("| **1.000** |") > 2
@@ -178,6 +251,9 @@ def test_windows_reach_over_the_sentence_and_skip_other_marks():
         "after": "five six <OTHERREF> seven",
     }
     assert words_around(record, Window(2, 3)) == ". three , four five"
-    assert words_around(record, Window.of("30-30")) == "one two . three , four five six seven"
+    assert (
+        words_around(record, Window.of("30-30"))
+        == "one two . three , four five six seven"
+    )
     with pytest.raises(ValueError, match="empty"):
         Window.of("0-0")

@@ -23,14 +23,24 @@ def corpus(tmp_path) -> Path:
     """Two tested papers, x and y, and z of a single reference, which says what nobody else says."""
     folder = write_collection(tmp_path / "corpus")
     with (folder / "references.jsonl").open("a") as file:
-        file.write(json.dumps({"paper_id": "z", "ref_id": "z-tides", "cited_paper_id": "tides"}) + "\n")
+        file.write(
+            json.dumps(
+                {"paper_id": "z", "ref_id": "z-tides", "cited_paper_id": "tides"}
+            )
+            + "\n"
+        )
     with (folder / "contexts.jsonl").open("a") as file:
         said = {
             "sentence": "The moon pulls <REF> twice a day.",
             "before": "Ships wait.",
             "after": "So be it.",
         }
-        file.write(json.dumps({"context_id": "z_0", "paper_id": "z", "gold": ["z-tides"], **said}) + "\n")
+        file.write(
+            json.dumps(
+                {"context_id": "z_0", "paper_id": "z", "gold": ["z-tides"], **said}
+            )
+            + "\n"
+        )
     return folder
 
 
@@ -39,17 +49,45 @@ def lines(path: Path) -> list[dict]:
 
 
 def build(corpus: Path, out: Path, *more: str) -> Path:
-    assert main(["build-resolution", str(corpus), "--out", str(out), "--fewest-references", "4", *more]) == 0
+    assert (
+        main(
+            [
+                "build-resolution",
+                str(corpus),
+                "--out",
+                str(out),
+                "--fewest-references",
+                "4",
+                *more,
+            ]
+        )
+        == 0
+    )
     return out
 
 
 def sweep(capsys, corpus: Path, *more: str) -> dict:
     capsys.readouterr()
-    assert main(["papers", "sweep-resolution", str(corpus), "--fewest-references", "4", "--json", *more]) == 0
+    assert (
+        main(
+            [
+                "papers",
+                "sweep-resolution",
+                str(corpus),
+                "--fewest-references",
+                "4",
+                "--json",
+                *more,
+            ]
+        )
+        == 0
+    )
     return json.loads(capsys.readouterr().out)
 
 
-def test_what_tested_papers_say_is_evidence_only_where_that_is_asked_for(capsys, corpus):
+def test_what_tested_papers_say_is_evidence_only_where_that_is_asked_for(
+    capsys, corpus
+):
     """Nine contexts. Of x and y each names the subject for the other; what z says of tides in other words
     makes those two a longer text that loses. z alone shares no word with a query: the first candidate wins.
     """
@@ -78,35 +116,64 @@ def test_a_query_is_words_on_unequal_sides_or_whole_sentences():
     assert query_of(record, Window(3, 2)) == "Then two. Three , and"
     assert query_of(record, Sentences(0)) == "Three , and four."
     assert query_of(record, Sentences(1)) == "Then two. Three , and four. Five."
-    assert query_of(record, Sentences(9)) == "First one. Then two. Three , and four. Five. Six."
+    assert (
+        query_of(record, Sentences(9))
+        == "First one. Then two. Three , and four. Five. Six."
+    )
     assert query_of({"sentence": "Alone <REF>."}, Sentences(1)) == "Alone ."
-    assert [str(Sentences(around)) for around in (0, 1, 2)] == ["sentence", "3 sentences", "5 sentences"]
+    assert [str(Sentences(around)) for around in (0, 1, 2)] == [
+        "sentence",
+        "3 sentences",
+        "5 sentences",
+    ]
 
 
 def test_as_many_sentences_as_asked_for_stand_around_a_citation(tmp_path):
     words = [f"Sentence number {place} says something" for place in range(7)]
     words[3] += " {{cite:aa}}"
     paper = unarxive_paper()
-    paper["body_text"] = [{"section": "All", "content_type": "paragraph", "text": ". ".join(words) + "."}]
+    paper["body_text"] = [
+        {"section": "All", "content_type": "paragraph", "text": ". ".join(words) + "."}
+    ]
     corpus = write_lines(tmp_path / "corpus" / "papers.jsonl", [paper]).parent
     found = {}
     for around in ("0", "1", "2", "9"):
         out = tmp_path / around / "season"
-        more = ["--collection", "references", "--fewest-references", "2", "--around", around]
+        more = [
+            "--collection",
+            "references",
+            "--fewest-references",
+            "2",
+            "--around",
+            around,
+        ]
         assert main(["build-resolution", str(corpus), "--out", str(out), *more]) == 0
         [context] = lines(out / "gold" / "contexts.jsonl")
-        found[around] = context["before"].count("number"), context["after"].count("number")
+        found[around] = (
+            context["before"].count("number"),
+            context["after"].count("number"),
+        )
     assert found == {"0": (0, 0), "1": (1, 1), "2": (2, 2), "9": (3, 3)}
 
 
 @pytest.mark.parametrize("around", ["-1", "some", "1.5"])
 def test_a_number_of_sentences_is_a_whole_one(around, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main(["build-resolution", str(tmp_path), "--out", str(tmp_path / "season"), f"--around={around}"])
+        main(
+            [
+                "build-resolution",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "season"),
+                f"--around={around}",
+            ]
+        )
     assert "is not a number of sentences" in capsys.readouterr().err
 
 
-def test_participants_get_texts_and_what_others_say_and_no_word_of_tested_papers(corpus, tmp_path):
+def test_participants_get_texts_and_what_others_say_and_no_word_of_tested_papers(
+    corpus, tmp_path
+):
     out = build(corpus, tmp_path / "season", "--with-texts", "--with-inlinks")
     own = task_type("citation-resolution")
     public = dict(own.public_files(open_input(out / "gold"), own.checked_options({})))
@@ -121,7 +188,8 @@ def test_participants_get_texts_and_what_others_say_and_no_word_of_tested_papers
         }
     ]
     texts = {
-        row["ref_id"]: row.get("text") for row in map(json.loads, public["references.jsonl"].splitlines())
+        row["ref_id"]: row.get("text")
+        for row in map(json.loads, public["references.jsonl"].splitlines())
     }
     assert texts["bells"].startswith("bells are fine.")
     assert set(texts) == set(TOPICS)
@@ -129,7 +197,11 @@ def test_participants_get_texts_and_what_others_say_and_no_word_of_tested_papers
 
 def test_gold_whose_inlinks_are_of_a_tested_paper_is_refused(corpus, tmp_path):
     out = build(corpus, tmp_path / "season", "--with-inlinks")
-    row = {"ref_id": "tides", "citing": "x", "sentence": "Much is known of tides <REF>."}
+    row = {
+        "ref_id": "tides",
+        "citing": "x",
+        "sentence": "Much is known of tides <REF>.",
+    }
     write_lines(out / "gold" / "inlinks.jsonl", [row, {"citing": "z"}])
     own = task_type("citation-resolution")
     with pytest.raises(InputRefused) as refused:
@@ -139,8 +211,12 @@ def test_gold_whose_inlinks_are_of_a_tested_paper_is_refused(corpus, tmp_path):
     assert "ref_id" in told[1]
 
 
-def test_every_method_that_has_something_to_go_by_is_a_run_that_scores(capsys, corpus, tmp_path):
-    out = build(corpus, tmp_path / "season", "--with-texts", "--with-inlinks", "--every-method")
+def test_every_method_that_has_something_to_go_by_is_a_run_that_scores(
+    capsys, corpus, tmp_path
+):
+    out = build(
+        corpus, tmp_path / "season", "--with-texts", "--with-inlinks", "--every-method"
+    )
     entries = tomllib.loads((out / "season.toml").read_text())["tasks"][0]["baselines"]
     runs = {entry["system"]: out / entry["run"] for entry in entries}
     assert len(runs) == 2 + 17 * 7
@@ -148,20 +224,33 @@ def test_every_method_that_has_something_to_go_by_is_a_run_that_scores(capsys, c
         f"{row['system']}, {row['window']}": row["values"]["success@n"]
         for row in sweep(capsys, corpus, "--around", "1")["rows"]
     }
-    for system in ("full text, 5-5", "inlink context 10, 30-30", "inlink context 20 + passage 250, sentence"):
-        metrics = score(capsys, "citation-resolution", [out / "gold"], runs[system])["metrics"]
+    for system in (
+        "full text, 5-5",
+        "inlink context 10, 30-30",
+        "inlink context 20 + passage 250, sentence",
+    ):
+        metrics = score(capsys, "citation-resolution", [out / "gold"], runs[system])[
+            "metrics"
+        ]
         assert metrics["success@n"]["value"] == swept[system]
     brief = build(corpus, tmp_path / "brief", "--every-method")
-    entries = tomllib.loads((brief / "season.toml").read_text())["tasks"][0]["baselines"]
+    entries = tomllib.loads((brief / "season.toml").read_text())["tasks"][0][
+        "baselines"
+    ]
     assert {entry["system"].partition(",")[0] for entry in entries[2:]} == {
         "title and abstract",
         "reference string",
     }
 
 
-def test_a_method_without_anything_to_go_by_says_what_it_needs(corpus, tmp_path, capsys):
+def test_a_method_without_anything_to_go_by_says_what_it_needs(
+    corpus, tmp_path, capsys
+):
     out = build(corpus, tmp_path / "season")
-    for method, needed in (("full text", "--with-texts"), ("inlink context 10", "--with-inlinks")):
+    for method, needed in (
+        ("full text", "--with-texts"),
+        ("inlink context 10", "--with-inlinks"),
+    ):
         command = [
             "baseline",
             "resolution-tfidf",
@@ -178,7 +267,14 @@ def test_a_method_without_anything_to_go_by_says_what_it_needs(corpus, tmp_path,
 
 def test_the_printed_table_is_placed_beside_the_runs_of_every_method(corpus, tmp_path):
     """One placement a window, so that Table 1 stands on the site with what is computed beside each figure."""
-    out = build(corpus, tmp_path / "season", "--with-texts", "--with-inlinks", "--published", str(PUBLISHED))
+    out = build(
+        corpus,
+        tmp_path / "season",
+        "--with-texts",
+        "--with-inlinks",
+        "--published",
+        str(PUBLISHED),
+    )
     season = tomllib.loads((out / "season.toml").read_text())
     [task] = season["tasks"]
     windows = [entry["where"]["window"] for entry in task["published"]]
@@ -186,14 +282,29 @@ def test_the_printed_table_is_placed_beside_the_runs_of_every_method(corpus, tmp
     runs = {entry["system"] for entry in task["baselines"]}
     beside = task["published"][3]["recomputed"]["systems"]
     assert len(beside) == 13
-    assert beside["inlink context 20 passage350"] == "inlink context 20 + passage 350, 20-20"
-    assert {"full text, 20-20", "inlink context 20 + full text, 20-20"} <= runs & set(beside.values())
+    assert (
+        beside["inlink context 20 passage350"]
+        == "inlink context 20 + passage 350, 20-20"
+    )
+    assert {"full text, 20-20", "inlink context 20 + full text, 20-20"} <= runs & set(
+        beside.values()
+    )
     assert season["season"]["published"] == [PUBLISHED.name]
 
 
 def test_published_results_of_another_paper_are_refused(corpus, tmp_path, capsys):
     other = ROOT / "examples" / "citation-recommendation-2024" / "maharjan-2024.json"
     for file in (other, tmp_path / "nothing.json"):
-        command = ["build-resolution", str(corpus), "--out", str(tmp_path / "out"), "--published", str(file)]
+        command = [
+            "build-resolution",
+            str(corpus),
+            "--out",
+            str(tmp_path / "out"),
+            "--published",
+            str(file),
+        ]
         assert main(command) != 0
-        assert "has no Table 1 of methods and windows; expected examples/" in capsys.readouterr().err
+        assert (
+            "has no Table 1 of methods and windows; expected examples/"
+            in capsys.readouterr().err
+        )

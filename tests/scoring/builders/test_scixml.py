@@ -28,7 +28,9 @@ def write_citing(folder, sentences: str, references: str = REFERENCES):
     body = f"<DIV DEPTH='1'><HEADER>1 Tone</HEADER><DIV DEPTH='2'><P>{sentences}</P></DIV></DIV>"
     write_scixml(folder, "alloys", title="Bronze, its alloys")
     write_scixml(folder, "towers", title="How towers of stone swing")
-    return write_scixml(folder, "citing", title="On tone", body=body, references=references)
+    return write_scixml(
+        folder, "citing", title="On tone", body=body, references=references
+    )
 
 
 def test_sentences_marks_and_zones_are_those_of_the_file(tmp_path):
@@ -40,16 +42,34 @@ def test_sentences_marks_and_zones_are_those_of_the_file(tmp_path):
     )
     heap = read(tmp_path)
     first, second = heap.contexts["citing"]
-    assert (first.sentence, first.gold, first.markers) == ("Bells were cast early <REF>.", ("1", "r1"), 2)
-    assert (first.zone, first.section, first.after) == ("BKG", "1 Tone", "See e.g. Fig. 3 of <OTHERREF>.")
-    assert (second.sentence, second.gold, second.zone) == ("See e.g. Fig. 3 of <REF>.", ("r1",), None)
+    assert (first.sentence, first.gold, first.markers) == (
+        "Bells were cast early <REF>.",
+        ("1", "r1"),
+        2,
+    )
+    assert (first.zone, first.section, first.after) == (
+        "BKG",
+        "1 Tone",
+        "See e.g. Fig. 3 of <OTHERREF>.",
+    )
+    assert (second.sentence, second.gold, second.zone) == (
+        "See e.g. Fig. 3 of <REF>.",
+        ("r1",),
+        None,
+    )
     assert second.after == "We count β & do not cite <OTHERREF>."
-    assert {own.ref_id: (own.target, own.year) for own in heap.references["citing"]} == {
+    assert {
+        own.ref_id: (own.target, own.year) for own in heap.references["citing"]
+    } == {
         "1": ("alloys", 1990),
         "r1": ("towers", 1991),
     }
     paper = heap.papers["citing"]
-    assert (paper.title, paper.year, paper.abstract) == ("On tone", 1997, "We ring α bells.")
+    assert (paper.title, paper.year, paper.abstract) == (
+        "On tone",
+        1997,
+        "We ring α bells.",
+    )
     assert paper.text.endswith("We count β & do not cite .")
 
 
@@ -70,7 +90,9 @@ def test_a_title_of_two_papers_and_a_mark_of_two_references_mean_neither(tmp_pat
     twice = "<REFERENCE ID='{}'><SURNAME>Clapper</SURNAME> <DATE>1990</DATE> <TITLE>{}</TITLE></REFERENCE>"
     references = twice.format(1, "Bronze, its alloys") + twice.format(2, "Elsewhere")
     write_citing(
-        tmp_path, "<S>As in <REF>Clapper 1990</REF>, and <REF REFID='1'>there</REF>.</S>", references
+        tmp_path,
+        "<S>As in <REF>Clapper 1990</REF>, and <REF REFID='1'>there</REF>.</S>",
+        references,
     )
     write_scixml(tmp_path, "copy", title="Bronze its alloys")
     heap = read(tmp_path)
@@ -78,11 +100,20 @@ def test_a_title_of_two_papers_and_a_mark_of_two_references_mean_neither(tmp_pat
     assert [own.target for own in heap.references["citing"]] == ["citing:1", "citing:2"]
 
 
-def test_the_form_is_seen_and_its_gold_has_zones_that_a_board_tells_apart(capsys, tmp_path):
+def test_the_form_is_seen_and_its_gold_has_zones_that_a_board_tells_apart(
+    capsys, tmp_path
+):
     corpus, out = write_scixml_corpus(tmp_path / "corpus"), tmp_path / "season"
     assert loader("auto", corpus).name == "scixml"
-    assert main(["build-resolution", str(corpus), "--form", "scixml", "--out", str(out)]) == 0
-    assert json.loads((out / "datasheet.json").read_text())["zones"] == {"BKG": 3, "CTR": 2, "OWN": 3}
+    assert (
+        main(["build-resolution", str(corpus), "--form", "scixml", "--out", str(out)])
+        == 0
+    )
+    assert json.loads((out / "datasheet.json").read_text())["zones"] == {
+        "BKG": 3,
+        "CTR": 2,
+        "OWN": 3,
+    }
     run = next(out.rglob("*10-10*.jsonl"))
     capsys.readouterr()
     found = score(capsys, "citation-resolution", [out / "gold"], run)
@@ -103,7 +134,10 @@ def test_the_form_is_seen_and_its_gold_has_zones_that_a_board_tells_apart(capsys
             "broken.xml:2: not well-formed XML: mismatched tag",
         ),
         ("<article/>", "the outermost element is ARTICLE; expected PAPER"),
-        ("<!DOCTYPE PAPER [<!ENTITY a 'b'>]><PAPER>&a;</PAPER>", "declares entities of its own"),
+        (
+            "<!DOCTYPE PAPER [<!ENTITY a 'b'>]><PAPER>&a;</PAPER>",
+            "declares entities of its own",
+        ),
         (
             "<PAPER><METADATA><FILENO>alloys</FILENO></METADATA></PAPER>",
             "paper “alloys” is the one of alloys.xml",
@@ -111,7 +145,9 @@ def test_the_form_is_seen_and_its_gold_has_zones_that_a_board_tells_apart(capsys
         ("<PAPER>" * 5000, "not well-formed XML"),
     ],
 )
-def test_what_is_no_paper_of_this_form_is_refused_by_file_and_line(capsys, tmp_path, content, words):
+def test_what_is_no_paper_of_this_form_is_refused_by_file_and_line(
+    capsys, tmp_path, content, words
+):
     write_citing(tmp_path / "corpus", "")
     (tmp_path / "corpus" / "broken.xml").write_text(content)
     command = [
@@ -141,9 +177,29 @@ def test_a_folder_without_papers_is_refused(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("tag", ["S", "DIV"])
-def test_elements_that_stand_in_each_other_too_deeply_are_refused_by_their_file(capsys, tmp_path, tag):
-    body = f"<DIV><P>{'<S>' * 3000}A bell.{'</S>' * 3000}</P></DIV>" if tag == "S" else ""
-    write_scixml(tmp_path, "deep", title="Deep", body=body or "<DIV>" * 3000 + "</DIV>" * 3000)
-    assert main(["build-topics", str(tmp_path), "--form", "scixml", "--out", str(tmp_path / "out")]) == 2
+def test_elements_that_stand_in_each_other_too_deeply_are_refused_by_their_file(
+    capsys, tmp_path, tag
+):
+    body = (
+        f"<DIV><P>{'<S>' * 3000}A bell.{'</S>' * 3000}</P></DIV>" if tag == "S" else ""
+    )
+    write_scixml(
+        tmp_path, "deep", title="Deep", body=body or "<DIV>" * 3000 + "</DIV>" * 3000
+    )
+    assert (
+        main(
+            [
+                "build-topics",
+                str(tmp_path),
+                "--form",
+                "scixml",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 2
+    )
     told = capsys.readouterr().err
-    assert told.startswith(f"{tmp_path / 'deep.xml'}: its elements stand in each other too deeply")
+    assert told.startswith(
+        f"{tmp_path / 'deep.xml'}: its elements stand in each other too deeply"
+    )

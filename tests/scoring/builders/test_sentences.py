@@ -30,8 +30,14 @@ def test_these_are_one_sentence(whole):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("We count. They do not! Why? Nobody knows.", ["We count.", "They do not!", "Why?", "Nobody knows."]),
-        ("It was shown. (This is known.) We go on.", ["It was shown.", "(This is known.)", "We go on."]),
+        (
+            "We count. They do not! Why? Nobody knows.",
+            ["We count.", "They do not!", "Why?", "Nobody knows."],
+        ),
+        (
+            "It was shown. (This is known.) We go on.",
+            ["It was shown.", "(This is known.)", "We go on."],
+        ),
         (
             "They use words, phrases, etc. The rest is noise.",
             ["They use words, phrases, etc.", "The rest is noise."],

@@ -24,14 +24,27 @@ SENTENCE = "We take up the method of counting words in paper number {} <REF>."
 
 
 def write_corpus(
-    folder, *, citing=CITING, first_year=2001, citations=11, text="We count words. Counting | helps."
+    folder,
+    *,
+    citing=CITING,
+    first_year=2001,
+    citations=11,
+    text="We count words. Counting | helps.",
 ):
     """One paper `10.1/cited` that the others cite, each a year later than the one before."""
     papers = [{"paper_id": "10.1/cited", "title": "Counting", "abstract": "We count.", "year": 2000,
                "text": text, "citation_count": citations}]  # fmt: skip
-    papers += [{"paper_id": f"p{n}", "title": f"Paper {n}", "year": first_year + n} for n in range(citing)]
+    papers += [
+        {"paper_id": f"p{n}", "title": f"Paper {n}", "year": first_year + n}
+        for n in range(citing)
+    ]
     references = [
-        {"paper_id": f"p{n}", "ref_id": f"p{n}:1", "cited_paper_id": "10.1/cited", "raw": "Counting"}
+        {
+            "paper_id": f"p{n}",
+            "ref_id": f"p{n}:1",
+            "cited_paper_id": "10.1/cited",
+            "raw": "Counting",
+        }
         for n in range(citing)
     ]
     contexts = [
@@ -39,7 +52,11 @@ def write_corpus(
          "before": "Much is known.", "n_markers": 1 + n % 2, "marker": f"(Us | Them, {n})"}
         for n in range(citing)
     ]  # fmt: skip
-    for name, rows in (("papers", papers), ("references", references), ("contexts", contexts)):
+    for name, rows in (
+        ("papers", papers),
+        ("references", references),
+        ("contexts", contexts),
+    ):
         write_lines(folder / f"{name}.jsonl", rows)
     return folder
 
@@ -51,7 +68,14 @@ def build(capsys, tmp_path):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         assert (
             main(
-                ["build-topics", str(tmp_path / "corpus"), "--out", str(tmp_path / "out"), *options, "--json"]
+                [
+                    "build-topics",
+                    str(tmp_path / "corpus"),
+                    "--out",
+                    str(tmp_path / "out"),
+                    *options,
+                    "--json",
+                ]
             )
             == 0
         )
@@ -61,10 +85,16 @@ def build(capsys, tmp_path):
 
 
 class TestCriteria:
-    def test_a_paper_with_more_than_ten_citations_over_three_years_is_a_topic(self, build):
+    def test_a_paper_with_more_than_ten_citations_over_three_years_is_a_topic(
+        self, build
+    ):
         facts = build()
         [topic] = facts["topics"]
-        assert (topic["name"], topic["paper"], topic["citations"]) == ("10-1-cited", "10.1/cited", 11)
+        assert (topic["name"], topic["paper"], topic["citations"]) == (
+            "10-1-cited",
+            "10.1/cited",
+            11,
+        )
         assert len(topic["citing"]) == 10
         assert [one["because"] for one in topic["citing"][:2]] == [OLDEST, NEWEST]
         assert facts["statistics"]["citances"]["sum"] == 10
@@ -74,12 +104,18 @@ class TestCriteria:
         [
             ({"citations": 10}, (), "10 citations or fewer"),
             ({"citing": 3}, (), "citations less than 3 years apart"),
-            ({"citing": 12}, ("--fewest-citing", "13"), "fewer than 13 citing papers in the corpus"),
+            (
+                {"citing": 12},
+                ("--fewest-citing", "13"),
+                "fewer than 13 citing papers in the corpus",
+            ),
             ({"text": ""}, (), "no text"),
             ({}, ("--last-year", "1999"), "not known to have appeared by 1999"),
         ],
     )
-    def test_what_a_paper_does_not_meet_is_counted_by_its_reason(self, build, facts, options, why):
+    def test_what_a_paper_does_not_meet_is_counted_by_its_reason(
+        self, build, facts, options, why
+    ):
         found = build(*options, **facts)
         assert (found["topics"], found["left_out"]) == ([], {why: 1})
 
@@ -87,14 +123,19 @@ class TestCriteria:
         assert build(citations=None)["topics"][0]["citations"] == CITING
 
     def test_the_same_seed_draws_the_same_papers_and_another_others(self, build):
-        draws = [build("--seed", seed, "--most-others", "3")["topics"][0]["citing"] for seed in "001"]
+        draws = [
+            build("--seed", seed, "--most-others", "3")["topics"][0]["citing"]
+            for seed in "001"
+        ]
         assert draws[0] == draws[1] != draws[2]
 
     def test_single_citations_come_before_new_years_and_neither_is_left_out(self):
         papers = [Citing("old", 1990, False), Citing("new", 1999, False), Citing("undated", None, True),
                   Citing("same", 1990, False), Citing("other", 1996, False), Citing("again", 1996, False),
                   Citing("single", 1995, True)]  # fmt: skip
-        chosen = [(one.paper_id, why) for one, why in chosen_citing(papers, TopicRules())]
+        chosen = [
+            (one.paper_id, why) for one, why in chosen_citing(papers, TopicRules())
+        ]
         ends, singles, years = chosen[:2], chosen[2:4], chosen[4:]
         assert {name for name, _ in ends} <= {"old", "same", "new"}
         assert sorted(singles) == [("single", SINGLE), ("undated", SINGLE)]
@@ -109,16 +150,38 @@ class TestCriteria:
 
 
 class TestFiles:
-    def test_check_takes_the_topics_as_inputs_with_a_run_of_theirs(self, build, capsys, tmp_path):
+    def test_check_takes_the_topics_as_inputs_with_a_run_of_theirs(
+        self, build, capsys, tmp_path
+    ):
         build()
         topics = tmp_path / "out" / "topics"
         run = tmp_path / "run.jsonl"
-        assert main(["baseline", "clsumm-lead", "--gold", str(topics), "--out", str(run)]) == 0
-        assert main(["baseline", "clsumm-tfidf-top3", "--gold", str(topics), "--out", str(run)]) == 0
-        assert main(["check", "clsumm-1a", "--inputs", str(topics), "--run", str(run)]) == 0
+        assert (
+            main(["baseline", "clsumm-lead", "--gold", str(topics), "--out", str(run)])
+            == 0
+        )
+        assert (
+            main(
+                [
+                    "baseline",
+                    "clsumm-tfidf-top3",
+                    "--gold",
+                    str(topics),
+                    "--out",
+                    str(run),
+                ]
+            )
+            == 0
+        )
+        assert (
+            main(["check", "clsumm-1a", "--inputs", str(topics), "--run", str(run)])
+            == 0
+        )
         assert len(run.read_text().splitlines()) == 10
 
-    def test_an_annotator_who_fills_in_a_template_makes_gold(self, build, capsys, tmp_path):
+    def test_an_annotator_who_fills_in_a_template_makes_gold(
+        self, build, capsys, tmp_path
+    ):
         build()
         [file] = (tmp_path / "out" / "topics" / "10-1-cited" / "annotation").iterdir()
         empty = "Reference Offset: [] | Reference Text:  | Discourse Facet:  |"
@@ -127,15 +190,34 @@ class TestFiles:
         assert file.read_text().count(empty) == 10
         file.write_text(file.read_text().replace(empty, filled))
         capsys.readouterr()
-        assert main(["papers", "describe-topics", "--gold", str(tmp_path / "out" / "topics"), "--json"]) == 0
+        assert (
+            main(
+                [
+                    "papers",
+                    "describe-topics",
+                    "--gold",
+                    str(tmp_path / "out" / "topics"),
+                    "--json",
+                ]
+            )
+            == 0
+        )
         found = json.loads(capsys.readouterr().out)
-        assert found["sentences_a_citance"]["mean"] == found["sentences_a_citing_sentence"] == 1
+        assert (
+            found["sentences_a_citance"]["mean"]
+            == found["sentences_a_citing_sentence"]
+            == 1
+        )
         assert found["citances_by_facet"] == {"Aim": 10}
 
-    def test_bars_in_texts_part_no_fields_and_papers_hold_every_sentence(self, build, tmp_path):
+    def test_bars_in_texts_part_no_fields_and_papers_hold_every_sentence(
+        self, build, tmp_path
+    ):
         build()
         folder = tmp_path / "out" / "topics" / "10-1-cited"
-        line = (folder / "annotation" / "10-1-cited.annv3.txt").read_text().splitlines()[0]
+        line = (
+            (folder / "annotation" / "10-1-cited.annv3.txt").read_text().splitlines()[0]
+        )
         assert line.count(" | ") == 10
         assert "(Us &#124; Them" in line
         assert (
@@ -164,9 +246,16 @@ class TestFiles:
 
         entries = {"b0": {"title": "cited", "link": "cited"}}
         text = "Nothing here. The words are counted [1] again."
-        span = {"start": text.index("[1]"), "end": text.index("[1]") + 3, "ref_id": "b0"}
+        span = {
+            "start": text.index("[1]"),
+            "end": text.index("[1]") + 3,
+            "ref_id": "b0",
+        }
         citing = [paper(f"p{n}", 2000 + n, text, [span], entries) for n in range(4)]
-        write_lines(tmp_path / "corpus" / "a.jsonl", [paper("cited", 1999, "We count words."), *citing])
+        write_lines(
+            tmp_path / "corpus" / "a.jsonl",
+            [paper("cited", 1999, "We count words."), *citing],
+        )
         command = [
             "build-topics",
             str(tmp_path / "corpus"),
@@ -180,23 +269,60 @@ class TestFiles:
         written = (folder / "Citance_XML" / "p0.xml").read_text()
         assert '<SECTION title="Method" number="1">' in written
         assert '<S sid="2" ssid="2">The words are counted [1] again.</S>' in written
-        assert "Citation Offset: ['2']" in (folder / "annotation" / "cited.annv3.txt").read_text()
+        assert (
+            "Citation Offset: ['2']"
+            in (folder / "annotation" / "cited.annv3.txt").read_text()
+        )
 
 
 class TestBadInput:
-    def test_a_folder_that_has_topics_already_is_left_alone(self, build, capsys, tmp_path):
+    def test_a_folder_that_has_topics_already_is_left_alone(
+        self, build, capsys, tmp_path
+    ):
         build()
-        assert main(["build-topics", str(tmp_path / "corpus"), "--out", str(tmp_path / "out")]) == 2
-        assert "topics: it is there already; expected a new folder" in capsys.readouterr().err
+        assert (
+            main(
+                [
+                    "build-topics",
+                    str(tmp_path / "corpus"),
+                    "--out",
+                    str(tmp_path / "out"),
+                ]
+            )
+            == 2
+        )
+        assert (
+            "topics: it is there already; expected a new folder"
+            in capsys.readouterr().err
+        )
 
     def test_a_corpus_that_is_none_is_refused(self, capsys, tmp_path):
-        assert main(["build-topics", str(tmp_path / "nowhere"), "--out", str(tmp_path / "out")]) == 2
+        assert (
+            main(
+                [
+                    "build-topics",
+                    str(tmp_path / "nowhere"),
+                    "--out",
+                    str(tmp_path / "out"),
+                ]
+            )
+            == 2
+        )
         assert "there is no such file or folder" in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
 
     def test_a_number_that_is_none_is_refused(self, capsys, tmp_path):
         with pytest.raises(SystemExit):
-            main(["build-topics", str(tmp_path), "--out", str(tmp_path / "out"), "--topics", "many"])
+            main(
+                [
+                    "build-topics",
+                    str(tmp_path),
+                    "--out",
+                    str(tmp_path / "out"),
+                    "--topics",
+                    "many",
+                ]
+            )
         assert "“many” is not a whole number" in capsys.readouterr().err
 
     def test_topics_without_annotation_are_described_as_inputs_and_refused_as_gold(
@@ -210,10 +336,21 @@ class TestBadInput:
         assert main(["papers", "describe-topics", "--gold", topics]) == 2
         assert "the Reference Text holds no <S> element" in capsys.readouterr().err
 
-    def test_an_annotation_that_there_is_not_is_refused_with_those_that_there_are(self, capsys, tmp_path):
+    def test_an_annotation_that_there_is_not_is_refused_with_those_that_there_are(
+        self, capsys, tmp_path
+    ):
         write_topic(tmp_path / "gold", "D01-0001")
         assert (
-            main(["papers", "describe-topics", "--gold", str(tmp_path / "gold"), "--annotation", "annv9"])
+            main(
+                [
+                    "papers",
+                    "describe-topics",
+                    "--gold",
+                    str(tmp_path / "gold"),
+                    "--annotation",
+                    "annv9",
+                ]
+            )
             == 2
         )
         assert "expected one of auto, annv3, ann, annv2, csv" in capsys.readouterr().err

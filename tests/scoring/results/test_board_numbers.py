@@ -10,7 +10,14 @@ from django.http import QueryDict
 from scoring.metrics.classification import ClassAverage
 from scoring.models import Score
 from scoring.results.board import formatting
-from scoring.results.board.formatting import dimension_label, interval, metric_label, note_label, ranks, shown
+from scoring.results.board.formatting import (
+    dimension_label,
+    interval,
+    metric_label,
+    note_label,
+    ranks,
+    shown,
+)
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Cell
 from scoring.results.board.table import MARGIN, WIDTH, Axis, whisker
@@ -46,7 +53,9 @@ def test_an_interval_is_said_only_where_there_is_one():
     assert interval(None, None) == ""
 
 
-@pytest.mark.parametrize(("low", "high", "written"), [(3, 3, "3"), (2, 4, "2\u20134"), (None, None, "")])
+@pytest.mark.parametrize(
+    ("low", "high", "written"), [(3, 3, "3"), (2, 4, "2\u20134"), (None, None, "")]
+)
 def test_a_rank_may_be_an_interval(low, high, written):
     assert ranks(low, high) == written
 
@@ -74,7 +83,9 @@ def test_a_metric_has_a_name_that_people_read(name, label):
 def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch):
     one, other = task_type("clsumm-1a"), task_type("clsumm-2")
     first = replace(one, display_names={"topic": "paper", "citing": "citing text"})
-    monkeypatch.setattr(formatting, "task_types", lambda: {"one": first, "other": other})
+    monkeypatch.setattr(
+        formatting, "task_types", lambda: {"one": first, "other": other}
+    )
     formatting.display_names.cache_clear()
     try:
         assert "topic" in first.dimensions
@@ -84,7 +95,9 @@ def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch)
         formatting.display_names.cache_clear()
 
 
-@pytest.mark.parametrize(("name", "label"), [("dataset", "data set"), ("gold_sentences", "gold sentences")])
+@pytest.mark.parametrize(
+    ("name", "label"), [("dataset", "data set"), ("gold_sentences", "gold sentences")]
+)
 def test_a_dimension_has_a_name_that_people_read(name, label):
     assert dimension_label(name) == label
 
@@ -146,14 +159,22 @@ def test_a_value_without_an_interval_is_a_dot():
 
 @pytest.mark.parametrize(
     "query",
-    ["", "rules=official-2017&sort=-date&q=lead", "gold=2&baselines=no", "dimension=facet&system=3&system=9"],
+    [
+        "",
+        "rules=official-2017&sort=-date&q=lead",
+        "gold=2&baselines=no",
+        "dimension=facet&system=3&system=9",
+    ],
 )
 def test_an_address_says_what_is_shown_and_nothing_else(query):
     assert BoardQuery.of(QueryDict(query)).with_() == f"?{query}"
 
 
 def test_an_address_that_means_nothing_shows_the_usual_board():
-    assert BoardQuery.of(QueryDict("gold=x&baselines=perhaps&sort=&system=-1&q=%20%20")) == BoardQuery()
+    assert (
+        BoardQuery.of(QueryDict("gold=x&baselines=perhaps&sort=&system=-1&q=%20%20"))
+        == BoardQuery()
+    )
 
 
 def test_a_second_click_on_a_head_turns_the_order_round():
@@ -165,13 +186,21 @@ def test_a_second_click_on_a_head_turns_the_order_round():
 def test_seconds_are_told_in_the_unit_that_says_enough():
     from citeboard.core.words import duration
 
-    told = [duration(seconds) for seconds in (0.2, 3, 100, 7200, dt.timedelta(days=3).total_seconds())]
+    told = [
+        duration(seconds)
+        for seconds in (0.2, 3, 100, 7200, dt.timedelta(days=3).total_seconds())
+    ]
     assert told == ["a second", "3 seconds", "2 minutes", "2 hours", "3 days"]
 
 
 @pytest.mark.parametrize(
     ("n", "average", "told"),
-    [(10, "micro", ["15"]), (200, "micro", []), (10, "macro", ["15", "1 %"]), (200, "macro", ["1 %"])],
+    [
+        (10, "micro", ["15"]),
+        (200, "micro", []),
+        (10, "macro", ["15", "1 %"]),
+        (200, "macro", ["1 %"]),
+    ],
 )
 def test_a_number_says_why_its_interval_may_hold_less_often(n, average, told):
     metric = ClassAverage(f"{average}_f1", "corrected", part="f1", average=average)

@@ -23,7 +23,9 @@ def phase():
     """Three teams and a baseline; Bo leads by F1, Cy by recall."""
     phase = boards.make_phase()
     for name, f1, recall in (("Ada", 0.2, 0.5), ("Bo", 0.6, 0.4), ("Cy", 0.4, 0.9)):
-        run = boards.make_run(phase, boards.make_team(phase, name), system=f"{name}'s system")
+        run = boards.make_run(
+            phase, boards.make_team(phase, name), system=f"{name}'s system"
+        )
         boards.score(run, f1, overlap_recall_micro=recall)
         boards.score(run, 1 - f1, rules="official-2017")
     lead = boards.make_run(phase, None, system="Lead")
@@ -37,7 +39,8 @@ def text_of(response) -> str:
 
 def systems(response) -> list[str]:
     return re.findall(
-        r'<span class="system">(?:<a [^>]*>)?([^<]+)<', text_of(response).replace("&#x27;", "'")
+        r'<span class="system">(?:<a [^>]*>)?([^<]+)<',
+        text_of(response).replace("&#x27;", "'"),
     )
 
 
@@ -54,8 +57,15 @@ def test_a_visitor_reads_the_board(client, phase):
     assert 'aria-label="0.5500 to 0.6500"' in page
 
 
-def test_rows_stand_in_the_order_of_their_numbers_with_the_baseline_among_them(client, phase):
-    assert systems(board(client, phase)) == ["Bo's system", "Cy's system", "Lead", "Ada's system"]
+def test_rows_stand_in_the_order_of_their_numbers_with_the_baseline_among_them(
+    client, phase
+):
+    assert systems(board(client, phase)) == [
+        "Bo's system",
+        "Cy's system",
+        "Lead",
+        "Ada's system",
+    ]
     assert ">baseline<" in text_of(board(client, phase))
 
 
@@ -98,7 +108,10 @@ def test_baselines_can_be_left_out(client, phase):
 
 
 def test_another_rule_set_is_another_board(client, phase):
-    assert systems(board(client, phase, "?rules=official-2017&baselines=no"))[0] == "Ada's system"
+    assert (
+        systems(board(client, phase, "?rules=official-2017&baselines=no"))[0]
+        == "Ada's system"
+    )
     assert board(client, phase, "?rules=official-1999").status_code == 404
     assert board(client, phase, "?gold=7").status_code == 404
 
@@ -147,15 +160,21 @@ def test_every_number_leads_to_its_signature(client, phase):
 
 def test_a_number_of_few_instances_says_what_its_interval_cannot_know(client, phase):
     run = phase.submissions.get(system="Lead")
-    address = reverse("standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk])
+    address = reverse(
+        "standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
+    )
     for n, is_told in ((29, True), (30, False)):
         Score.objects.filter(evaluation__submission=run).update(n=n)
         assert ("So few instances" in text_of(client.get(address))) == is_told
 
 
-def test_the_command_beside_a_number_names_everything_that_the_number_depends_on(client, phase):
+def test_the_command_beside_a_number_names_everything_that_the_number_depends_on(
+    client, phase
+):
     run = phase.submissions.get(system="Lead")
-    address = reverse("standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk])
+    address = reverse(
+        "standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
+    )
     command = "--gold GOLD --run run.jsonl --rules corrected --intervals 1000 --method percentile --seed 7"
     assert command in text_of(client.get(address))
 
@@ -167,7 +186,9 @@ def test_a_run_that_does_not_stand_on_the_board_has_no_row_to_look_at(client, ph
 
 
 def test_the_board_as_csv_is_what_is_shown(client, phase):
-    response = client.get(boards.address("board-csv", phase) + "?baselines=no&sort=overlap_recall_micro")
+    response = client.get(
+        boards.address("board-csv", phase) + "?baselines=no&sort=overlap_recall_micro"
+    )
     rows = list(csv.DictReader(io.StringIO(text_of(response))))
     assert [(row["rank"], row["team"], row["overlap_f1_micro"]) for row in rows] == [
         ("2", "Cy", "0.4"),
@@ -181,8 +202,14 @@ def test_the_board_as_csv_is_what_is_shown(client, phase):
 
 def test_a_name_that_a_spreadsheet_would_calculate_is_text_in_the_csv(client):
     phase = boards.make_phase()
-    boards.scored_run(phase, boards.make_team(phase, "+Team"), -0.5, system="=HYPERLINK(0)")
-    row = next(csv.DictReader(io.StringIO(text_of(client.get(boards.address("board-csv", phase))))))
+    boards.scored_run(
+        phase, boards.make_team(phase, "+Team"), -0.5, system="=HYPERLINK(0)"
+    )
+    row = next(
+        csv.DictReader(
+            io.StringIO(text_of(client.get(boards.address("board-csv", phase))))
+        )
+    )
     assert (row["system"], row["team"]) == ("'=HYPERLINK(0)", "'+Team")
     assert row["overlap_f1_micro"] == "-0.5"
 
@@ -191,24 +218,42 @@ def test_the_board_as_json_has_the_same_rows_unrounded(client, phase):
     content = client.get(boards.address("board-json", phase) + "?q=bo").json()
     [row] = content["rows"]
     assert (row["rank"], row["team"], row["kind"]) == (1, "Bo", "primary")
-    assert row["scores"]["overlap_f1_micro"] == {"value": 0.6, "low": 0.5499999999999999, "high": 0.65}
+    assert row["scores"]["overlap_f1_micro"] == {
+        "value": 0.6,
+        "low": 0.5499999999999999,
+        "high": 0.65,
+    }
     assert content["columns"][0]["higher_is_better"] is True
     assert content["gold"]["number"] == 1
 
 
 def test_the_board_as_latex_is_a_table_for_a_paper(client, phase):
-    lines = text_of(client.get(boards.address("board-tex", phase) + "?baselines=no")).splitlines()
+    lines = text_of(
+        client.get(boards.address("board-tex", phase) + "?baselines=no")
+    ).splitlines()
     assert [line for line in lines if line.startswith("% overlap_f1_micro|")]
-    assert lines[lines.index(r"\toprule") + 1].startswith("Rank & System & Team & Overlap F1, micro & ")
+    assert lines[lines.index(r"\toprule") + 1].startswith(
+        "Rank & System & Team & Overlap F1, micro & "
+    )
     first = lines[lines.index(r"\midrule") + 1]
-    assert first.startswith(r"1 & Bo's system & Bo & \textbf{0.6000} [0.5500, 0.6500] & ")
+    assert first.startswith(
+        r"1 & Bo's system & Bo & \textbf{0.6000} [0.5500, 0.6500] & "
+    )
     assert first.endswith(r" \\")
 
 
-def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and_marks_ties(client, phase):
+def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and_marks_ties(
+    client, phase
+):
     lines = text_of(client.get(boards.address("board-tex", phase))).splitlines()
-    assert [lines[0], lines[1], lines[-1]] == [r"\begin{table}", r"\centering", r"\end{table}"]
-    bold = {line.split(" & ")[1]: line.count(r"\textbf{") for line in lines if " & " in line}
+    assert [lines[0], lines[1], lines[-1]] == [
+        r"\begin{table}",
+        r"\centering",
+        r"\end{table}",
+    ]
+    bold = {
+        line.split(" & ")[1]: line.count(r"\textbf{") for line in lines if " & " in line
+    }
     assert (bold["Bo's system"], bold["Cy's system"], bold["Ada's system"]) == (1, 1, 0)
     assert bold[r"\textit{Lead}"] == 0
     assert not [line for line in lines if "dagger" in line]
@@ -216,9 +261,17 @@ def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and
         phase.submissions.get(team__name=name).evaluations.get(rules="corrected")
         for name in ("Ada", "Bo", "Cy")
     )
-    facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10, "difference": 0.2}
+    facts = {
+        "metric": "overlap_f1_micro",
+        "test": "exact",
+        "trials": 1024,
+        "units": 10,
+        "difference": 0.2,
+    }
     pairs = ((bo, cy, 0.5), (ada, bo, 0.001), (ada, cy, 0.001))
-    save_comparisons([Comparison(first=one, second=other, p=p, **facts) for one, other, p in pairs])
+    save_comparisons(
+        [Comparison(first=one, second=other, p=p, **facts) for one, other, p in pairs]
+    )
     bump_version(phase.pk)
     tied = text_of(client.get(boards.address("board-tex", phase)))
     assert r"Cy & 0.4000$^{\dagger}$ [" in tied
@@ -228,7 +281,9 @@ def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and
 
 def test_a_name_that_latex_would_run_is_text_in_the_table(client):
     phase = boards.make_phase()
-    boards.scored_run(phase, boards.make_team(phase, "50% & #1"), -0.5, system=r"\input{x} ~$_^")
+    boards.scored_run(
+        phase, boards.make_team(phase, "50% & #1"), -0.5, system=r"\input{x} ~$_^"
+    )
     page = text_of(client.get(boards.address("board-tex", phase)))
     assert (
         r"\textbackslash{}input\{x\} \textasciitilde{}\$\_\textasciicircum{} & 50\% \& \#1"
@@ -243,7 +298,14 @@ def test_a_board_that_shows_no_number_shows_none_anywhere(client, phase, choice)
     for number in ("0.6000", "0.4000", "0.2000", "0.3000"):
         assert number not in page
     assert ("Bo&#x27;s system" in page) == (choice == "ranks")
-    for name in ("board-csv", "board-json", "board-tex", "classes-csv", "classes-tex", "differences"):
+    for name in (
+        "board-csv",
+        "board-json",
+        "board-tex",
+        "classes-csv",
+        "classes-tex",
+        "differences",
+    ):
         assert client.get(boards.address(name, phase)).status_code == 404
     run = phase.submissions.first()
     args = [phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
@@ -253,7 +315,9 @@ def test_a_board_that_shows_no_number_shows_none_anywhere(client, phase, choice)
 
 def test_an_organiser_sees_a_hidden_board(client):
     organiser = factories.make_user()
-    phase = boards.make_phase(factories.make_season(organiser=organiser), board="nobody")
+    phase = boards.make_phase(
+        factories.make_season(organiser=organiser), board="nobody"
+    )
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.6)
     client.force_login(organiser)
     assert "0.6000" in text_of(board(client, phase))
@@ -272,13 +336,20 @@ def test_a_new_gold_is_announced_while_the_board_stands_on_the_old_one(client, p
     page = text_of(board(client, phase))
     assert "A topic had the wrong paper" in page
     assert "4 runs" in page
-    assert systems(board(client, phase)) == ["Bo's system", "Cy's system", "Lead", "Ada's system"]
+    assert systems(board(client, phase)) == [
+        "Bo's system",
+        "Cy's system",
+        "Lead",
+        "Ada's system",
+    ]
     assert "No run has been scored yet" in text_of(board(client, phase, "?gold=2"))
 
 
 def test_names_are_shown_as_they_were_typed(client):
     phase = boards.make_phase()
-    boards.scored_run(phase, boards.make_team(phase, "<i>Ada</i>"), 0.5, system="<script>x</script>")
+    boards.scored_run(
+        phase, boards.make_team(phase, "<i>Ada</i>"), 0.5, system="<script>x</script>"
+    )
     page = text_of(board(client, phase))
     assert "&lt;script&gt;x" in page
     assert "<script>x" not in page
@@ -287,23 +358,33 @@ def test_names_are_shown_as_they_were_typed(client):
 def test_a_reader_who_has_the_page_is_told_so_until_the_board_changes(client, phase):
     first = board(client, phase)
     assert first["ETag"].startswith('"')
-    again = client.get(boards.address("board", phase), headers={"If-None-Match": first["ETag"]})
+    again = client.get(
+        boards.address("board", phase), headers={"If-None-Match": first["ETag"]}
+    )
     assert (again.status_code, again.content) == (304, b"")
     Phase.objects.filter(pk=phase.pk).update(version=2)
     assert (
-        client.get(boards.address("board", phase), headers={"If-None-Match": first["ETag"]}).status_code
+        client.get(
+            boards.address("board", phase), headers={"If-None-Match": first["ETag"]}
+        ).status_code
         == 200
     )
 
 
-@pytest.mark.parametrize("change", [{"board": "nobody"}, {"closes": boards.START}, {"title": "Renamed"}])
+@pytest.mark.parametrize(
+    "change", [{"board": "nobody"}, {"closes": boards.START}, {"title": "Renamed"}]
+)
 def test_a_change_of_the_phase_itself_makes_another_page(client, phase, change):
     before = board(client, phase)["ETag"]
-    Phase.objects.filter(pk=phase.pk).update(opens=boards.START.replace(year=2020), **change)
+    Phase.objects.filter(pk=phase.pk).update(
+        opens=boards.START.replace(year=2020), **change
+    )
     assert board(client, phase)["ETag"] != before
 
 
-def test_pages_for_different_people_have_different_tags_and_are_not_mixed(client, phase):
+def test_pages_for_different_people_have_different_tags_and_are_not_mixed(
+    client, phase
+):
     visitor = board(client, phase)
     person = factories.make_user(name="Grace")
     client.force_login(person)
@@ -315,7 +396,9 @@ def test_pages_for_different_people_have_different_tags_and_are_not_mixed(client
     assert "Grace" not in text_of(board(client, phase))
 
 
-def test_a_page_from_the_cache_costs_one_query(client, phase, django_assert_num_queries):
+def test_a_page_from_the_cache_costs_one_query(
+    client, phase, django_assert_num_queries
+):
     board(client, phase)
     with django_assert_num_queries(1):
         assert board(client, phase).status_code == 200
@@ -341,12 +424,20 @@ def test_a_page_with_a_message_is_made_for_this_once(client, phase):
 def test_main_metrics_stand_first_and_all_on_demand_as_the_address_says(client):
     phase = boards.make_phase()
     run = boards.make_run(phase, boards.make_team(phase, "Ada"))
-    boards.score(run, 0.5, overlap_recall_macro=0.4, rouge_l_f1=0.3, overlap_recall_micro=0.2)
-    assert heads(board(client, phase)) == ["Overlap F1, micro", "Overlap recall, micro", "ROUGE-L F1"]
+    boards.score(
+        run, 0.5, overlap_recall_macro=0.4, rouge_l_f1=0.3, overlap_recall_micro=0.2
+    )
+    assert heads(board(client, phase)) == [
+        "Overlap F1, micro",
+        "Overlap recall, micro",
+        "ROUGE-L F1",
+    ]
     everything = board(client, phase, "?columns=all")
     assert heads(everything)[-1] == "Overlap recall, macro"
     assert 'href="?sort=overlap_recall_macro&amp;columns=all"' in text_of(everything)
-    assert "Overlap recall, macro" in heads(board(client, phase, "?sort=overlap_recall_macro"))
+    assert "Overlap recall, macro" in heads(
+        board(client, phase, "?sort=overlap_recall_macro")
+    )
 
 
 def heads(response) -> list[str]:
@@ -355,11 +446,22 @@ def heads(response) -> list[str]:
 
 
 def test_a_row_has_three_stops_for_the_keyboard(client, phase):
-    rows = re.findall(r"<tr.*?</tr>", text_of(board(client, phase)).partition("<tbody")[2], flags=re.DOTALL)
-    assert [len(re.findall(r"<a (?!tabindex)", row)) for row in rows[:4]] == [3, 3, 3, 3]
+    rows = re.findall(
+        r"<tr.*?</tr>",
+        text_of(board(client, phase)).partition("<tbody")[2],
+        flags=re.DOTALL,
+    )
+    assert [len(re.findall(r"<a (?!tabindex)", row)) for row in rows[:4]] == [
+        3,
+        3,
+        3,
+        3,
+    ]
 
 
-def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_differ(client):
+def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_differ(
+    client,
+):
     phase = boards.make_phase()
     user = factories.make_user()
     first, own = (
@@ -374,7 +476,9 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
     assert "p = " not in text_of(board(client, phase))
     one, other = first.evaluations.get(), own.evaluations.get()
     facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10}
-    save_comparisons([Comparison(first=one, second=other, difference=0.1, p=0.03125, **facts)])
+    save_comparisons(
+        [Comparison(first=one, second=other, difference=0.1, p=0.03125, **facts)]
+    )
     bump_version(phase.pk)
     page = " ".join(re.sub("<[^>]+>", "", text_of(board(client, phase))).split())
     assert (
@@ -385,7 +489,9 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
     assert "Bo, your team" in page
 
 
-def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_phase_has_no_end(client):
+def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_phase_has_no_end(
+    client,
+):
     phase = boards.make_phase(closes=WITHOUT_END)
     boards.scored_run(phase, None, 0.3, system="Lead")
     for address in ("/", reverse("season", args=[phase.task.season.slug])):

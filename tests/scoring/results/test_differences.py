@@ -31,7 +31,9 @@ pytestmark = pytest.mark.django_db
 def phase():
     phase = boards.make_phase()
     for name, values in {"Ada": (0.2, 0.9), "Bo": (0.6, 0.1)}.items():
-        run = boards.scored_run(phase, boards.make_team(phase, name), values[0], system=f"{name}'s")
+        run = boards.scored_run(
+            phase, boards.make_team(phase, name), values[0], system=f"{name}'s"
+        )
         boards.by_class(run, "topic", {"C90-2039": values[0], "E03-1020": values[1]})
         boards.by_class(run, "facet", {"Method": 0.5, "None": None})
     return phase
@@ -44,8 +46,12 @@ def make_text_phase() -> Phase:
     boards.make_gold(phase)
     for name in ("Ada", "Bo"):
         run = boards.make_run(phase, boards.make_team(phase, name))
-        evaluation = boards.score(run, 0.5, rules="corrected", rouge_l_f1=20.0, length=28.8)
-        numbers = {metric: {"value": 20.0, "n": 5} for metric in ("rouge_l_f1", "length")}
+        evaluation = boards.score(
+            run, 0.5, rules="corrected", rouge_l_f1=20.0, length=28.8
+        )
+        numbers = {
+            metric: {"value": 20.0, "n": 5} for metric in ("rouge_l_f1", "length")
+        }
         save_breakdowns([Breakdown.of(evaluation, "dataset", {"lu": numbers})])
     return phase
 
@@ -57,7 +63,11 @@ def page(client, phase, query="", **headers) -> str:
 
 
 def figure(html: str, name: str) -> dict:
-    return json.loads(re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[1])
+    return json.loads(
+        re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[
+            1
+        ]
+    )
 
 
 def test_the_charts_hold_the_numbers_of_the_table(client, phase):
@@ -67,7 +77,10 @@ def test_the_charts_hold_the_numbers_of_the_table(client, phase):
     assert heat["x"] == ["Bo's", "Ada's"]
     assert heat["z"] == [[0.6, 0.2], [0.1, 0.9]]
     bars = figure(html, "bars-data")["data"]
-    assert [(trace["name"], trace["y"]) for trace in bars] == [("Bo's", [0.6, 0.1]), ("Ada's", [0.2, 0.9])]
+    assert [(trace["name"], trace["y"]) for trace in bars] == [
+        ("Bo's", [0.6, 0.1]),
+        ("Ada's", [0.2, 0.9]),
+    ]
     table = html[html.index('<table class="classes">') : html.index("<tfoot>")]
     assert re.findall(r">(?:<em class=\"best\">)?(0\.\d{4})<", table) == [
         "0.6000",
@@ -80,7 +93,9 @@ def test_the_charts_hold_the_numbers_of_the_table(client, phase):
     assert "Significance has not been computed yet." in html
 
 
-def test_each_system_has_its_mean_over_the_classes_beside_the_number_of_the_board(client, phase):
+def test_each_system_has_its_mean_over_the_classes_beside_the_number_of_the_board(
+    client, phase
+):
     html = page(client, phase, "?dimension=topic")
     macro, micro = re.findall(
         r"<tr>.*?</tr>", html[html.index("<tfoot>") : html.index("</tfoot>")], re.DOTALL
@@ -91,18 +106,31 @@ def test_each_system_has_its_mean_over_the_classes_beside_the_number_of_the_boar
 
 @pytest.mark.parametrize(
     ("values", "infinite", "expected"),
-    [((0.2, 0.4), (), 0.3), ((0.2, None), (), None), ((0.2, None), ("b",), math.inf), ((), (), None)],
+    [
+        ((0.2, 0.4), (), 0.3),
+        ((0.2, None), (), None),
+        ((0.2, None), ("b",), math.inf),
+        ((), (), None),
+    ],
 )
-def test_the_mean_over_classes_is_known_where_each_class_has_a_value(values, infinite, expected):
+def test_the_mean_over_classes_is_known_where_each_class_has_a_value(
+    values, infinite, expected
+):
     classes = dict(zip("ab", ((value,) for value in values), strict=False))
-    table = replace(class_table(classes), infinite=frozenset((label, 0) for label in infinite))
-    assert table.over_classes(table.systems[0]) == (expected if expected is None else pytest.approx(expected))
+    table = replace(
+        class_table(classes), infinite=frozenset((label, 0) for label in infinite)
+    )
+    assert table.over_classes(table.systems[0]) == (
+        expected if expected is None else pytest.approx(expected)
+    )
 
 
 def test_every_dimension_has_its_classes_with_their_support(client, phase):
     html = page(client, phase, "?dimension=facet")
     table = html[html.index('<table class="classes">') : html.index("<tfoot>")]
-    assert re.findall(r'<th scope="row">(.*?)</th>\s*<td class="n">(.*?)</td>', table) == [
+    assert re.findall(
+        r'<th scope="row">(.*?)</th>\s*<td class="n">(.*?)</td>', table
+    ) == [
         ("Method", "5"),
         ("None", "6"),
     ]
@@ -132,7 +160,9 @@ def test_of_what_only_describes_nothing_is_said_to_be_better(client):
     assert re.search(r'id="metric-length"[^>]*aria-current="true"', html)
     assert "by chance" not in html
     assert "significantly better" not in html
-    assert "significantly better" in page(client, phase, "?dimension=dataset&metric=rouge_l_f1")
+    assert "significantly better" in page(
+        client, phase, "?dimension=dataset&metric=rouge_l_f1"
+    )
 
 
 def test_systems_are_chosen_in_the_address(client, phase):
@@ -144,11 +174,17 @@ def test_systems_are_chosen_in_the_address(client, phase):
 def test_a_part_of_the_board_page_is_the_same_without_the_shell(client, phase):
     part = page(client, phase, "?dimension=facet", HX_Request="true")
     assert "<html" not in part
-    assert figure(part, "bars-data") == figure(page(client, phase, "?dimension=facet"), "bars-data")
-    response = client.get(
-        boards.address("differences", phase) + "?dimension=facet", headers={"HX-Request": "true"}
+    assert figure(part, "bars-data") == figure(
+        page(client, phase, "?dimension=facet"), "bars-data"
     )
-    assert response["HX-Replace-Url"] == boards.address("board", phase) + "?dimension=facet"
+    response = client.get(
+        boards.address("differences", phase) + "?dimension=facet",
+        headers={"HX-Request": "true"},
+    )
+    assert (
+        response["HX-Replace-Url"]
+        == boards.address("board", phase) + "?dimension=facet"
+    )
 
 
 def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
@@ -156,23 +192,30 @@ def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
     board = client.get(boards.address("board", phase)).content.decode()
     [own] = re.findall(r'<p id="([^"]+)"\s+hx-get="[^"]*/differences/', board)
     fetched = client.get(
-        boards.address("differences", phase), headers={"HX-Request": "true", "HX-Trigger": own}
+        boards.address("differences", phase),
+        headers={"HX-Request": "true", "HX-Trigger": own},
     )
     assert fetched.status_code == 200
     assert "HX-Replace-Url" not in fetched
 
 
-def test_the_board_is_sent_with_its_first_class_chart_and_names_what_lacks_an_interval(client, phase):
+def test_the_board_is_sent_with_its_first_class_chart_and_names_what_lacks_an_interval(
+    client, phase
+):
     board = client.get(boards.address("board", phase)).content.decode()
     section = board[board.index('<section id="differences"') :]
     drawn = section[: section.index("</figure>")]
     assert "<svg" in drawn
     assert "Method" in drawn, "the classes of the paper come first"
-    assert "Without an interval: Method (not computed yet) and None (no value)." in page(client, phase)
+    assert (
+        "Without an interval: Method (not computed yet) and None (no value)."
+        in page(client, phase)
+    )
     Evaluation.objects.update(has_class_intervals=True)
     bump_version(phase.pk)
-    assert "Without an interval: Method (too few instances to tell one) and None (no value)." in page(
-        client, phase
+    assert (
+        "Without an interval: Method (too few instances to tell one) and None (no value)."
+        in page(client, phase)
     )
 
 
@@ -185,7 +228,9 @@ def test_without_a_breakdown_the_page_says_so(client):
 def test_every_dimension_stands_on_one_page_on_demand(client, phase):
     html = page(client, phase, "?dimension=all")
     assert re.findall(r'<h3 id="by-(\w+)">', html) == ["facet", "topic"]
-    assert figure(html, "bars-facet-data") == figure(page(client, phase, "?dimension=facet"), "bars-data")
+    assert figure(html, "bars-facet-data") == figure(
+        page(client, phase, "?dimension=facet"), "bars-data"
+    )
 
 
 def test_a_dimension_of_a_single_class_is_not_offered(client):
@@ -211,7 +256,9 @@ def test_a_figure_of_the_page_is_had_as_a_file(client, phase):
 
 def test_the_file_of_a_figure_is_in_english_for_every_reader(client, phase):
     address = f"{boards.address('differences', phase)}?figure=bars.svg"
-    english, german = (client.get(address, headers={"Accept-Language": code}) for code in ("en", "de"))
+    english, german = (
+        client.get(address, headers={"Accept-Language": code}) for code in ("en", "de")
+    )
     assert german.content == english.content
     assert "Content-Language" not in german
 
@@ -231,13 +278,17 @@ def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):
     assert response["Content-Type"].endswith(form)
 
 
-def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own(client, phase):
+def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own(
+    client, phase
+):
     address = f"{boards.address('differences', phase)}?figure=bars."
     data = client.get(f"{address}json").json()
     assert {trace["type"] for trace in data["data"]} == {"bar"}
     assert go.Figure(data).layout.barmode == "group"
     page = client.get(f"{address}html")
-    assert page["Content-Type"] == "application/octet-stream", "no browser runs it at our address"
+    assert page["Content-Type"] == "application/octet-stream", (
+        "no browser runs it at our address"
+    )
     content = page.content.decode()
     assert "<html>" in content[:100]
     assert "Plotly.newPlot" in content
@@ -250,7 +301,9 @@ def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeyp
     monkeypatch.setattr("scoring.exchange.figure_files.data_forms", tuple)
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.html")
     assert response.status_code == 404
-    with pytest.raises(Http404, match="Plotly is not installed here, which writes a figure as HTML"):
+    with pytest.raises(
+        Http404, match="Plotly is not installed here, which writes a figure as HTML"
+    ):
         figure_file({"bars": None}, "bars.html")
 
 
@@ -268,7 +321,9 @@ def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, p
         ("E03-1020", "Bo's"): (0.1, "overlap_f1_micro"),
         ("E03-1020", "Ada's"): (0.9, "overlap_f1_micro"),
     }
-    tex = client.get(boards.address("classes-tex", phase) + "?dimension=topic").content.decode()
+    tex = client.get(
+        boards.address("classes-tex", phase) + "?dimension=topic"
+    ).content.decode()
     assert r"\toprule" in tex
     assert re.search(r"C90-2039 & \d+ & \\textbf{0\.6000} & 0\.2000 \\\\", tex)
 
@@ -277,9 +332,13 @@ def row(number: int, system: str) -> Row:
     return Row(number, number, system, "primary", 1, boards.START)
 
 
-def class_table(values: dict[str, tuple[float | None, ...]], *, higher_is_better=True) -> ClassTable:
+def class_table(
+    values: dict[str, tuple[float | None, ...]], *, higher_is_better=True
+) -> ClassTable:
     count = max(map(len, values.values()), default=1)
-    systems = [row(number, name) for number, name in enumerate(("first", "second")[:count])]
+    systems = [
+        row(number, name) for number, name in enumerate(("first", "second")[:count])
+    ]
     return ClassTable(
         dimension="topic",
         metric="overlap_f1_micro",
@@ -287,7 +346,11 @@ def class_table(values: dict[str, tuple[float | None, ...]], *, higher_is_better
         higher_is_better=higher_is_better,
         classes=[Class(label, 5) for label in values],
         systems=systems,
-        values={(label, number): value for label, own in values.items() for number, value in enumerate(own)},
+        values={
+            (label, number): value
+            for label, own in values.items()
+            for number, value in enumerate(own)
+        },
     )
 
 
@@ -305,7 +368,9 @@ def test_a_single_system_is_named_and_has_no_mean():
 
 
 def test_where_lower_is_better_the_lowest_leads():
-    words = in_words(class_table({"a": (0.1, 0.2), "b": (0.5, 0.7)}, higher_is_better=False))
+    words = in_words(
+        class_table({"a": (0.1, 0.2), "b": (0.5, 0.7)}, higher_is_better=False)
+    )
     assert "“first” has the best number in 2 of 2 classes" in words
     assert "a is the easiest" in words
 
@@ -315,7 +380,10 @@ def test_without_values_there_is_nothing_to_say_about_classes():
 
 
 def test_a_team_s_history_shows_each_run_and_the_best_so_far():
-    points = [(boards.START, Measured(value=value), f"run {value}") for value in (0.2, 0.5, 0.4)]
+    points = [
+        (boards.START, Measured(value=value), f"run {value}")
+        for value in (0.2, 0.5, 0.4)
+    ]
     runs, line = history(points, "Overlap F1, micro", 1.0).series
     assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
     assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]

@@ -37,16 +37,22 @@ pytestmark = pytest.mark.django_db
 def phase():
     """Two teams with a run each, one of them better."""
     season = factories.make_season(slug="s", organiser=factories.make_user(name="Olga"))
-    phase = factories.make_phase(task=factories.make_task(season=season, slug="t"), slug="p")
+    phase = factories.make_phase(
+        task=factories.make_task(season=season, slug="t"), slug="p"
+    )
     for name, value in (("Canary", 0.5), ("Heron", 0.25)):
         team = factories.make_team(season=season, name=name, slug=name.lower())
-        run = factories.make_submission(phase=phase, team=team, system=f"System of {value}", status="scored")
+        run = factories.make_submission(
+            phase=phase, team=team, system=f"System of {value}", status="scored"
+        )
         boards.score(run, value)
     return phase
 
 
 def lead_of(phase, slug):
-    return phase.task.season.registrations.get(team__slug=slug).team.memberships.get().user
+    return (
+        phase.task.season.registrations.get(team__slug=slug).team.memberships.get().user
+    )
 
 
 def read(client, query: str = "", reader=None) -> str:
@@ -64,10 +70,14 @@ def queries_of(client, query: str) -> list[str]:
 
 def number_kept() -> int:
     """Boards; scores and written rows, which the next board of the phase takes over, lie beside."""
-    return sum(isinstance(kept, BoardFacts) for kept in caches["boards"]._cache.values())
+    return sum(
+        isinstance(kept, BoardFacts) for kept in caches["boards"]._cache.values()
+    )
 
 
-def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(client, phase, monkeypatch):
+def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(
+    client, phase, monkeypatch
+):
     read(client)
     run = boards.scored_run(phase, None, 0.3, system="A baseline")
     bump_version(phase.pk)
@@ -78,19 +88,27 @@ def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(client, phase,
         written.append(row.system)
         return write(writer, row, **how)
 
-    monkeypatch.setattr(standings_module, "scores_of", lambda new: asked.append(new) or scores_of(new))
+    monkeypatch.setattr(
+        standings_module, "scores_of", lambda new: asked.append(new) or scores_of(new)
+    )
     monkeypatch.setattr(Writer, "_row", noted)
     page = read(client)
-    assert all(system in page for system in ("System of 0.5", "System of 0.25", "A baseline"))
+    assert all(
+        system in page for system in ("System of 0.5", "System of 0.25", "A baseline")
+    )
     assert asked == [[run.evaluations.get().pk]]
     assert written == ["A baseline"]
 
 
-def test_what_stands_around_a_board_is_written_once_for_all_of_its_scores(client, phase, monkeypatch):
+def test_what_stands_around_a_board_is_written_once_for_all_of_its_scores(
+    client, phase, monkeypatch
+):
     written = []
     render = board_module.render_to_string
     monkeypatch.setattr(
-        board_module, "render_to_string", lambda name, *given: written.append(name) or render(name, *given)
+        board_module,
+        "render_to_string",
+        lambda name, *given: written.append(name) or render(name, *given),
     )
     read(client)
     assert board_module.TEMPLATE in written
@@ -115,7 +133,9 @@ def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
     assert "0.312" in read(client)
 
 
-def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(client, phase, monkeypatch):
+def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(
+    client, phase, monkeypatch
+):
     read(client)
     heron = phase.task.season.registrations.get(team__slug="heron").team
     asked, look = [], counting._read
@@ -137,7 +157,9 @@ def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(client, phase, 
 
 
 @pytest.mark.parametrize("number", [FEW, FEW + 1])
-def test_runs_of_many_teams_that_were_scored_between_two_views_are_all_on_the_second(client, phase, number):
+def test_runs_of_many_teams_that_were_scored_between_two_views_are_all_on_the_second(
+    client, phase, number
+):
     teams = [factories.make_team(season=phase.task.season) for _ in range(number)]
     read(client)
     for team in teams:
@@ -148,7 +170,9 @@ def test_runs_of_many_teams_that_were_scored_between_two_views_are_all_on_the_se
 
 
 def _scored(phase: Phase, chance: random.Random) -> None:
-    team = chance.choice([None, *(entry.team for entry in phase.task.season.registrations.all())])
+    team = chance.choice(
+        [None, *(entry.team for entry in phase.task.season.registrations.all())]
+    )
     kind = chance.choice(KINDS) if team else "baseline"
     run = boards.scored_run(phase, team, chance.random(), kind=kind)
     boards.by_class(run, "facet", {"Aim": chance.random()}, n=chance.randrange(1, 9))
@@ -159,9 +183,13 @@ def _scored_anew(phase: Phase, chance: random.Random) -> None:
     evaluation = chance.choice(list(phase.evaluations.all()))
     value = chance.random()
     Score.objects.filter(evaluation=evaluation).update(value=value)
-    Evaluation.objects.filter(pk=evaluation.pk).update(statistics=f"s{value}", rank_value=value)
+    Evaluation.objects.filter(pk=evaluation.pk).update(
+        statistics=f"s{value}", rank_value=value
+    )
     evaluation.breakdowns.all().delete()
-    boards.by_class(evaluation.submission, "facet", {"Method": value}, n=chance.randrange(1, 9))
+    boards.by_class(
+        evaluation.submission, "facet", {"Method": value}, n=chance.randrange(1, 9)
+    )
     bump_version(phase.pk, evaluation.team_id)
 
 
@@ -179,7 +207,9 @@ def _withdrawn(phase: Phase, chance: random.Random) -> None:
 def _chosen(phase: Phase, chance: random.Random) -> None:
     run = chance.choice(list(phase.submissions.exclude(team=None)))
     phase.submissions.filter(team=run.team).update(is_selected=False)
-    phase.submissions.filter(pk=run.pk).update(is_selected=True, priority=chance.randrange(3))
+    phase.submissions.filter(pk=run.pk).update(
+        is_selected=True, priority=chance.randrange(3)
+    )
     bump_version(phase.pk)
 
 
@@ -193,10 +223,24 @@ KINDS = ("primary", "contrastive")
 
 
 @pytest.mark.parametrize("counts", ["best", "last", "all", "selected", "priority"])
-def test_rows_and_classes_that_follow_what_changed_are_those_of_a_whole_look(phase, counts):
-    Phase.objects.filter(pk=phase.pk).update(counting=counts, priority_runs=2, shows_contrastive=True)
+def test_rows_and_classes_that_follow_what_changed_are_those_of_a_whole_look(
+    phase, counts
+):
+    Phase.objects.filter(pk=phase.pk).update(
+        counting=counts, priority_runs=2, shows_contrastive=True
+    )
     chance = random.Random(counts)
-    acts = [_scored, _scored, _scored, _scored_anew, _scored_anew, _compared, _withdrawn, _chosen, _renamed]
+    acts = [
+        _scored,
+        _scored,
+        _scored,
+        _scored_anew,
+        _scored_anew,
+        _compared,
+        _withdrawn,
+        _chosen,
+        _renamed,
+    ]
     for _ in range(40):
         act = chance.choice(acts)
         act(phase, chance)
@@ -204,10 +248,19 @@ def test_rows_and_classes_that_follow_what_changed_are_those_of_a_whole_look(pha
         if chance.random() < 0.7:
             whole = sorted(standings(now, None).rows, key=lambda row: row.evaluation)
             board = standings(now, None, by_version=True)
-            assert sorted(board.rows, key=lambda row: row.evaluation) == whole, act.__name__
-            stored = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in whole])
-            facts = [(own.classes.dimension, own.metrics_with_numbers(), own.sizes()) for own in stored]
-            assert sorted(differences._class_facts(board), key=str) == sorted(facts, key=str), act.__name__
+            assert sorted(board.rows, key=lambda row: row.evaluation) == whole, (
+                act.__name__
+            )
+            stored = Breakdown.objects.filter(
+                evaluation__in=[row.evaluation for row in whole]
+            )
+            facts = [
+                (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
+                for own in stored
+            ]
+            assert sorted(differences._class_facts(board), key=str) == sorted(
+                facts, key=str
+            ), act.__name__
 
 
 def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
@@ -223,15 +276,21 @@ def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
     assert Phase.objects.get(pk=phase.pk).changed_since(now.version) is None
 
 
-def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(client, phase):
+def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(
+    client, phase
+):
     read(client)
     assert len(queries_of(client, "?sort=-system&q=of")) == 1
     assert number_kept() == 1
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-@pytest.mark.parametrize("query", ["?sort=-system", "?q=<Her%26>", "?system=3&dimension=x", "?columns=all"])
-def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(client, phase, query, is_old):
+@pytest.mark.parametrize(
+    "query", ["?sort=-system", "?q=<Her%26>", "?system=3&dimension=x", "?columns=all"]
+)
+def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(
+    client, phase, query, is_old
+):
     """Whichever view was asked for before it, in whichever language."""
     address = reverse("board", args=["s", "t", "p"])
     if is_old:
@@ -239,19 +298,28 @@ def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(cli
         query += "&gold=1"
     for before in ("?", "?sort=system&metric=y", "?q=anything"):
         client.get(f"{address}{before}&gold=1" if is_old else address + before)
-    asked = [(address + query, {"accept-language": language}) for language in ("en", "de")]
+    asked = [
+        (address + query, {"accept-language": language}) for language in ("en", "de")
+    ]
     found = [client.get(view, headers=headers).content for view, headers in asked]
     assert (b"gold=2" in found[0]) == is_old
     for name in ("pages", "boards", "results"):
         caches[name].clear()
     rendered.cache_clear()
-    assert found == [client.get(view, headers=headers).content for view, headers in asked]
+    assert found == [
+        client.get(view, headers=headers).content for view, headers in asked
+    ]
 
 
 def test_a_new_score_is_on_every_view_of_it(client, phase):
     assert "Heron" in read(client, "?q=heron")
     heron = phase.task.season.registrations.get(team__slug="heron").team
-    boards.score(factories.make_submission(phase=phase, team=heron, system="Better", status="scored"), 0.75)
+    boards.score(
+        factories.make_submission(
+            phase=phase, team=heron, system="Better", status="scored"
+        ),
+        0.75,
+    )
     bump_version(phase.pk)
     assert "Better" in read(client, "?q=heron")
 
@@ -264,9 +332,13 @@ def test_a_board_that_was_kept_after_the_end_is_named_on_the_page(client, phase)
     assert "The board as it stood" in read(client)
 
 
-def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_others(client, phase):
+def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_others(
+    client, phase
+):
     olga = phase.task.season.organisers.get().user
-    other = factories.make_phase(task=phase.task, slug="other", title="Rehearsal", with_gold=False)
+    other = factories.make_phase(
+        task=phase.task, slug="other", title="Rehearsal", with_gold=False
+    )
     assert "Rehearsal" in read(client)
     delete_phase(phase=other, by=olga)
     for reader in (None, olga):
@@ -327,7 +399,9 @@ def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
     assert number_kept() == 0
 
 
-def test_a_process_keeps_so_many_boards_and_forgets_those_that_nobody_reads(client, phase, settings):
+def test_a_process_keeps_so_many_boards_and_forgets_those_that_nobody_reads(
+    client, phase, settings
+):
     bound = settings.CACHES["boards"]["OPTIONS"]["MAX_ENTRIES"]
     for version in range(1, bound + 10):
         Phase.objects.update(version=version)

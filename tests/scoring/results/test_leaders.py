@@ -57,14 +57,22 @@ def page(client, phase, query=FACET) -> str:
 
 
 def marked(html: str) -> list[str]:
-    return re.findall(r'<em class="best">(.*?)<', html[html.index('<table class="classes">') :])
+    return re.findall(
+        r'<em class="best">(.*?)<', html[html.index('<table class="classes">') :]
+    )
 
 
 def figure(html: str, name: str) -> dict:
-    return json.loads(re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[1])
+    return json.loads(
+        re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', html)[
+            1
+        ]
+    )
 
 
-def test_a_system_that_is_far_better_in_a_class_is_marked_in_table_and_heat_map(client, phase):
+def test_a_system_that_is_far_better_in_a_class_is_marked_in_table_and_heat_map(
+    client, phase
+):
     scored(phase, 10, system="Far")
     scored(phase, 0, system="Near")
     assert "has not been computed yet" in page(client, phase)
@@ -72,12 +80,19 @@ def test_a_system_that_is_far_better_in_a_class_is_marked_in_table_and_heat_map(
     html = page(client, phase)
     assert marked(html)
     assert (
-        len(marked(html)) == ClassLeader.objects.filter(dimension="facet", metric="overlap_f1_micro").count()
+        len(marked(html))
+        == ClassLeader.objects.filter(
+            dimension="facet", metric="overlap_f1_micro"
+        ).count()
     )
     heat = figure(html, "heat-map-data")["data"][0]
-    assert {field.endswith(" *") for line in heat["text"] for field in line[:1]} == {True}
+    assert {field.endswith(" *") for line in heat["text"] for field in line[:1]} == {
+        True
+    }
     assert not any(field.endswith(" *") for line in heat["text"] for field in line[1:])
-    assert "Significantly better than every other system of the board is “Far” in" in html
+    assert (
+        "Significantly better than every other system of the board is “Far” in" in html
+    )
 
 
 def test_a_lead_that_can_be_chance_is_not_marked(client, phase):
@@ -101,11 +116,16 @@ def test_equal_systems_lead_nothing(client, phase):
 def test_the_p_value_of_a_class_is_that_of_all_its_tests_with_holm_s_correction(phase):
     runs = [scored(phase, right) for right in (10, 2, 1)]
     compare(phase)
-    kept = ClassLeader.objects.filter(dimension="facet", metric="overlap_f1_micro").order_by("pk").first()
+    kept = (
+        ClassLeader.objects.filter(dimension="facet", metric="overlap_f1_micro")
+        .order_by("pk")
+        .first()
+    )
     metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     best, *others = (
         statistics_of(run.evaluations.get()).of_rows(
-            metric.statistic, classes(statistics_of(run.evaluations.get()).features["facet"])[kept.label]
+            metric.statistic,
+            classes(statistics_of(run.evaluations.get()).features["facet"])[kept.label],
         )
         for run in runs
     )
@@ -121,7 +141,9 @@ def test_a_class_of_one_unit_proves_nothing(client, decided):
     assert "In no class is one system significantly better" in html
 
 
-def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(client, decided):
+def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(
+    client, decided
+):
     assert marked(page(client, decided))
     scored(decided, 1)
     decided.refresh_from_db()
@@ -132,7 +154,9 @@ def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(cl
     assert marked(page(client, decided))
 
 
-def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_not(client, phase):
+def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_not(
+    client, phase
+):
     scored(phase, 10)
     scored(phase, 0)
     before = client.get(boards.address("differences", phase) + FACET)["ETag"]
@@ -152,7 +176,9 @@ def test_what_is_found_once_is_not_looked_for_again(decided, monkeypatch):
     monkeypatch.setattr(compare_board, "give_intervals", None)
     BoardOrder.objects.update(version=0)
     compare(decided)
-    assert list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True)) == before
+    assert (
+        list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True)) == before
+    )
 
 
 def test_matrices_that_cannot_be_read_mark_nothing_and_end_nothing(client, phase):
@@ -165,7 +191,9 @@ def test_matrices_that_cannot_be_read_mark_nothing_and_end_nothing(client, phase
     assert not Evaluation.objects.filter(has_class_intervals=False).exists()
 
 
-def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_words(client, phase):
+def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_words(
+    client, phase
+):
     run = scored(phase, 6)
     assert "error_y" not in figure(page(client, phase), "bars-data")["data"][0]
     compare(phase)
@@ -173,7 +201,9 @@ def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_wor
     evaluation = run.evaluations.get()
     found = statistics_of(evaluation)
     metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
-    wanted = class_intervals([metric], found.matrices, found.units, found.features["facet"])
+    wanted = class_intervals(
+        [metric], found.matrices, found.units, found.features["facet"]
+    )
     rows = class_numbers([evaluation.pk], "facet", metric.name)
     assert {label: (row.low, row.high) for label, _, row in rows} == {
         label: own[metric.name] for label, own in wanted.items()
@@ -200,7 +230,9 @@ def test_the_address_orders_classes_by_a_system(client):
     phase = boards.make_phase()
     numbers = {}
     for name, values in {"Ada": (0.2, 0.9, None), "Bo": (0.6, 0.1, 0.3)}.items():
-        run = boards.scored_run(phase, boards.make_team(phase, name), values[0], system=name)
+        run = boards.scored_run(
+            phase, boards.make_team(phase, name), values[0], system=name
+        )
         boards.by_class(run, "topic", dict(zip("abc", values, strict=True)))
         numbers[name] = run.pk
 
@@ -221,11 +253,17 @@ def test_the_address_orders_classes_by_a_system(client):
     assert 'aria-sort="descending"' in html
 
 
-def test_the_page_asks_the_database_as_often_for_many_systems_and_classes_as_for_few(client, decided):
+def test_the_page_asks_the_database_as_often_for_many_systems_and_classes_as_for_few(
+    client, decided
+):
     def asked() -> int:
         page(client, decided)
         with CaptureQueriesContext(connection) as queries:
-            page(client, decided, FACET + f"&q={len(queries)}{BoardOrder.objects.count()}")
+            page(
+                client,
+                decided,
+                FACET + f"&q={len(queries)}{BoardOrder.objects.count()}",
+            )
         return len(queries)
 
     few = asked()

@@ -29,7 +29,10 @@ def address(phase, name: str) -> str:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_parameters_that_a_page_does_not_read_make_no_other_page(client, phase, name):
-    answers = {client.get(f"{address(phase, name)}?x={number}&y={number}")["ETag"] for number in range(5)}
+    answers = {
+        client.get(f"{address(phase, name)}?x={number}&y={number}")["ETag"]
+        for number in range(5)
+    }
     assert len(answers) == 1
     assert number_kept() == 1
 
@@ -43,18 +46,31 @@ def test_the_api_goes_by_what_it_reads_too(client, phase):
 
 def test_what_a_page_reads_makes_another_page(client, phase):
     board = address(phase, "board")
-    queries = ("", "?q=x", "?sort=team", "?rules=fair", "?baselines=no", "?rank=significance")
-    assert len({client.get(f"{board}{query}")["ETag"] for query in queries}) == len(queries)
+    queries = (
+        "",
+        "?q=x",
+        "?sort=team",
+        "?rules=fair",
+        "?baselines=no",
+        "?rank=significance",
+    )
+    assert len({client.get(f"{board}{query}")["ETag"] for query in queries}) == len(
+        queries
+    )
 
 
-def test_no_number_of_searches_keeps_more_pages_than_a_process_may(client, phase, settings):
+def test_no_number_of_searches_keeps_more_pages_than_a_process_may(
+    client, phase, settings
+):
     caches["pages"]._max_entries = 20
     try:
         for number in range(60):
             client.get(f"{address(phase, 'board')}?q={number}")
             assert number_kept() <= 20
     finally:
-        caches["pages"]._max_entries = settings.CACHES["pages"]["OPTIONS"]["MAX_ENTRIES"]
+        caches["pages"]._max_entries = settings.CACHES["pages"]["OPTIONS"][
+            "MAX_ENTRIES"
+        ]
 
 
 def test_searches_push_no_result_out_that_took_long_to_find(client, phase):

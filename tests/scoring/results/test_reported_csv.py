@@ -46,14 +46,28 @@ def test_every_figure_is_kept_as_it_is_printed(folder):
     assert load(folder / "own.toml") == [
         "own-2020: new", "Table 1: 9 figures new", "own-2020: at /published/own-2020/",
     ]  # fmt: skip
-    figures = {(figure.system, figure.metric): figure for figure in Reported.objects.all()}
+    figures = {
+        (figure.system, figure.metric): figure for figure in Reported.objects.all()
+    }
     assert (figures["Heron", "P"].printed, figures["Heron", "P"].mark) == ("0.25", "*")
-    assert (figures["Heron", "Length"].value, figures["Heron", "Length"].printed) == (1200, "1,200")
-    assert (figures["Ibis", "F1"].value, figures["Ibis", "F1"].deviation) == (0.32, 0.01)
+    assert (figures["Heron", "Length"].value, figures["Heron", "Length"].printed) == (
+        1200,
+        "1,200",
+    )
+    assert (figures["Ibis", "F1"].value, figures["Ibis", "F1"].deviation) == (
+        0.32,
+        0.01,
+    )
     assert (figures["Ibis", "P"].value, figures["Ibis", "P"].printed) == (None, "")
-    assert (figures["Ibis", "Length"].printed_deviation, figures["Ibis", "Length"].scale) == ("2.1", "words")
+    assert (
+        figures["Ibis", "Length"].printed_deviation,
+        figures["Ibis", "Length"].scale,
+    ) == ("2.1", "words")
     assert (figures["Jay", "F1"].value, figures["Jay", "F1"].less_than) == (None, 0.01)
-    assert (figures["Jay", "F1"].line, figures["Jay", "F1"].features) == (3, {"topic": "one"})
+    assert (figures["Jay", "F1"].line, figures["Jay", "F1"].features) == (
+        3,
+        {"topic": "one"},
+    )
     assert load(folder / "own.toml") == ["own-2020: at /published/own-2020/, as it was"]
 
 
@@ -79,7 +93,11 @@ def test_what_is_wrong_is_told_and_nothing_is_loaded(folder, before, after, told
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ('"one.csv"', '"../one.csv"', "expected the name of a CSV file beside this one"),
+        (
+            '"one.csv"',
+            '"../one.csv"',
+            "expected the name of a CSV file beside this one",
+        ),
         ('"one.csv"', '"two.csv"', "two.csv"),
         ("[tables.metrics.Length]", "[tables.metrics.Length", "cannot be read"),
         ('scale = "fraction"', 'scale = "share"', "“scale” is “share”"),

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.django_db
 
 def figures() -> dict[tuple[str, str], Reported]:
     return {
-        (figure.system, figure.metric): figure for figure in Reported.objects.filter(table__name="Table 1")
+        (figure.system, figure.metric): figure
+        for figure in Reported.objects.filter(table__name="Table 1")
     }
 
 
@@ -27,10 +28,22 @@ def test_every_figure_is_kept_as_it_is_printed(tmp_path):
         "own-2020: at /published/own-2020/",
     ]
     ibis, jay = figures()["Ibis", "F1"], figures()["Jay", "P"]
-    assert (ibis.value, ibis.printed, ibis.line, ibis.scale) == (0.5, "0.500", 2, "fraction")
+    assert (ibis.value, ibis.printed, ibis.line, ibis.scale) == (
+        0.5,
+        "0.500",
+        2,
+        "fraction",
+    )
     assert (ibis.suspect, ibis.is_inconsistent) == ("it cannot be so high", False)
-    assert (jay.value, jay.printed, jay.less_than, jay.is_inconsistent) == (None, "<0.01", 0.01, True)
-    average = Reported.objects.get(table__name="Table 2", system="Ibis", features__topic="Average")
+    assert (jay.value, jay.printed, jay.less_than, jay.is_inconsistent) == (
+        None,
+        "<0.01",
+        0.01,
+        True,
+    )
+    average = Reported.objects.get(
+        table__name="Table 2", system="Ibis", features__topic="Average"
+    )
     assert (average.deviation, average.printed_deviation, average.features) == (
         1.5,
         "1.5",
@@ -69,7 +82,9 @@ def test_a_corrected_file_changes_what_is_other_in_it_and_says_what(tmp_path):
 
 
 def test_boards_that_show_a_paper_are_renewed_when_it_changes(tmp_path):
-    shown = factories.make_phase(with_gold=False, task=factories.make_task(published=PLACEMENTS))
+    shown = factories.make_phase(
+        with_gold=False, task=factories.make_task(published=PLACEMENTS)
+    )
     other = factories.make_phase(with_gold=False)
     path = write(tmp_path / "own.json")
     load(path)
@@ -95,17 +110,32 @@ AHEAD = {
     "less": {"system": ["Heron", "Jay"]},
 }
 REFUSED = [
-    (lambda top, table, row: top.update(schema="something/2"), ["“schema” is “something/2”"]),
+    (
+        lambda top, table, row: top.update(schema="something/2"),
+        ["“schema” is “something/2”"],
+    ),
     (lambda top, table, row: top.update(more=1), ["there is no field “more” here"]),
-    (lambda top, table, row: remove(top, "paper"), ["“key” is missing", "“title” is missing"]),
+    (
+        lambda top, table, row: remove(top, "paper"),
+        ["“key” is missing", "“title” is missing"],
+    ),
     (lambda top, table, row: top["paper"].update(year="2020"), ["“year” is “2020”"]),
-    (lambda top, table, row: top["paper"].update(key="Own 2020"), ["“key” is “Own 2020”"]),
+    (
+        lambda top, table, row: top["paper"].update(key="Own 2020"),
+        ["“key” is “Own 2020”"],
+    ),
     (lambda top, table, row: top["paper"].update(authors=[]), ["“authors” is empty"]),
     (lambda top, table, row: top.update(tables=[]), ["“tables” is empty"]),
     (lambda top, table, row: table.update(kind="resluts"), ["did you mean “results”?"]),
-    (lambda top, table, row: table.update(row_key=["sytem"]), ["“row_key” names “sytem”"]),
+    (
+        lambda top, table, row: table.update(row_key=["sytem"]),
+        ["“row_key” names “sytem”"],
+    ),
     (lambda top, table, row: table.update(id="Table 2"), ["Table 2: is there twice"]),
-    (lambda top, table, row: table["metrics"][0].update(scale="share"), ["“scale” is “share”"]),
+    (
+        lambda top, table, row: table["metrics"][0].update(scale="share"),
+        ["“scale” is “share”"],
+    ),
     (
         lambda top, table, row: table["metrics"][0].update(higher_is_better="yes"),
         ["“higher_is_better” is “yes”"],
@@ -119,23 +149,42 @@ REFUSED = [
     (lambda top, table, row: row.update(system=""), ["“system” is empty"]),
     (lambda top, table, row: remove(row["values"], "P"), ["entry 1: P is missing"]),
     (lambda top, table, row: row["values"].update(Q=1), ["there is no metric “Q”"]),
-    (lambda top, table, row: row["values"].update(P=1.5), ["P is 1.5; expected a fraction, from 0 to 1"]),
+    (
+        lambda top, table, row: row["values"].update(P=1.5),
+        ["P is 1.5; expected a fraction, from 0 to 1"],
+    ),
     (lambda top, table, row: row["values"].update(P="0.1"), ["“values” of P is “0.1”"]),
-    (lambda top, table, row: row["values"].update(P=None), ["P has no value and is printed “.10”"]),
+    (
+        lambda top, table, row: row["values"].update(P=None),
+        ["P has no value and is printed “.10”"],
+    ),
     (lambda top, table, row: row.update(topic=["T1"]), ["“topic” is a list"]),
     (lambda top, table, row: row.update(note=7), ["“note” is 7"]),
-    (lambda top, table, row: table.update(conclusions=[AHEAD | {"by": ["sytem"]}]), ["“by” names “sytem”"]),
-    (lambda top, table, row: table.update(conclusions=[AHEAD | {"less": {}}]), ["“less” names no field"]),
-    (lambda top, table, row: table.update(conclusions=[AHEAD | {"of": "most"}]), ["“of” is “most”"]),
     (
-        lambda top, table, row: table.update(conclusions=[AHEAD | {"more": {"system": ["Owl"]}}]),
+        lambda top, table, row: table.update(conclusions=[AHEAD | {"by": ["sytem"]}]),
+        ["“by” names “sytem”"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[AHEAD | {"less": {}}]),
+        ["“less” names no field"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[AHEAD | {"of": "most"}]),
+        ["“of” is “most”"],
+    ),
+    (
+        lambda top, table, row: table.update(
+            conclusions=[AHEAD | {"more": {"system": ["Owl"]}}]
+        ),
         ["Table 1: “Ibis leads” compares no two figures of this table"],
     ),
 ]
 
 
 @pytest.mark.parametrize(("change", "said"), REFUSED)
-def test_what_is_wrong_is_said_with_its_place_and_nothing_is_loaded(tmp_path, change, said):
+def test_what_is_wrong_is_said_with_its_place_and_nothing_is_loaded(
+    tmp_path, change, said
+):
     lines = "\n".join(refusals(write(tmp_path / "own.json", changed(change))))
     assert "own.json: " in lines
     for words in said:
@@ -161,7 +210,10 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path):
         ("", "cannot be read"),
         ("[1, 2", "cannot be read"),
         ("[]", "not an object"),
-        ('{"schema": "published-results/1", "schema": "x"}', "“schema” is there twice in one object"),
+        (
+            '{"schema": "published-results/1", "schema": "x"}',
+            "“schema” is there twice in one object",
+        ),
         ("[" * 100_000, "cannot be read"),
         ('{"schema": NaN}', "NaN is not a number"),
     ],
@@ -174,7 +226,9 @@ def test_a_file_that_is_none_is_refused_in_words(tmp_path, text, said):
 
 def test_of_several_files_either_all_are_loaded_or_none(tmp_path):
     good = write(tmp_path / "good.json")
-    bad = write(tmp_path / "bad.json", changed(lambda top, table, row: row.update(row=0)))
+    bad = write(
+        tmp_path / "bad.json", changed(lambda top, table, row: row.update(row=0))
+    )
     assert [line.split(":")[0] for line in refusals(good, bad)] == ["bad.json"]
     assert not Paper.objects.exists()
 
@@ -183,7 +237,9 @@ def test_a_print_that_is_not_the_value_is_told_and_kept(tmp_path):
     content = publication()
     content["tables"][0]["rows"][0]["printed"]["P"] = "0010"
     told = load(write(tmp_path / "own.json", content))
-    assert "note: own.json: Table 1, entry 1: P is printed “0010” and read as 0.1" in told
+    assert (
+        "note: own.json: Table 1, entry 1: P is printed “0010” and read as 0.1" in told
+    )
     assert figures()["Heron", "P"].printed == "0010"
 
 
@@ -205,8 +261,21 @@ def test_published_tables_of_five_papers_are_kept_to_the_last_figure(shared):
                 for name, printed in row["printed"].items()
             ]  # fmt: skip
             found = kept.order_by("position", "id").values_list(
-                "line", "system", "metric", "value", "printed", "suspect", "is_inconsistent", "deviation"
+                "line",
+                "system",
+                "metric",
+                "value",
+                "printed",
+                "suspect",
+                "is_inconsistent",
+                "deviation",
             )
             assert sorted(found, key=str) == sorted(wanted, key=str)
     assert Reported.objects.count() == 1556
-    assert Reported.objects.filter(is_inconsistent=True).values("key", "table").distinct().count() == 38
+    assert (
+        Reported.objects.filter(is_inconsistent=True)
+        .values("key", "table")
+        .distinct()
+        .count()
+        == 38
+    )

@@ -24,7 +24,14 @@ from tests.web.reading import text_of
 VISITOR = AnonymousUser()
 
 
-def told(units: int, rows: int, *, p: float | None = 0.2, chance: float | None = None, differ=False):
+def told(
+    units: int,
+    rows: int,
+    *,
+    p: float | None = 0.2,
+    chance: float | None = None,
+    differ=False,
+):
     first_two = FirstTwo(units=units, differ=differ, p=p, chance=chance)
     return separation(first_two, unit="topic", rows=rows)
 
@@ -32,13 +39,17 @@ def told(units: int, rows: int, *, p: float | None = 0.2, chance: float | None =
 def test_with_four_topics_no_two_systems_can_differ():
     found = told(4, 2, differ=True)
     assert found.smallest_p == 0.125
-    assert found.sentences == ["With 4 topics no two systems can differ at 5 %: the smallest p is 0.125."]
+    assert found.sentences == [
+        "With 4 topics no two systems can differ at 5 %: the smallest p is 0.125."
+    ]
 
 
 def test_the_correction_for_many_comparisons_counts():
     assert told(6, 2, differ=True).can_differ
     [sentence] = told(6, 4, differ=True).sentences
-    assert sentence.startswith("With 6 topics no two of 4 systems can differ at 5 %: the smallest p is 0.031")
+    assert sentence.startswith(
+        "With 6 topics no two of 4 systems can differ at 5 %: the smallest p is 0.031"
+    )
     assert sentence.endswith(", and 0.094 after Holm's correction for 3 comparisons.")
 
 
@@ -59,25 +70,37 @@ def test_first_and_second_that_are_not_told_apart_have_p_and_the_chance_of_their
 
 def test_nothing_is_said_of_a_first_and_second_that_differ_and_no_number_of_units_is_foretold():
     found = told(10, 3, differ=True, chance=0.9)
-    assert (found.sentences, found.p, found.order_chance, found.more_units) == ([], None, None, None)
+    assert (found.sentences, found.p, found.order_chance, found.more_units) == (
+        [],
+        None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize("systems", [2, 20])
 @pytest.mark.parametrize("spread", [0.0, 3.0])
-def test_the_chance_that_an_order_holds_comes_true_as_often_as_it_says(monkeypatch, systems, spread):
+def test_the_chance_that_an_order_holds_comes_true_as_often_as_it_says(
+    monkeypatch, systems, spread
+):
     """On boards of 10 topics, of systems that are alike and of such as are not."""
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3] / "scripts")
     simulation = importlib.import_module("order_calibration")
-    told_of, held = simulation.simulated_boards(np.random.default_rng(5), 10, systems, spread, boards=400)
+    told_of, held = simulation.simulated_boards(
+        np.random.default_rng(5), 10, systems, spread, boards=400
+    )
     assert abs(told_of.mean() - held.mean()) <= 0.05 + 0.05
 
 
 def test_the_smaller_the_differences_of_a_board_the_less_an_order_is_trusted():
     alike, apart = (
-        order_chance(0.1, 0.1, 10, rows=10, squares=squares, errors=0.01) for squares in (0.01, 0.5)
+        order_chance(0.1, 0.1, 10, rows=10, squares=squares, errors=0.01)
+        for squares in (0.01, 0.5)
     )
     assert 0.83 < alike < apart < 0.92
-    assert order_chance(0.0, 0.1, 10, rows=3, squares=0.1, errors=0.01) == pytest.approx(0.5)
+    assert order_chance(
+        0.0, 0.1, 10, rows=3, squares=0.1, errors=0.01
+    ) == pytest.approx(0.5)
     assert math.isnan(order_chance(0.1, 0.0, 10, rows=3, squares=0.1, errors=0.01))
 
 
@@ -98,7 +121,11 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
     for sentence in words:
         assert sentence in page
         assert sentence in " ".join(answer["words"])
-    assert (answer["unit"], answer["units"], answer["can_differ"]) == ("topic", 4, False)
+    assert (answer["unit"], answer["units"], answer["can_differ"]) == (
+        "topic",
+        4,
+        False,
+    )
     assert 0.5 < answer["order_chance"] < 1
     assert answer["p"] >= 0.125
     assert answer["more_units"] is None
@@ -119,7 +146,9 @@ def test_where_ranks_alone_are_shown_nothing_tells_how_far_the_scores_are_apart(
 
 
 @pytest.mark.django_db
-def test_home_season_and_api_name_the_leader_with_its_interval_and_how_many_it_is_tied_with(client):
+def test_home_season_and_api_name_the_leader_with_its_interval_and_how_many_it_is_tied_with(
+    client,
+):
     phase = make_phase()
     runs = [scored(phase, right, system=f"system {right}") for right in (10, 9, 1)]
     compare(phase)
@@ -144,18 +173,28 @@ def phases_in_api(client, phase):
     task = phase.task
     [of_season] = client.get(f"/api/v1/seasons/{task.season.slug}/").json()["tasks"]
     of_task = client.get(f"/api/v1/tasks/{task.pk}/").json()
-    return [*of_season["phases"], *of_task["phases"], client.get(f"/api/v1/phases/{phase.pk}/").json()]
+    return [
+        *of_season["phases"],
+        *of_task["phases"],
+        client.get(f"/api/v1/phases/{phase.pk}/").json(),
+    ]
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("shown_to", [Phase.Audience.NOBODY, Phase.Audience.ORGANISERS, Phase.Audience.RANKS])
-def test_the_seasons_of_the_api_say_no_more_of_a_leader_than_the_board_shows_to_everybody(client, shown_to):
+@pytest.mark.parametrize(
+    "shown_to", [Phase.Audience.NOBODY, Phase.Audience.ORGANISERS, Phase.Audience.RANKS]
+)
+def test_the_seasons_of_the_api_say_no_more_of_a_leader_than_the_board_shows_to_everybody(
+    client, shown_to
+):
     phase = make_phase(board=shown_to)
     scored(phase, 10, system="the best")
     found = [phase_in_api["leader"] for phase_in_api in phases_in_api(client, phase)]
     if shown_to == Phase.Audience.RANKS:
         numbers = {"metric": None, "value": None, "low": None, "high": None}
-        assert all(leader == {**leader, **numbers, "system": "the best"} for leader in found)
+        assert all(
+            leader == {**leader, **numbers, "system": "the best"} for leader in found
+        )
     else:
         assert found == [None, None, None]
 
@@ -167,9 +206,14 @@ def test_a_phase_whose_inputs_are_not_released_names_no_leader_in_the_api(client
     phase.opens = timezone.now() + dt.timedelta(days=1)
     phase.closes = phase.opens + dt.timedelta(days=1)
     phase.save()
-    assert [phase_in_api["leader"] for phase_in_api in phases_in_api(client, phase)] == [None, None, None]
+    assert [
+        phase_in_api["leader"] for phase_in_api in phases_in_api(client, phase)
+    ] == [None, None, None]
 
 
 @pytest.mark.django_db
 def test_every_task_type_names_its_unit():
-    assert {factories.make_task(type=slug).task_type.unit for slug in ("clsumm-1a", "clsumm-2")} == {"topic"}
+    assert {
+        factories.make_task(type=slug).task_type.unit
+        for slug in ("clsumm-1a", "clsumm-2")
+    } == {"topic"}

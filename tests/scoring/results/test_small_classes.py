@@ -45,7 +45,10 @@ def test_in_crossed_classes_no_row_and_no_column_gives_one_away():
 @pytest.mark.parametrize("smallest", [1, 2, 5])
 def test_whatever_is_hidden_there_is_enough_left(smallest):
     for number in range(200):
-        sizes = {str(place): 1 + (number * 7 + place * place * 3) % 11 for place in range(number % 7)}
+        sizes = {
+            str(place): 1 + (number * 7 + place * place * 3) % 11
+            for place in range(number % 7)
+        }
         hidden = too_small(sizes, smallest)
         assert {label for label, size in sizes.items() if size < smallest} <= hidden
         assert not follows(hidden, sizes, smallest) or hidden == set(sizes)
@@ -83,13 +86,19 @@ def told(client, scene) -> str:
             for name in ("differences", "classes-csv", "classes-json", "classes-tex")
         ),
         reverse("differences", args=place) + "?dimension=facet&figure=bars.svg",
-        reverse("compare", args=place) + f"?a={runs[1].pk}&b={other.pk}&dimension=facet",
+        reverse("compare", args=place)
+        + f"?a={runs[1].pk}&b={other.pk}&dimension=facet",
         reverse("submission", args=[runs[1].pk]),
         reverse("api:submission", args=[runs[1].pk]),
-        *(reverse(name, args=place) for name in ("board", "board-csv", "board-json", "board-tex")),
+        *(
+            reverse(name, args=place)
+            for name in ("board", "board-csv", "board-json", "board-tex")
+        ),
     ]
     answers = [client.get(page) for page in pages]
-    return "".join(answer.content.decode() for answer in answers if answer.status_code == 200)
+    return "".join(
+        answer.content.decode() for answer in answers if answer.status_code == 200
+    )
 
 
 def test_pages_and_the_api_tell_nothing_of_small_classes_and_say_so(client, scene):
@@ -104,7 +113,9 @@ def test_what_is_withheld_of_a_class_is_null_with_its_reason_everywhere(client, 
     client.force_login(lead)
     why = "the class has too few instances"
     nothing = {"value": None, "withheld": why, "n": None}
-    [own] = client.get(reverse("api:submission", args=[runs[1].pk])).json()["evaluations"]
+    [own] = client.get(reverse("api:submission", args=[runs[1].pk])).json()[
+        "evaluations"
+    ]
     assert own["breakdowns"]["facet"][SMALL] == {"overlap_f1_micro": nothing}
     assert own["breakdowns"]["facet"][LARGE]["overlap_f1_micro"]["value"] == 0.6
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
@@ -112,15 +123,28 @@ def test_what_is_withheld_of_a_class_is_null_with_its_reason_everywhere(client, 
     told_of = {one["class"]: one for one in table["classes"]}
     assert (told_of[SMALL]["support"], told_of[SMALL]["scores"][0]) == (
         None,
-        {"submission": runs[1].pk, "value": None, "low": None, "high": None, "withheld": why},
+        {
+            "submission": runs[1].pk,
+            "value": None,
+            "low": None,
+            "high": None,
+            "withheld": why,
+        },
     )
-    lines = csv.DictReader(io.StringIO(client.get(reverse("classes-csv", args=place)).content.decode()))
-    assert {line["class"]: (line["value"], line["support"]) for line in lines if line["class"] != LARGE} == {
+    lines = csv.DictReader(
+        io.StringIO(client.get(reverse("classes-csv", args=place)).content.decode())
+    )
+    assert {
+        line["class"]: (line["value"], line["support"])
+        for line in lines
+        if line["class"] != LARGE
+    } == {
         SMALL: ("withheld", ""),
         OTHER: ("withheld", ""),
     }
     sides = client.get(
-        reverse("api:several", args=[phase.pk]), {"run": [runs[1].pk, other.pk], "dimension": "facet"}
+        reverse("api:several", args=[phase.pk]),
+        {"run": [runs[1].pk, other.pk], "dimension": "facet"},
     ).json()
     [small] = [line for line in sides["classes"] if line["name"] == SMALL]
     assert (small["n"], {cell["withheld"] for cell in small["values"]}) == (None, {why})
@@ -148,7 +172,10 @@ def test_the_scene_has_a_small_class(scene):
     _, _, runs, _ = scene
     evaluation = runs[0].evaluations.get()
     metric = evaluation.scores.first().metric
-    numbers = {label: number.n for label, _, number in class_numbers([evaluation.pk], "facet", metric)}
+    numbers = {
+        label: number.n
+        for label, _, number in class_numbers([evaluation.pk], "facet", metric)
+    }
     assert (numbers[SMALL], numbers[OTHER], numbers[LARGE]) == (3, 4, 5)
 
 

@@ -5,7 +5,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from scoring.results.board.standings import UnknownRules, standings
-from scoring.results.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
+from scoring.results.board.visibility import (
+    Audience,
+    Visibility,
+    may_see_scores,
+    may_see_submission,
+)
 from tasks.models import Job, Organiser, Phase
 from tasks.submissions.run_acts import acknowledge
 from tests import factories
@@ -62,9 +67,12 @@ def test_of_two_equally_good_runs_the_earlier_one_counts():
     assert [row.system for row in standings(phase, VISITOR).rows] == ["earlier"]
 
 
-@pytest.mark.parametrize("status", ["queued", "scoring", "waiting", "failed", "cancelled", "withdrawn"])
 @pytest.mark.parametrize(
-    ("counting", "stands"), [("best", ["scored"]), ("last", ["scored"]), ("selected", [])]
+    "status", ["queued", "scoring", "waiting", "failed", "cancelled", "withdrawn"]
+)
+@pytest.mark.parametrize(
+    ("counting", "stands"),
+    [("best", ["scored"]), ("last", ["scored"]), ("selected", [])],
 )
 def test_only_a_scored_run_ranks(status, counting, stands):
     phase = boards.make_phase(counting=counting)
@@ -99,7 +107,12 @@ def test_where_every_run_counts_each_has_a_row_and_a_rank():
     board = standings(phase, VISITOR)
     assert shown(board) == [("Ada", 1), ("Bo", 2), ("Ada", 3)]
     boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.5)
-    assert shown(standings(phase, VISITOR)) == [("Ada", 1), ("Bo", 2), ("Cy", 2), ("Ada", 4)]
+    assert shown(standings(phase, VISITOR)) == [
+        ("Ada", 1),
+        ("Bo", 2),
+        ("Cy", 2),
+        ("Ada", 4),
+    ]
 
 
 def test_a_team_that_is_refused_has_no_row_where_every_run_counts():
@@ -122,10 +135,15 @@ def test_a_phase_may_show_contrastive_runs_marked_and_without_a_rank(client, cou
     board = standings(phase, VISITOR)
     assert shown(board) == [("Ada", None), ("Ada", 1), ("Bo", 2)]
     task = phase.task
-    page = client.get(f"/seasons/{task.season.slug}/{task.slug}/{phase.slug}/").content.decode()
+    page = client.get(
+        f"/seasons/{task.season.slug}/{task.slug}/{phase.slug}/"
+    ).content.decode()
     assert page.count("Ada, contrastive") == 1
     rows = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["rows"]
-    assert [(row["kind"], row["rank"]) for row in rows[:2]] == [("contrastive", None), ("primary", 1)]
+    assert [(row["kind"], row["rank"]) for row in rows[:2]] == [
+        ("contrastive", None),
+        ("primary", 1),
+    ]
 
 
 def test_an_undefined_value_counts_only_where_a_team_has_no_other_and_comes_last():
@@ -173,7 +191,9 @@ def test_each_rule_set_has_a_board_of_its_own_and_the_first_ranks():
 def test_a_board_is_found_by_the_old_name_of_its_rules():
     phase = boards.make_phase(rules=("corrected", "official-2017"))
     assert standings(phase, VISITOR, "fair").rules == "corrected"
-    with pytest.raises(UnknownRules, match="no rules “as-published”; it has corrected, official-2017"):
+    with pytest.raises(
+        UnknownRules, match="no rules “as-published”; it has corrected, official-2017"
+    ):
         standings(phase, VISITOR, "as-published")
 
 
@@ -212,7 +232,9 @@ def test_columns_stand_in_the_order_of_the_scorer_and_the_first_ranks():
     run = boards.make_run(phase, boards.make_team(phase, "Ada"))
     boards.score(run, 0.2, overlap_recall_micro=0.4, overlap_precision_micro=0.1)
     columns = standings(phase, VISITOR).columns
-    assert [(column.name, column.is_ranking, column.higher_is_better) for column in columns] == [
+    assert [
+        (column.name, column.is_ranking, column.higher_is_better) for column in columns
+    ] == [
         ("overlap_f1_micro", True, True),
         ("overlap_recall_micro", False, True),
         ("overlap_precision_micro", False, True),
@@ -221,21 +243,33 @@ def test_columns_stand_in_the_order_of_the_scorer_and_the_first_ranks():
 
 def test_a_board_stays_on_its_gold_until_every_run_is_scored_against_the_new_one():
     phase = boards.make_phase()
-    runs = [boards.scored_run(phase, boards.make_team(phase, name), 0.5) for name in ("Ada", "Bo")]
+    runs = [
+        boards.scored_run(phase, boards.make_team(phase, name), 0.5)
+        for name in ("Ada", "Bo")
+    ]
     fixed = boards.make_gold(phase, 2, "A sentence id was wrong")
     boards.score(runs[0], 0.7, gold=fixed)
-    assert (standings(phase, VISITOR).gold.number, values(standings(phase, VISITOR))) == (1, [0.5, 0.5])
+    assert (
+        standings(phase, VISITOR).gold.number,
+        values(standings(phase, VISITOR)),
+    ) == (1, [0.5, 0.5])
     boards.score(runs[1], 0.6, gold=fixed)
     Phase.objects.filter(pk=phase.pk).update(version=2)
     phase.refresh_from_db()
     board = standings(phase, VISITOR)
     assert (board.gold.number, values(board)) == (2, [0.7, 0.6])
-    assert values(standings(phase, VISITOR, gold=phase.task.gold.get(number=1))) == [0.5, 0.5]
+    assert values(standings(phase, VISITOR, gold=phase.task.gold.get(number=1))) == [
+        0.5,
+        0.5,
+    ]
 
 
 def test_a_run_that_fails_against_the_new_gold_holds_the_board_back_until_somebody_has_seen_it():
     phase = boards.make_phase()
-    runs = [boards.scored_run(phase, boards.make_team(phase, name), 0.5) for name in ("Ada", "Bo")]
+    runs = [
+        boards.scored_run(phase, boards.make_team(phase, name), 0.5)
+        for name in ("Ada", "Bo")
+    ]
     fixed = boards.make_gold(phase, 2)
     boards.score(runs[0], 0.7, gold=fixed)
     job = Job.objects.create(
@@ -273,8 +307,16 @@ def test_the_phase_says_who_sees_its_board(choice):
     phase = boards.make_phase(board=choice)
     member, organiser, team = people(phase)
     boards.scored_run(phase, team, 0.5)
-    assert tuple(standings(phase, each).visibility for each in (VISITOR, member, organiser)) == SIGHTS[choice]
-    assert standings(phase, factories.make_user(is_staff=True)).visibility == Visibility.SCORES
+    assert (
+        tuple(
+            standings(phase, each).visibility for each in (VISITOR, member, organiser)
+        )
+        == SIGHTS[choice]
+    )
+    assert (
+        standings(phase, factories.make_user(is_staff=True)).visibility
+        == Visibility.SCORES
+    )
     assert standings(phase, factories.make_user()).visibility == SIGHTS[choice][0]
 
 
@@ -338,7 +380,9 @@ def test_a_team_sees_its_own_runs_and_of_their_numbers_what_everyone_does(choice
         ("nobody", "nothing", "nothing"),
     ],
 )
-def test_own_runs_have_a_switch_of_their_own_that_hides_nothing_everyone_sees(board, own, shown):
+def test_own_runs_have_a_switch_of_their_own_that_hides_nothing_everyone_sees(
+    board, own, shown
+):
     assert Phase(board=board, own_scores=own).own_runs_show == shown
 
 
@@ -346,11 +390,17 @@ def test_a_baseline_belongs_to_the_organisers():
     phase = boards.make_phase()
     member, organiser, _ = people(phase)
     run = boards.scored_run(phase, None, 0.5)
-    assert [may_see_submission(run, each) for each in (VISITOR, member, organiser)] == [False, False, True]
+    assert [may_see_submission(run, each) for each in (VISITOR, member, organiser)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("teams", [2, 12])
-def test_the_number_of_queries_does_not_grow_with_teams_and_runs(teams, django_assert_num_queries):
+def test_the_number_of_queries_does_not_grow_with_teams_and_runs(
+    teams, django_assert_num_queries
+):
     phase = boards.make_phase()
     for number in range(teams):
         team = boards.make_team(phase, f"Team {number}")

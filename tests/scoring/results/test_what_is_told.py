@@ -19,7 +19,15 @@ from scoring.results.runs.results import latest_evaluations
 from scoring.worker.rescoring import follow_release
 from tasks.models import Gold, Phase
 from tests.api.sending import score
-from tests.factories import answers, make_gold, make_phase, make_submission, make_task, make_team, run_bytes
+from tests.factories import (
+    answers,
+    make_gold,
+    make_phase,
+    make_submission,
+    make_task,
+    make_team,
+    run_bytes,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +44,9 @@ def limited_phase(rules=("corrected",), **fields) -> Phase:
 
 def run(phase, team, right=10, **fields):
     """A scored run whose answers are right in so many topics and wrong in the rest."""
-    records = answers(topics=TOPICS[:right]) + answers(topics=TOPICS[right:], sentences=("4",))
+    records = answers(topics=TOPICS[:right]) + answers(
+        topics=TOPICS[right:], sentences=("4",)
+    )
     sent = make_submission(phase=phase, team=team, content=run_bytes(records), **fields)
     score(sent)
     return sent
@@ -48,7 +58,9 @@ def scores(sent) -> dict[str, Score]:
 
 
 def close(phase) -> None:
-    Phase.objects.filter(pk=phase.pk).update(closes=timezone.now() - dt.timedelta(minutes=1))
+    Phase.objects.filter(pk=phase.pk).update(
+        closes=timezone.now() - dt.timedelta(minutes=1)
+    )
 
 
 def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_private_one_afterwards():
@@ -89,7 +101,9 @@ def test_phases_on_the_same_gold_draw_the_same_part():
 
 
 def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():
-    phase = limited_phase(public_part=30, late_until=timezone.now() + dt.timedelta(days=60))
+    phase = limited_phase(
+        public_part=30, late_until=timezone.now() + dt.timedelta(days=60)
+    )
     close(phase)
     phase.refresh_from_db()
     assert phase.part_at(timezone.now()).startswith("public-")
@@ -101,10 +115,14 @@ def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_t
     numbers = []
     for right in (4, 5, 3, 9):
         sent = run(phase, team, right)
-        of_rules = {own.rules: own for own in Evaluation.objects.filter(submission=sent)}
+        of_rules = {
+            own.rules: own for own in Evaluation.objects.filter(submission=sent)
+        }
         own = {row.metric: row for row in of_rules["corrected"].scores.all()}
         numbers.append(own[RANKING].value)
-        assert {row.withheld for name, row in own.items() if name != RANKING} == {"ranking-only"}
+        assert {row.withheld for name, row in own.items() if name != RANKING} == {
+            "ranking-only"
+        }
         assert all(row.value is None for row in of_rules["official-2017"].scores.all())
         for evaluation in of_rules.values():
             assert not evaluation.breakdowns.exists()
@@ -113,7 +131,9 @@ def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_t
         assert own[RANKING].low is own[RANKING].high is None
     assert numbers == [numbers[0], None, None, numbers[3]]
     assert numbers[3] > numbers[0]
-    assert all(len(str(number)) <= 4 for number in numbers if number), "rounded to the error"
+    assert all(len(str(number)) <= 4 for number in numbers if number), (
+        "rounded to the error"
+    )
     board = standings(phase, None)
     assert [row.value for row in board.rows] == [numbers[3]]
 
@@ -136,9 +156,13 @@ def test_what_the_ladder_told_stays_when_the_run_is_scored_again_and_all_is_told
 def test_a_run_that_answers_too_little_is_told_nothing():
     phase = limited_phase(min_answered_share=50)
     team = make_team(season=phase.task.season)
-    sent = make_submission(phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1])))
+    sent = make_submission(
+        phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1]))
+    )
     score(sent)
-    assert {(row.value, row.withheld) for row in scores(sent).values()} == {(None, "few-answers")}
+    assert {(row.value, row.withheld) for row in scores(sent).values()} == {
+        (None, "few-answers")
+    }
     assert not Evaluation.objects.get().breakdowns.exists()
     assert Evaluation.objects.get().rank_value is None
 
@@ -149,18 +173,29 @@ def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follo
     few = answers(topics=TOPICS[:8])[:15]
     sent = make_submission(phase=phase, team=team, content=run_bytes(few))
     score(sent)
-    rows = {row.classes.dimension: row.by_class() for row in Evaluation.objects.get().breakdowns.all()}
+    rows = {
+        row.classes.dimension: row.by_class()
+        for row in Evaluation.objects.get().breakdowns.all()
+    }
     # One answer in the eighth and none in the last two, which together are still too few.
-    told = {label for label, numbers in rows["topic"].items() if not numbers[RANKING].withheld}
+    told = {
+        label
+        for label, numbers in rows["topic"].items()
+        if not numbers[RANKING].withheld
+    }
     assert len(told) == 6
     assert told < set(TOPICS[:7])
     assert all(
-        numbers[RANKING].value is None for label, numbers in rows["topic"].items() if label not in told
+        numbers[RANKING].value is None
+        for label, numbers in rows["topic"].items()
+        if label not in told
     )
     assert scores(sent)[RANKING].value is not None
 
 
-def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next(monkeypatch):
+def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next(
+    monkeypatch,
+):
     monkeypatch.setattr("scoring.stats.leakage.INSTANCES_BY_RANKS", 1)
     opens = timezone.now() - dt.timedelta(days=60)
     phase = limited_phase(public_part=30, opens=opens, closes=WITHOUT_END)
@@ -180,14 +215,20 @@ def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_
     assert leak_budget.keep_due() == 1
     for audience in (Audience.PUBLIC, Audience.ORGANISER):
         board = standings(phase, None, audience=audience)
-        assert {row.team_slug: row.rank for row in board.rows} == {weak.slug: 2, strong.slug: 1}
+        assert {row.team_slug: row.rank for row in board.rows} == {
+            weak.slug: 2,
+            strong.slug: 1,
+        }
         assert board.ranks_of is not None
 
 
 @pytest.mark.parametrize(
-    ("instances", "months"), [(90, []), (91, [1]), (190, [1, 7]), (1097, [*range(1, 13)])]
+    ("instances", "months"),
+    [(90, []), (91, [1]), (190, [1, 7]), (1097, [*range(1, 13)])],
 )
-def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(monkeypatch, instances, months):
+def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(
+    monkeypatch, instances, months
+):
     opens = dt.datetime(2029, 12, 31, tzinfo=dt.UTC)
     phase = make_phase(public_part=30, opens=opens, closes=WITHOUT_END)
     Gold.objects.update(instances=instances)
@@ -196,22 +237,32 @@ def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(monkeypatch, in
         monkeypatch.setattr(leak_budget, "now", lambda at=at: at)
         leak_budget.keep_due()
     drawn = MonthlyRanks.objects.filter(rules="corrected").order_by("month")
-    assert [kept.month for kept in drawn] == [dt.date(2030, month, 1) for month in months]
+    assert [kept.month for kept in drawn] == [
+        dt.date(2030, month, 1) for month in months
+    ]
     assert phase.has_monthly_ranks
 
 
-def test_a_year_of_ranks_tells_no_more_than_5_of_100_private_answers_over_chance(root, tmp_path):
+def test_a_year_of_ranks_tells_no_more_than_5_of_100_private_answers_over_chance(
+    root, tmp_path
+):
     """Made-up answers for every task type, scored by its scorer; with fewer than 64 there are no ranks."""
     words = [sys.executable, "bench/leak.py", "--presets"]
     surroundings = {**os.environ, "CITEBOARD_DATA_DIR": str(tmp_path)}
-    played = subprocess.run(words, cwd=root, env=surroundings, capture_output=True, text=True, check=False)
-    assert (played.returncode, played.stdout.count("Open leaderboard")) == (0, 8), played.stderr
+    played = subprocess.run(
+        words, cwd=root, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert (played.returncode, played.stdout.count("Open leaderboard")) == (0, 8), (
+        played.stderr
+    )
 
 
 def test_runs_that_look_like_probes_are_marked_with_why():
     phase = limited_phase()
     team = make_team(season=phase.task.season)
-    one = make_submission(phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1])[:1]))
+    one = make_submission(
+        phase=phase, team=team, content=run_bytes(answers(topics=TOPICS[:1])[:1])
+    )
     score(one)
     assert Evaluation.objects.get(submission=one).probe == "few 1 20"
     run(phase, team, 6)
@@ -220,7 +271,9 @@ def test_runs_that_look_like_probes_are_marked_with_why():
     copy = make_submission(phase=phase, team=team, content=run_bytes(changed))
     score(copy)
     assert Evaluation.objects.get(submission=copy).probe == "copy 2 1 20"
-    told = next(concern for concern in concerns(phase.task.season) if concern.name == "probes")
+    told = next(
+        concern for concern in concerns(phase.task.season) if concern.name == "probes"
+    )
     assert [line.words.partition(". ")[2] for line in told.lines] == [
         "Its scores differ from those of run 2 in 1 of 20 rows.",
         "It answers 1 of 20 instances.",
@@ -231,6 +284,11 @@ def test_a_phase_that_limits_nothing_tells_everything():
     phase = limited_phase()
     sent = run(phase, make_team(season=phase.task.season), 5)
     evaluation = Evaluation.objects.get(submission=sent)
-    assert (evaluation.release, evaluation.withheld, evaluation.untold, evaluation.probe) == ("", "", {}, "")
+    assert (
+        evaluation.release,
+        evaluation.withheld,
+        evaluation.untold,
+        evaluation.probe,
+    ) == ("", "", {}, "")
     assert "part:" not in scores(sent)[RANKING].column
     assert follow_release() == 0

@@ -11,11 +11,23 @@ from citeboard.teams.membership import invite_by_mail
 from tasks.delivery.notifications import wording
 from tasks.jobs.mails import send_mails
 from tasks.models import Phase, Season, Submission
-from tasks.registration.entries import EntryRefused, change_entry, change_entry_list, take_back_entry
+from tasks.registration.entries import (
+    EntryRefused,
+    change_entry,
+    change_entry_list,
+    take_back_entry,
+)
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board
 from tasks.submissions.run_acts import cancel, describe_run, give_tries
-from tests.factories import make_phase, make_season, make_submission, make_task, make_team, make_user
+from tests.factories import (
+    make_phase,
+    make_season,
+    make_submission,
+    make_task,
+    make_team,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -39,14 +51,18 @@ def team(phase):
     return make_team(season=phase.task.season, name="Owls")
 
 
-@pytest.mark.parametrize(("chosen", "language"), [("de", "de"), ("en", "en"), ("", "en")])
+@pytest.mark.parametrize(
+    ("chosen", "language"), [("de", "de"), ("en", "en"), ("", "en")]
+)
 def test_a_mail_is_in_the_language_that_its_reader_has_chosen(
     monkeypatch, phase, organiser, chosen, language
 ):
     ada = make_user(name="Ada", language=chosen)
     make_team(season=phase.task.season, lead=ada)
     announce(season=phase.task.season, text="Read this", by=organiser)
-    monkeypatch.setattr(wording, "_", lambda words: f"{translation.get_language()}: {words}")
+    monkeypatch.setattr(
+        wording, "_", lambda words: f"{translation.get_language()}: {words}"
+    )
     with translation.override("de" if language == "en" else "en"):
         send_mails()
     (letter,) = mail.outbox
@@ -55,7 +71,9 @@ def test_a_mail_is_in_the_language_that_its_reader_has_chosen(
 
 def test_an_invitation_is_in_the_language_of_who_invites(team):
     lead = make_user(name="Ada", language="de")
-    invite_by_mail(team=make_team(name="Eulen", lead=lead), address="bob@example.net", by=lead)
+    invite_by_mail(
+        team=make_team(name="Eulen", lead=lead), address="bob@example.net", by=lead
+    )
     send_mails()
     (letter,) = mail.outbox
     assert letter.subject == "[Citeboard] Ada lädt Sie in das Team Eulen ein"
@@ -67,7 +85,9 @@ def _enter(phase: Phase, team, by) -> None:
 
 
 def _list(phase: Phase, team, by) -> None:
-    change_entry_list(season=phase.task.season, addresses="@example.org\nada@example.com", by=by)
+    change_entry_list(
+        season=phase.task.season, addresses="@example.org\nada@example.com", by=by
+    )
 
 
 def _give_tries(phase: Phase, team, by) -> None:
@@ -75,7 +95,9 @@ def _give_tries(phase: Phase, team, by) -> None:
 
 
 def _show_board(phase: Phase, team, by) -> None:
-    change_board(phase=phase, board="organisers", board_from=LATER, board_then="everyone", by=by)
+    change_board(
+        phase=phase, board="organisers", board_from=LATER, board_then="everyone", by=by
+    )
 
 
 def _freeze(phase: Phase, team, by) -> None:
@@ -88,7 +110,9 @@ def _cancel(phase: Phase, team, by) -> None:
 
 def _describe(phase: Phase, team, by) -> None:
     run = make_submission(phase=phase, team=team, system="BM25")
-    describe_run(submission=run, description="", links=[], by=by, card={"training_data": "none"})
+    describe_run(
+        submission=run, description="", links=[], by=by, card={"training_data": "none"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +133,9 @@ def _describe(phase: Phase, team, by) -> None:
         (_describe, "described run 1 (BM25) of Owls in End"),
     ],
 )
-def test_the_history_is_kept_in_english_whatever_language_a_page_has(phase, team, organiser, act, kept):
+def test_the_history_is_kept_in_english_whatever_language_a_page_has(
+    phase, team, organiser, act, kept
+):
     with translation.override("de"):
         act(phase, team, organiser)
     newest = history(phase.task.season).first()
@@ -125,8 +151,13 @@ def test_why_a_run_was_taken_back_is_kept_in_english(phase, team):
     assert Submission.objects.get(pk=run.pk).reason == "Cancelled by Ada."
 
 
-def test_a_refusal_that_a_page_shows_names_what_it_names_in_every_language(phase, team, organiser):
+def test_a_refusal_that_a_page_shows_names_what_it_names_in_every_language(
+    phase, team, organiser
+):
     make_submission(phase=phase, team=team)
     for language in ("en", "de"):
-        with translation.override(language), pytest.raises(EntryRefused, match=r"Owls.*The season"):
+        with (
+            translation.override(language),
+            pytest.raises(EntryRefused, match=r"Owls.*The season"),
+        ):
             take_back_entry(registration=team.registrations.get(), by=organiser)

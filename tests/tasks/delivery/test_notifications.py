@@ -12,7 +12,11 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.ops.accounts import own_data
 from scoring.human.sheets import add_person, remove_annotator
-from tasks.delivery.notifications.events import PhaseFacts, remind_of_deadlines, tell_changed_phase
+from tasks.delivery.notifications.events import (
+    PhaseFacts,
+    remind_of_deadlines,
+    tell_changed_phase,
+)
 from tasks.delivery.notifications.reading import choose
 from tasks.delivery.webhooks.services import holding
 from tasks.jobs import engine, leases, mails
@@ -51,14 +55,18 @@ def ada():
 
 @pytest.fixture
 def phase(organiser):
-    season = factories.make_season(organiser=organiser, slug="the-season", title="The season")
+    season = factories.make_season(
+        organiser=organiser, slug="the-season", title="The season"
+    )
     task = factories.make_task(season=season, slug="1a", title="Task 1A")
     return factories.make_phase(task=task, slug="final", title="Final", closes=CLOSES)
 
 
 @pytest.fixture
 def team(phase, ada):
-    return factories.make_team(season=phase.task.season, lead=ada, name="Night Shift", slug="night-shift")
+    return factories.make_team(
+        season=phase.task.season, lead=ada, name="Night Shift", slug="night-shift"
+    )
 
 
 def claimed(run: Submission) -> Job:
@@ -75,7 +83,9 @@ def wants_mail(person, kind: Kind) -> None:
     choose(user=person, wanted={kind: Channel.MAIL})
 
 
-def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(phase, team, ada, organiser):
+def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
+    phase, team, ada, organiser
+):
     """The first goes at once, and what comes within ten minutes after it goes together."""
     phase.runs_per_day = 3
     phase.save()
@@ -95,28 +105,42 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(phase, te
     letter = mail.outbox[-1]
     assert letter.to == [ada.email]
     assert letter.subject == "[Citeboard] Announcement of The season, and 5 more"
-    assert [letter.body.count(words) for words in ("News 1.", "News 5.", "An outage.")] == [1, 1, 1]
+    assert [
+        letter.body.count(words) for words in ("News 1.", "News 5.", "An outage.")
+    ] == [1, 1, 1]
     assert letter.body.count("/unsubscribe/") == 2
     assert send_mails() == 0
     assert not Job.all_kinds.exclude(state="done").filter(kind="mail").exists()
 
 
-def test_mails_of_acts_of_ten_minutes_that_can_be_taken_back_become_one(phase, team, ada, organiser):
+def test_mails_of_acts_of_ten_minutes_that_can_be_taken_back_become_one(
+    phase, team, ada, organiser
+):
     """However many acts follow: none waits for longer than ten minutes after it could be taken back."""
     acts, sent = {0: "a", 3: "b", 8: "c", 9: "d", 11: "e", 15: "f", 24: "g"}, {}
     for minute in range(60):
         if minute in acts:
             with holding():
-                announce(season=phase.task.season, text=f"News {acts[minute]}.", by=organiser)
+                announce(
+                    season=phase.task.season, text=f"News {acts[minute]}.", by=organiser
+                )
         if send_mails():
-            sent[minute] = [name for name in acts.values() if f"News {name}." in mail.outbox[-1].body]
+            sent[minute] = [
+                name
+                for name in acts.values()
+                if f"News {name}." in mail.outbox[-1].body
+            ]
         passed = dt.timedelta(minutes=1)
         Notification.objects.update(created_at=F("created_at") - passed)
-        Job.all_kinds.update(due_at=F("due_at") - passed, finished_at=F("finished_at") - passed)
+        Job.all_kinds.update(
+            due_at=F("due_at") - passed, finished_at=F("finished_at") - passed
+        )
     assert sent == {19: ["a", "b", "c", "d"], 29: ["e", "f"], 39: ["g"]}
 
 
-def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(phase, team, ada, organiser):
+def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(
+    phase, team, ada, organiser
+):
     for number in range(2):
         announce(season=phase.task.season, text=f"News {number}.", by=organiser)
     first = engine.claim(Notification.objects.order_by("pk")[0].job_id, "another")
@@ -124,7 +148,9 @@ def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(phase, te
     assert engine.end_lease(first, state="done", finished_at=timezone.now())
     Job.all_kinds.filter(state="queued").update(due_at=timezone.now())
     assert send_mails() == 0
-    assert Job.all_kinds.get(state="queued").due_at > timezone.now() + dt.timedelta(minutes=9)
+    assert Job.all_kinds.get(state="queued").due_at > timezone.now() + dt.timedelta(
+        minutes=9
+    )
 
 
 def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):
@@ -161,7 +187,13 @@ def test_a_failed_run_is_told_with_its_reason(phase, team, ada):
 
 def test_a_run_that_is_refused_after_it_was_sent_is_told(phase, team, ada):
     run = factories.make_submission(phase=phase, team=team, system="Owl")
-    problem = {"file": "run.jsonl", "line": 5, "message": "not JSON", "expected": "JSON", "fatal": True}
+    problem = {
+        "file": "run.jsonl",
+        "line": 5,
+        "message": "not JSON",
+        "expected": "JSON",
+        "fatal": True,
+    }
     leases.fail(claimed(run), "The run has a problem.", [problem])
     assert letters_to(ada) == [
         (
@@ -200,9 +232,16 @@ def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team,
         ("rules", "The rules of the task were changed."),
     ],
 )
-def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(phase, team, ada, before, words):
+def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(
+    phase, team, ada, before, words
+):
     job = scored(factories.make_submission(phase=phase, team=team))
-    same = {"submission": job.submission, "gold": job.gold, "rules": job.rules, "options_digest": "d"}
+    same = {
+        "submission": job.submission,
+        "gold": job.gold,
+        "rules": job.rules,
+        "options_digest": "d",
+    }
     Job.objects.filter(pk=job.pk).update(options_digest="d")
     other = boards.make_gold(phase, 2) if before == "gold" else "other"
     ended = {"state": "done", "finished_at": job.created_at - dt.timedelta(hours=1)}
@@ -227,8 +266,15 @@ def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):
     ]
 
 
-def test_an_extension_is_told_to_participants_and_not_to_who_made_it(phase, team, ada, organiser):
-    move_phase(phase=phase, opens=phase.opens, closes=CLOSES + dt.timedelta(days=2), by=organiser)
+def test_an_extension_is_told_to_participants_and_not_to_who_made_it(
+    phase, team, ada, organiser
+):
+    move_phase(
+        phase=phase,
+        opens=phase.opens,
+        closes=CLOSES + dt.timedelta(days=2),
+        by=organiser,
+    )
     assert letters_to(ada) == [
         (
             "[Citeboard] Task 1A, Final closes at 2091-05-10 21:59 UTC (2091-05-10 09:59 AoE) now\n\n"
@@ -253,10 +299,14 @@ def test_a_change_of_limits_is_told(phase, team, ada):
     ]
 
 
-def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(phase, team, ada, organiser):
+def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(
+    phase, team, ada, organiser
+):
     Phase.objects.filter(pk=phase.pk).update(runs_in_total=5)
     phase.refresh_from_db()
-    give_tries(phase=phase, team=team, tries=2, reason="The site was away.", by=organiser)
+    give_tries(
+        phase=phase, team=team, tries=2, reason="The site was away.", by=organiser
+    )
     run = factories.make_submission(phase=phase, team=team, system="Owl")
     disqualify(run, organiser, "It used the test gold.")
     assert letters_to(ada) == [
@@ -324,12 +374,16 @@ def test_who_is_made_a_helper_is_told(phase, ada, organiser):
     ]
 
 
-def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(phase, ada, organiser):
+def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(
+    phase, ada, organiser
+):
     run = factories.make_submission(phase=phase)
     sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[])
     other = factories.make_user()
     add_person(sheet=sheet, email=ada.email, by=organiser)
-    remove_annotator(annotator=add_person(sheet=sheet, email=other.email, by=organiser), by=organiser)
+    remove_annotator(
+        annotator=add_person(sheet=sheet, email=other.email, by=organiser), by=organiser
+    )
     assert letters_to(ada) == [
         (
             "[Citeboard] Texts of Task 1A, Final wait for your ratings\n\n"
@@ -341,7 +395,9 @@ def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(phase, ada,
     assert letters_to(other) == []
 
 
-def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(phase, team, ada):
+def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(
+    phase, team, ada
+):
     wants_mail(ada, Kind.SCORED)
     scored(factories.make_submission(phase=phase, team=team))
     # It was written while they were told; now they are not.
@@ -361,7 +417,9 @@ def test_who_has_left_the_team_reads_no_more_of_it(phase, team, ada):
     assert letters_to(mate) == []
 
 
-def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tells_once(phase, team, ada):
+def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tells_once(
+    phase, team, ada
+):
     run = factories.make_submission(phase=phase, team=team)
     job = claimed(run)
     with transaction.atomic():
@@ -373,7 +431,9 @@ def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tell
     assert Notification.objects.count() == 1
 
 
-def test_who_wants_to_be_told_nothing_gets_no_row_and_who_wants_no_mail_none(phase, team, ada, organiser):
+def test_who_wants_to_be_told_nothing_gets_no_row_and_who_wants_no_mail_none(
+    phase, team, ada, organiser
+):
     choose(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
     mate = factories.make_user()
     team.memberships.create(user=mate)
@@ -407,12 +467,17 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
 ):
     announce(season=phase.task.season, text="Hello.", by=organiser)
     with monkeypatch.context() as refusing:
-        refuse_connections(refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")}))
+        refuse_connections(
+            refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")})
+        )
         for _ in range(mails.MAX_REFUSALS):
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             send_mails()
     assert mail_state().failed == 1
-    assert mail_state().failures[0]["error"] == "The mail server refuses the address (550)."
+    assert (
+        mail_state().failures[0]["error"]
+        == "The mail server refuses the address (550)."
+    )
     assert try_again(by=organiser) == 1
     entry = history(organiser).get()
     assert str(entry) == "Olga queued 1 e-mail again that had been given up"
@@ -421,20 +486,32 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
     assert len(letters_to(ada)) == 1
 
 
-def test_each_mail_has_the_headers_to_unsubscribe_and_a_name_of_its_own(phase, team, ada, organiser):
+def test_each_mail_has_the_headers_to_unsubscribe_and_a_name_of_its_own(
+    phase, team, ada, organiser
+):
     announce(season=phase.task.season, text="Hello.", by=organiser)
     send_mails()
     [letter] = mail.outbox
     headers = letter.extra_headers
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert headers["List-Unsubscribe"].startswith("<https://board.example.org/unsubscribe/")
+    assert headers["List-Unsubscribe"].startswith(
+        "<https://board.example.org/unsubscribe/"
+    )
     assert headers["List-Unsubscribe"].strip("<>") in letter.body
-    assert headers["Message-ID"] == f"<notification-{Notification.objects.get().pk}@board.example.org>"
+    assert (
+        headers["Message-ID"]
+        == f"<notification-{Notification.objects.get().pk}@board.example.org>"
+    )
 
 
 def test_a_draft_tells_nobody_of_its_deadlines(phase, team, ada, organiser):
     Season.objects.filter(pk=phase.task.season_id).update(is_public=False)
-    move_phase(phase=phase, opens=phase.opens, closes=CLOSES + dt.timedelta(days=2), by=organiser)
+    move_phase(
+        phase=phase,
+        opens=phase.opens,
+        closes=CLOSES + dt.timedelta(days=2),
+        by=organiser,
+    )
     assert remind_of_deadlines(CLOSES) == 0
     assert letters_to(ada) == []
 

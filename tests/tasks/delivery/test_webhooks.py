@@ -16,7 +16,12 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from tasks.delivery.webhooks import posting
-from tasks.delivery.webhooks.posting import AddressRefused, checked_url, is_public, target_of
+from tasks.delivery.webhooks.posting import (
+    AddressRefused,
+    checked_url,
+    is_public,
+    target_of,
+)
 from tasks.delivery.webhooks.services import make_webhook, secret_of
 from tasks.jobs import deliveries
 from tasks.jobs.deliveries import PAUSES, send_deliveries
@@ -77,7 +82,9 @@ class Answering(BaseHTTPRequestHandler):
 def program(settings):
     settings.WEBHOOK_HOSTS = frozenset({"127.0.0.1"})
     with Program() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         yield server
         server.shutdown()
@@ -88,14 +95,20 @@ def due_now() -> None:
     Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
 
 
-def test_an_event_is_posted_with_a_signature_that_the_secret_explains(program, season, organiser):
+def test_an_event_is_posted_with_a_signature_that_the_secret_explains(
+    program, season, organiser
+):
     own = make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
     assert send_deliveries() == 1
     [(path, headers, body)] = program.posted
     assert path == "/hook?x=1"
     said = json.loads(body)
-    assert (said["kind"], said["season"], said["text"]) == ("announced", "the-season", "We extend.")
+    assert (said["kind"], said["season"], said["text"]) == (
+        "announced",
+        "the-season",
+        "We extend.",
+    )
     signed = headers["Citeboard-Timestamp"].encode() + b"." + body
     expected = hmac.new(secret_of(own).encode(), signed, hashlib.sha256).hexdigest()
     assert headers["Citeboard-Signature"] == f"sha256={expected}"
@@ -104,7 +117,9 @@ def test_an_event_is_posted_with_a_signature_that_the_secret_explains(program, s
 
 
 @pytest.mark.parametrize("code", [302, 404, 500])
-def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(program, season, organiser, code):
+def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
+    program, season, organiser, code
+):
     program.code = code
     make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
@@ -120,7 +135,9 @@ def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(program, seaso
     assert len(program.posted) == len(PAUSES) + 1
 
 
-def test_the_page_shows_deliveries_and_posts_them_again(client, program, season, organiser):
+def test_the_page_shows_deliveries_and_posts_them_again(
+    client, program, season, organiser
+):
     program.code = 500
     own = make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
@@ -129,7 +146,11 @@ def test_the_page_shows_deliveries_and_posts_them_again(client, program, season,
     assert "announced" in text_of(client.get(page))
     assert "500" in text_of(client.get(page))
     program.code = 200
-    client.post(reverse("organise-delivery-repeat", args=[season.slug, Delivery.objects.get().pk]))
+    client.post(
+        reverse(
+            "organise-delivery-repeat", args=[season.slug, Delivery.objects.get().pk]
+        )
+    )
     assert send_deliveries() == 1
     assert "delivered" in text_of(client.get(page))
     assert history(season).filter(action="webhook-repeated").exists()
@@ -142,19 +163,25 @@ def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
     secret = secret_of(own)
     assert secret in made.content.decode()
     assert secret not in client.get(address).content.decode()
-    assert secret not in str(Webhook.objects.values()) + str(list(history(season).values()))
+    assert secret not in str(Webhook.objects.values()) + str(
+        list(history(season).values())
+    )
     renewed = client.post(reverse("organise-webhook-renew", args=[season.slug, own.pk]))
     assert secret not in renewed.content.decode()
     assert secret_of(Webhook.objects.get()) in renewed.content.decode()
 
 
 def test_the_same_address_twice_is_refused(client, season, webhook):
-    refused = client.post(reverse("organise-webhooks", args=[season.slug]), {"url": ADDRESS})
+    refused = client.post(
+        reverse("organise-webhooks", args=[season.slug]), {"url": ADDRESS}
+    )
     assert refused.status_code == 422
     assert "has a webhook with this address already" in text_of(refused)
 
 
-def test_nobody_sees_or_repeats_the_deliveries_of_another_season(season, webhook, organiser):
+def test_nobody_sees_or_repeats_the_deliveries_of_another_season(
+    season, webhook, organiser
+):
     announce(season=season, text="We extend.", by=organiser)
     other = factories.make_user()
     elsewhere = factories.make_season(organiser=other)
@@ -162,9 +189,17 @@ def test_nobody_sees_or_repeats_the_deliveries_of_another_season(season, webhook
     client.force_login(other)
     delivery = Delivery.objects.get().pk
     assert (
-        client.post(reverse("organise-delivery-repeat", args=[elsewhere.slug, delivery])).status_code == 404
+        client.post(
+            reverse("organise-delivery-repeat", args=[elsewhere.slug, delivery])
+        ).status_code
+        == 404
     )
-    assert client.get(reverse("organise-deliveries", args=[elsewhere.slug, webhook.pk])).status_code == 404
+    assert (
+        client.get(
+            reverse("organise-deliveries", args=[elsewhere.slug, webhook.pk])
+        ).status_code
+        == 404
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +212,12 @@ def test_nobody_sees_or_repeats_the_deliveries_of_another_season(season, webhook
 def test_an_address_that_could_not_be_posted_to_is_refused(client, season, url):
     with pytest.raises(AddressRefused):
         checked_url(url)
-    assert client.post(reverse("organise-webhooks", args=[season.slug]), {"url": url}).status_code == 422
+    assert (
+        client.post(
+            reverse("organise-webhooks", args=[season.slug]), {"url": url}
+        ).status_code
+        == 422
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +232,9 @@ def test_no_private_number_is_public(number):
     assert not is_public(number)
 
 
-@pytest.mark.parametrize("number", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
+@pytest.mark.parametrize(
+    "number", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"]
+)
 def test_a_number_of_the_internet_is_public(number):
     assert is_public(number)
 
@@ -204,7 +246,10 @@ def leads_to(monkeypatch, *answers: list[str]):
     def lookup(host, port, **given):
         asked.append(host)
         numbers = answers[min(len(asked), len(answers)) - 1]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in numbers]
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port))
+            for number in numbers
+        ]
 
     monkeypatch.setattr(posting.socket, "getaddrinfo", lookup)
     return asked
@@ -215,7 +260,9 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
     season, webhook, organiser, monkeypatch, numbers
 ):
     leads_to(monkeypatch, numbers)
-    monkeypatch.setattr(deliveries, "post", lambda *given, **more: pytest.fail("posted"))
+    monkeypatch.setattr(
+        deliveries, "post", lambda *given, **more: pytest.fail("posted")
+    )
     announce(season=season, text="We extend.", by=organiser)
     send_deliveries()
     assert "private network" in Delivery.objects.get().error
@@ -224,7 +271,9 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
 def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
     answers = threading.Event()
     monkeypatch.setattr(posting, "LOOKUP_SECONDS", 0)
-    monkeypatch.setattr(posting.socket, "getaddrinfo", lambda *given, **more: answers.wait() and [])
+    monkeypatch.setattr(
+        posting.socket, "getaddrinfo", lambda *given, **more: answers.wait() and []
+    )
     with pytest.raises(AddressRefused, match="cannot be found"):
         target_of(ADDRESS)
     answers.set()
@@ -233,10 +282,16 @@ def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
 def test_a_name_that_leads_elsewhere_a_moment_later_gains_nothing(monkeypatch):
     asked = leads_to(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
     target = target_of(ADDRESS)
-    assert (target.number, target.host, asked) == ("93.184.216.34", "bot.example.org", ["bot.example.org"])
+    assert (target.number, target.host, asked) == (
+        "93.184.216.34",
+        "bot.example.org",
+        ["bot.example.org"],
+    )
 
 
-def test_an_event_is_written_once_and_not_where_it_is_rolled_back(season, webhook, organiser):
+def test_an_event_is_written_once_and_not_where_it_is_rolled_back(
+    season, webhook, organiser
+):
     with transaction.atomic():
         announce(season=season, text="Never.", by=organiser)
         transaction.set_rollback(True)

@@ -9,7 +9,10 @@ RAIN = {
     "id": "q1",
     "dataset": "rain",
     "question": "Where does it rain?",
-    "docs": [{"title": "Oslo", "text": "It rains in Oslo."}, {"title": "Rome", "text": "Rome is dry."}],
+    "docs": [
+        {"title": "Oslo", "text": "It rains in Oslo."},
+        {"title": "Rome", "text": "Rome is dry."},
+    ],
     "qa_pairs": [{"short_answers": ["Oslo"]}],
 }
 WIND = {
@@ -29,7 +32,9 @@ def write_gold(folder: Path, *questions: dict) -> Path:
 
 def write_run(folder: Path, outputs: dict[str, str], name: str = "run.jsonl") -> Path:
     path = folder / name
-    lines = (json.dumps({"id": key, "output": output}) for key, output in outputs.items())
+    lines = (
+        json.dumps({"id": key, "output": output}) for key, output in outputs.items()
+    )
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
@@ -48,11 +53,17 @@ def flat_parse(text: str) -> dict:
         "text": text,
         "tokens": tokens,
         "heads": [root] * len(tokens),
-        "relations": ["ROOT" if place == root else "dep" for place in range(len(tokens))],
+        "relations": [
+            "ROOT" if place == root else "dep" for place in range(len(tokens))
+        ],
     }
 
 
 def flat(options: Sequence[str] = (), *, parses: Path) -> list[str]:
     """The words of a command that scores with these parses and the stand-in for entailment."""
     pairs = [f"parser={parses}", "entailment=word-overlap", *options]
-    return ["--intervals", "0", *(word for pair in pairs for word in ("--option", pair))]
+    return [
+        "--intervals",
+        "0",
+        *(word for pair in pairs for word in ("--option", pair)),
+    ]

@@ -2,19 +2,30 @@
 
 from pathlib import Path
 
-SENTENCES = ("A title", "We count words", "We count them well", "Counting helps", "More could be counted")
+SENTENCES = (
+    "A title",
+    "We count words",
+    "We count them well",
+    "Counting helps",
+    "More could be counted",
+)
 CITANCES = (
     ("D05-0001", "3", ["1"], "Method_Citation"),
     ("D05-0002", "7", ["2", "3"], "Results_Citation"),
 )
 
 
-def write_topic(root: Path, topic: str, citances=CITANCES, version: str = "annv3") -> Path:
+def write_topic(
+    root: Path, topic: str, citances=CITANCES, version: str = "annv3"
+) -> Path:
     """A topic folder with paper and annotation; each citance is citing paper, marker, ids, facet."""
     folder = root / topic
     (folder / "annotation").mkdir(parents=True)
     (folder / "Reference_XML").mkdir()
-    body = "".join(f'<S sid="{sid}" ssid="{sid}">{text}</S>\n' for sid, text in enumerate(SENTENCES))
+    body = "".join(
+        f'<S sid="{sid}" ssid="{sid}">{text}</S>\n'
+        for sid, text in enumerate(SENTENCES)
+    )
     (folder / "Reference_XML" / f"{topic}.xml").write_text(f"<PAPER>\n{body}</PAPER>\n")
     lines = [
         answer_line(topic, citing, marker, ids, facet, number=str(number))
@@ -27,7 +38,9 @@ def write_topic(root: Path, topic: str, citances=CITANCES, version: str = "annv3
 def answer_line(topic, citing, marker, ids, facet="Method_Citation", number="1") -> str:
     """One annotation line in the text form."""
     listed = ",".join(f"'{sid}'" for sid in ids)
-    quoted = "".join(f'<S sid="{sid}">{SENTENCES[int(sid) % len(SENTENCES)]}</S>' for sid in ids)
+    quoted = "".join(
+        f'<S sid="{sid}">{SENTENCES[int(sid) % len(SENTENCES)]}</S>' for sid in ids
+    )
     return (
         f"Citance Number: {number} | Reference Article: {topic}.xml | Citing Article: {citing}.xml | "
         f"Citation Marker Offset: ['{marker}'] | Citation Marker: (Us, 2001) | "
@@ -49,8 +62,12 @@ def csv_row(topic, number, citing, ids, facet="Method_Citation", text=None) -> s
     if not ids:
         return f"{number},{topic},{citing},0,Us,0,{says},{says},NA,NA,NA"
     listed = ",".join(f"'{sid}'" for sid in ids)
-    quoted = "".join(f'<S sid=""{sid}"">{SENTENCES[int(sid) % len(SENTENCES)]}</S>' for sid in ids)
-    return f'{number},{topic},{citing},0,Us,0,{says},{says},"{listed}","{quoted}",{facet}'
+    quoted = "".join(
+        f'<S sid=""{sid}"">{SENTENCES[int(sid) % len(SENTENCES)]}</S>' for sid in ids
+    )
+    return (
+        f'{number},{topic},{citing},0,Us,0,{says},{says},"{listed}","{quoted}",{facet}'
+    )
 
 
 def write_csv_topic(root: Path, topic: str, annotators: dict[str, list[str]]) -> Path:

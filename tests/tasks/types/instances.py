@@ -4,7 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-RIVERS = {"id": "rivers-00", "input": ["Rivers carry sand."], "target": "Rivers carry sand [0]."}
+RIVERS = {
+    "id": "rivers-00",
+    "input": ["Rivers carry sand."],
+    "target": "Rivers carry sand [0].",
+}
 DUNES = {
     "id": "dunes-00",
     "input": ["<abs> We map dunes. </abs>", "", "Wind moves dunes."],
@@ -14,7 +18,9 @@ DUNES = {
 
 def write_lines(path: Path, *lines: Mapping) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    path.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    )
     return path
 
 
@@ -26,4 +32,6 @@ def write_gold(folder: Path) -> Path:
 
 
 def write_run(folder: Path, texts: Mapping[str, str], name: str = "run.jsonl") -> Path:
-    return write_lines(folder / name, *({"id": key, "prediction": text} for key, text in texts.items()))
+    return write_lines(
+        folder / name, *({"id": key, "prediction": text} for key, text in texts.items())
+    )

@@ -12,7 +12,9 @@ def write_lines(path: Path, rows) -> Path:
     return path
 
 
-def write_recommendation(folder: Path, cited=(("q1", "a"), ("q2", "b"), ("q3", "c")), **facts) -> Path:
+def write_recommendation(
+    folder: Path, cited=(("q1", "a"), ("q2", "b"), ("q3", "c")), **facts
+) -> Path:
     """A gold folder; ``facts`` give each context's value by the name of the fact."""
     rows = [
         {
@@ -25,7 +27,9 @@ def write_recommendation(folder: Path, cited=(("q1", "a"), ("q2", "b"), ("q3", "
         for place, (name, paper) in enumerate(cited)
     ]
     write_lines(folder / "diagnostic.jsonl", rows)
-    references = [{"paper_id": "p", "ref_id": name, "raw": f"Paper {name}"} for name in CANDIDATES]
+    references = [
+        {"paper_id": "p", "ref_id": name, "raw": f"Paper {name}"} for name in CANDIDATES
+    ]
     write_lines(folder / "references.jsonl", references)
     return folder
 
@@ -35,7 +39,12 @@ def write_resolution(folder: Path, contexts, references=(("p1", CANDIDATES),)) -
     write_lines(
         folder / "contexts.jsonl",
         [
-            {"context_id": name, "paper_id": paper, "gold": list(gold), "sentence": "We count <REF>."}
+            {
+                "context_id": name,
+                "paper_id": paper,
+                "gold": list(gold),
+                "sentence": "We count <REF>.",
+            }
             for name, paper, gold in contexts
         ],
     )

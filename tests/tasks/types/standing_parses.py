@@ -6,13 +6,16 @@ writes the file anew, with the version that a change of a rule raises.
 """
 
 # Parts of sentences stand in long lines.
-# ruff: noqa: E501
 
 import random
 from pathlib import Path
 from typing import Any
 
-from tasks.types.positional_citations.claims import ClaimRules, split_into_claims, text_to_parse
+from tasks.types.positional_citations.claims import (
+    ClaimRules,
+    split_into_claims,
+    text_to_parse,
+)
 from tasks.types.positional_citations.rule_parser import VERSION, parse
 from tests.scoring.standing_numbers import digest, written
 
@@ -32,7 +35,9 @@ was built|is|holds|has not grown|grew|will reopen|can sing|was later destroyed|e
 Although sales fell,|In 1969,|When it rains|Being old,|However,|According to him,|To win,|Destroyed in May,|For years\
 |If not|Once found,|Since the war of 1648,
 """
-SUBJECTS, VERBS, OBJECTS, JOINTS, OPENINGS = (line.split("|") for line in PARTS.splitlines())
+SUBJECTS, VERBS, OBJECTS, JOINTS, OPENINGS = (
+    line.split("|") for line in PARTS.splitlines()
+)
 
 
 def sentence(draw: random.Random) -> str:
@@ -59,7 +64,9 @@ def block(number: int) -> str:
         content.append(parse(text))
         for rules in (ClaimRules(), ClaimRules(is_official=True)):
             read = text_to_parse(text, rules)
-            claims = split_into_claims(text, parse(read) if read else None, rules).claims
+            claims = split_into_claims(
+                text, parse(read) if read else None, rules
+            ).claims
             content.append([(claim.text, list(claim.marks)) for claim in claims])
     return digest(content)
 

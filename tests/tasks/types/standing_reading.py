@@ -32,11 +32,28 @@ from tasks.types.base import clusters_of, ids_alone, ids_or_places, unit_by_inst
 from tasks.types.columns import OUTSIDE, Classes, LabelNumbers, in_order
 from tasks.types.declared.folder import read_declaration
 from tasks.types.declared.proposals import declaration, look, measures_of
-from tasks.types.files import InputFile, Limits, input_digest, listed_files, open_input, open_inputs
+from tasks.types.files import (
+    InputFile,
+    Limits,
+    input_digest,
+    listed_files,
+    open_input,
+    open_inputs,
+)
 from tasks.types.jsonlines import AnswerForm
-from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
+from tasks.types.probabilities import (
+    LabelWithProbabilities,
+    ProbabilitiesRefused,
+    read_probabilities,
+)
 from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder, index_of, ranks_of
+from tasks.types.ranking.lists import (
+    GradedLists,
+    Lists,
+    ListsBuilder,
+    index_of,
+    ranks_of,
+)
 from tasks.types.ranking.runs import RunLimits, header_of, read_ranked_run
 from tasks.types.run_forms import (
     RUN_FORM,
@@ -50,7 +67,15 @@ from tasks.types.run_forms import (
 )
 from tasks.types.text import decoded, json_kind, json_lines, length_class, unescaped
 from tasks.types.toml_lines import KeyLines, table, toml_fault, value_text
-from tests.scoring.standing_numbers import DECLARED as FORMS, ROOT, digest, rounded, said, samples, written
+from tests.scoring.standing_numbers import (
+    DECLARED as FORMS,
+    ROOT,
+    digest,
+    rounded,
+    said,
+    samples,
+    written,
+)
 
 FILE = Path(__file__).with_suffix(".json")
 WORDS = [
@@ -99,17 +124,36 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
     ):
         draw = random.Random(f"{form} {number}")
         rows, beside = _gold(form, number, draw)
-        files = [_in_form(rows, number), *([file("pool.jsonl", lines(beside))] if beside else [])]
+        files = [
+            _in_form(rows, number),
+            *([file("pool.jsonl", lines(beside))] if beside else []),
+        ]
         yield f"{form} {number}", _proposed(form, files)
-    rows = [{"id": f"i{n}", "text": " ".join(WORDS[:6]), "label": "xyz"[n % 3]} for n in range(9)]
-    one = [file("data.jsonl", lines(rows)), file("README.md", "no"), file("gold.jsonl", lines(rows[:4]))]
+    rows = [
+        {"id": f"i{n}", "text": " ".join(WORDS[:6]), "label": "xyz"[n % 3]}
+        for n in range(9)
+    ]
+    one = [
+        file("data.jsonl", lines(rows)),
+        file("README.md", "no"),
+        file("gold.jsonl", lines(rows[:4])),
+    ]
     yield "the file that begins with gold", _proposed("labels", one)
     parts = {f"k{n}": n for n in range(23)}
     many = [
-        {"id": n, "meta": parts, "label": "ab"[n % 2], **{f"f{k}": k for k in range(190)}} for n in range(6)
+        {
+            "id": n,
+            "meta": parts,
+            "label": "ab"[n % 2],
+            **{f"f{k}": k for k in range(190)},
+        }
+        for n in range(6)
     ]
     found = look("labels", "t", "T", [file("gold.jsonl", lines(many))])
-    yield "many parts and fields", [[own.name for own in found.fields][18:26], len(found.fields)]
+    yield (
+        "many parts and fields",
+        [[own.name for own in found.fields][18:26], len(found.fields)],
+    )
     for form in ("labels", "numbers", "spans", "evidence", "ranking", "text"):
         for value in (
             None,
@@ -127,11 +171,21 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
         ):
             own = [{"id": n, "gold": value} for n in range(3)]
             yield f"{form} of {value!r}", _proposed(form, [file("g.jsonl", lines(own))])
-    yield "nothing", _proposed("labels", [file("gold.jsonl", "\n"), file("card.md", "x")])
+    yield (
+        "nothing",
+        _proposed("labels", [file("gold.jsonl", "\n"), file("card.md", "x")]),
+    )
     yield "no JSON", _proposed("labels", [file("gold.jsonl", '{"id": 1,}\n{}\n7\n')])
-    known = {"form": "labels", "pool": {"file": "gold.jsonl"}, "rules": [{"measures": ["f1"]}]}
+    known = {
+        "form": "labels",
+        "pool": {"file": "gold.jsonl"},
+        "rules": [{"measures": ["f1"]}],
+    }
     found = look("labels", "t", "T", one, known)
-    yield "known", [found.instances, [own.name for own in found.pool], found.task == known]
+    yield (
+        "known",
+        [found.instances, [own.name for own in found.pool], found.task == known],
+    )
     for said_of in (
         {},
         {"probabilities": "optional"},
@@ -144,7 +198,9 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
             task = {
                 "form": form,
                 "answer": {"labels": ["a", "B c!"], **said_of},
-                "rules": [{"measures": ["x", {"name": "mrr@5", "measure": "mrr", "cut": 5}]}],
+                "rules": [
+                    {"measures": ["x", {"name": "mrr@5", "measure": "mrr", "cut": 5}]}
+                ],
             }
             yield f"measures of {form} with {said_of}", measures_of(task)
 
@@ -167,22 +223,36 @@ def _proposed(form: str, files: Sequence[InputFile]) -> Any:
 
 
 def _in_form(rows: list[dict[str, Any]], number: int) -> InputFile:
-    flat = not any(isinstance(value, list | dict) for row in rows for value in row.values())
+    flat = not any(
+        isinstance(value, list | dict) for row in rows for value in row.values()
+    )
     if number % 4 == 1 or not flat:
-        return file("gold.json", json.dumps(rows)) if number % 4 == 1 else file("gold.jsonl", lines(rows))
+        return (
+            file("gold.json", json.dumps(rows))
+            if number % 4 == 1
+            else file("gold.jsonl", lines(rows))
+        )
     if number % 4 == 0:
         return file("gold.jsonl", lines(rows))
     names = list(dict.fromkeys(name for row in rows for name in row))
     mark, kind = (";", "csv") if number % 4 == 2 else ("\t", "tsv")
-    text = "".join(mark.join(str(row.get(name, "")) for name in names) + "\n" for row in rows)
+    text = "".join(
+        mark.join(str(row.get(name, "")) for name in names) + "\n" for row in rows
+    )
     return file(f"gold.{kind}", mark.join(names) + "\n" + text)
 
 
-def _gold(form: str, number: int, draw: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _gold(
+    form: str, number: int, draw: random.Random
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows with fields of all kinds before and after the answer: what tells of it, what parts it, what is long."""
     size, labels = 24 + number, ("yes", "no", "maybe")[: 2 + number % 2]
     beside = [
-        {"doc_id": f"d{n}", "abstract": ["One.", "Two."], "title": " ".join(draw.sample(WORDS, 5))}
+        {
+            "doc_id": f"d{n}",
+            "abstract": ["One.", "Two."],
+            "title": " ".join(draw.sample(WORDS, 5)),
+        }
         for n in range(6)
     ]
     rows = []
@@ -210,7 +280,13 @@ def _gold(form: str, number: int, draw: random.Random) -> tuple[list[dict[str, A
             row["label"] = label
         if form == "ranking" and number % 4 == 3:
             row["candidates"] = [f"d{k}" for k in range(6)]
-        rows.append({**row, ("answer", "gold", "the_label")[number % 3]: kinds[form], "note": "x" * (n % 2)})
+        rows.append(
+            {
+                **row,
+                ("answer", "gold", "the_label")[number % 3]: kinds[form],
+                "note": "x" * (n % 2),
+            }
+        )
     return rows, beside if form in ("ranking", "evidence") and number % 3 != 2 else []
 
 
@@ -233,13 +309,22 @@ def of_rankings() -> Iterator[tuple[str, Any]]:
             files = [file("run", content)]
             if number % 7 == 0:
                 files += [file("README.txt", "of our run"), file("more", _trec(draw))]
-            yield f"{number} of {'one pool' if pool_of is None else 'two'}", _ranked(files, index, limits)
+            yield (
+                f"{number} of {'one pool' if pool_of is None else 'two'}",
+                _ranked(files, index, limits),
+            )
     index = index_of(TOPICS, POOLS, None)
     for values in DECLARED:
         row = {"id": "q1", "ranked": ["W1", "W0"], **values}
-        yield f"declared {values}", _ranked([file("run", lines([row]))], index, RunLimits(declares=True))
+        yield (
+            f"declared {values}",
+            _ranked([file("run", lines([row]))], index, RunLimits(declares=True)),
+        )
     for row in ROWS:
-        yield f"row {row}", _ranked([file("run", lines([row]))], index, RunLimits(longest=4))
+        yield (
+            f"row {row}",
+            _ranked([file("run", lines([row]))], index, RunLimits(longest=4)),
+        )
     for line in LINES:
         own = file("run", f"q1 Q0 W1 1 0.9 t\n{line}\nq2 Q0 W2 1 0.5 t\n")
         yield f"line {line!r}", _ranked([own], index, RunLimits(longest=3))
@@ -247,10 +332,16 @@ def of_rankings() -> Iterator[tuple[str, Any]]:
         own = file("run", header + b"q1 Q0 W1 1 0.9 t\n")
         yield (
             f"header {header[:60]!r}",
-            [refused(lambda own: len(header_of(own)), own), _ranked([own], index, RunLimits())],
+            [
+                refused(lambda own: len(header_of(own)), own),
+                _ranked([own], index, RunLimits()),
+            ],
         )
     yield "no file", _ranked([file("readme", "x")], index, RunLimits())
-    yield "no instances", _ranked([file("run", "q1 Q0 W1 1 0.9 t\n")], index_of([], POOLS), RunLimits())
+    yield (
+        "no instances",
+        _ranked([file("run", "q1 Q0 W1 1 0.9 t\n")], index_of([], POOLS), RunLimits()),
+    )
 
 
 #: Numbers no computer can compare, and what else stands where a score should.
@@ -304,18 +395,26 @@ def _json(draw: random.Random) -> str:
         if draw.random() < 0.5:
             row = {"id": name, "ranked": chosen}
             if draw.random() < 0.5:
-                row["scores"] = sorted((draw.randint(0, 3) / 2 for _ in chosen), reverse=True)
+                row["scores"] = sorted(
+                    (draw.randint(0, 3) / 2 for _ in chosen), reverse=True
+                )
         else:
             row = {"id": name, "scores": {own: draw.randint(0, 2) for own in chosen}}
         if draw.random() < 0.5:
-            row["probabilities"] = {own: 1 / (2 + place) for place, own in enumerate(chosen[:2])}
+            row["probabilities"] = {
+                own: 1 / (2 + place) for place, own in enumerate(chosen[:2])
+            }
         rows.append(row)
     return lines(rows)
 
 
 def _trec(draw: random.Random) -> str:
     text = ""
-    for name in draw.choices(TOPICS, k=draw.randint(1, 4)) if draw.random() < 0.5 else draw.sample(TOPICS, 3):
+    for name in (
+        draw.choices(TOPICS, k=draw.randint(1, 4))
+        if draw.random() < 0.5
+        else draw.sample(TOPICS, 3)
+    ):
         for own in draw.sample(POOLS[0], draw.randint(1, 4)):
             text += f"{name} Q0 {own} {draw.randint(1, 4)} {draw.randint(0, 3) / 2} t\n"
     return text
@@ -324,7 +423,17 @@ def _trec(draw: random.Random) -> str:
 def of_lists() -> Iterator[tuple[str, Any]]:
     rows = [(3, 1, 2), None, (), (5, 3), (1,)]
     lists = Lists.of(rows)
-    yield "of", [list(lists), lists.lengths.tolist(), len(lists), list(lists[1:4]), lists[-1], lists[-5]]
+    yield (
+        "of",
+        [
+            list(lists),
+            lists.lengths.tolist(),
+            len(lists),
+            list(lists[1:4]),
+            lists[-1],
+            lists[-5],
+        ],
+    )
     for place in (5, -6):
         try:
             lists[place]
@@ -333,38 +442,72 @@ def of_lists() -> Iterator[tuple[str, Any]]:
     taken = lists.take(np.array([4, -1, 0, 0, 3]))
     yield (
         "taken",
-        [list(taken), taken.tied, lists.take(np.arange(5)) is lists, list(lists.take(np.arange(4)))],
+        [
+            list(taken),
+            taken.tied,
+            lists.take(np.arange(5)) is lists,
+            list(lists.take(np.arange(4))),
+        ],
     )
     builder = ListsBuilder()
     builder.add((1, 2))
     builder.add((3, 4), (False, True))
     builder.add((5,))
     builder.extend(np.array([2, 0, 1]), np.array([7, 8, 9], dtype=np.int32))
-    builder.extend(np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True]))
+    builder.extend(
+        np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True])
+    )
     built = builder.build()
     again = built.take(np.array([6, -1, 1]))
     yield "built", [list(built), built.tied.tolist(), list(again), again.tied.tolist()]
     late = ListsBuilder()
     late.extend(np.array([1]), np.array([7], dtype=np.int32))
-    late.extend(np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True]))
-    yield "tied later", [list(late.build()), late.build().tied.tolist(), list(ListsBuilder().build())]
+    late.extend(
+        np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True])
+    )
+    yield (
+        "tied later",
+        [list(late.build()), late.build().tied.tolist(), list(ListsBuilder().build())],
+    )
     yield "ranks", ranks_of(Lists.of([(1, 2), (4,), (), (3, 9), (1,)]), lists).tolist()
-    graded = GradedLists(Lists.of([(1,), ()]), Lists.of([(1, 2), (3,)]), np.array([2, 0, 1], dtype=np.int32))
+    graded = GradedLists(
+        Lists.of([(1,), ()]),
+        Lists.of([(1, 2), (3,)]),
+        np.array([2, 0, 1], dtype=np.int32),
+    )
     yield "graded", [list(graded), list(graded.judged), graded.grades.tolist()]
     numbers = LabelNumbers()
-    codes = np.array([numbers[label] for label in ("b", "a", None, "c", "b", ...)], dtype=np.int32)
+    codes = np.array(
+        [numbers[label] for label in ("b", "a", None, "c", "b", ...)], dtype=np.int32
+    )
     for order in ((), ("c",), ("b", "z")):
         own = in_order(numbers.labels, codes, order)
         groups = [(label, chosen.tolist()) for label, chosen in own.rows_by_label()]
-        yield f"classes in order {order}", [own.labels, own.codes.tolist(), list(own), groups, own.is_empty]
+        yield (
+            f"classes in order {order}",
+            [own.labels, own.codes.tolist(), list(own), groups, own.is_empty],
+        )
     rows = np.array([True, False, False, False, True, False])
     outside = Classes(own.labels, np.where(rows, np.int32(OUTSIDE), own.codes))
     yield (
         "outside",
-        [outside.codes.tolist(), own.take(np.array([5, 0])).codes.tolist(), list(own[2:4]), OUTSIDE],
+        [
+            outside.codes.tolist(),
+            own.take(np.array([5, 0])).codes.tolist(),
+            list(own[2:4]),
+            OUTSIDE,
+        ],
     )
     named = Classes.of(["y", "x", "y"]).names_and_numbers()
-    yield "named", [named[0], named[1].tolist(), Classes.of([None]).is_empty, Classes.of([]).is_empty]
+    yield (
+        "named",
+        [
+            named[0],
+            named[1].tolist(),
+            Classes.of([None]).is_empty,
+            Classes.of([]).is_empty,
+        ],
+    )
 
 
 # Texts, problems and what a file looks like.
@@ -374,8 +517,16 @@ def of_texts() -> Iterator[tuple[str, Any]]:
     kinds = [kind for kind, _, _ in samples().values() if kind.run_form]
     for content in BEGINNINGS:
         own = beginning_of(file("run", content))
-        told = [binary_kind(own), text_kind(own), is_json(own), RUN_FORM.fits(own), len(first_lines(own))]
-        forms = [kind.slug.partition("@")[0] for kind in kinds if kind.run_form.fits(own)]
+        told = [
+            binary_kind(own),
+            text_kind(own),
+            is_json(own),
+            RUN_FORM.fits(own),
+            len(first_lines(own)),
+        ]
+        forms = [
+            kind.slug.partition("@")[0] for kind in kinds if kind.run_form.fits(own)
+        ]
         yield f"beginning {content[:40]!r} of {len(content)}", [*told, forms]
     for record in (
         {},
@@ -395,15 +546,24 @@ def of_texts() -> Iterator[tuple[str, Any]]:
         "&#" + "9" * 5000 + ";",
     ):
         yield f"unescaped {text[:30]}", unescaped(text)[:30]
-    yield "lengths", [length_class(words) for words in (0, 24, 25, 49, 50, 99, 100, 199, 200)]
+    yield (
+        "lengths",
+        [length_class(words) for words in (0, 24, 25, 49, 50, 99, 100, 199, 200)],
+    )
     yield "kinds", [json_kind(value) for value in ({}, [], "", True, None, 3, 2.5)]
-    yield "decoded", [decoded(data) for data in (b"\xef\xbb\xbfa", b"\xe9\x81", "é".encode())]
+    yield (
+        "decoded",
+        [decoded(data) for data in (b"\xef\xbb\xbfa", b"\xe9\x81", "é".encode())],
+    )
     content = (
         b'{"a": 1}\n\n7\n{"b": 1e999}\n{"c": NaN}\n{,}\n'
         b'{"d": "\\ud800"}\n' + b"[" * 100_000 + b'\n  {"e": 2}  \n'
     )
     problems: list[Problem] = []
-    read = [[number, value, raw] for number, value, raw in json_lines(file("f", content), problems)]
+    read = [
+        [number, value, raw]
+        for number, value, raw in json_lines(file("f", content), problems)
+    ]
     yield "json lines", [read, said(problems)]
     many: list[Problem] = []
     list(json_lines(file("f", b"7\n" * 1003), many))
@@ -419,12 +579,25 @@ BEGINNINGS = (
 
 def of_problems() -> Iterator[tuple[str, Any]]:
     one = Problem(message="m", file="f", line=3, expected="e", quote="q")
-    yield "written", [str(one), one.as_dict(), str(Problem(message="m")), str(Problem(message="m", file="f"))]
+    yield (
+        "written",
+        [
+            str(one),
+            one.as_dict(),
+            str(Problem(message="m")),
+            str(Problem(message="m", file="f")),
+        ],
+    )
     yield "kept", [
         Problem(message="a\0\ud800").message, len(Problem(message="x" * 2000).message), Problem(message="x" * 2001).message[1990:],
         wrong.quoted(" " + "x" * 160 + " ")[150:], wrong.quoted("x" * 161)[150:], str(InputRefused([one] * 4)),
     ]  # fmt: skip
-    for errors, doubts, counts in ((2, 1, 0), (1000, 1001, 0), (1000, 1003, 5), (1004, 0, 5)):
+    for errors, doubts, counts in (
+        (2, 1, 0),
+        (1000, 1001, 0),
+        (1000, 1003, 5),
+        (1004, 0, 5),
+    ):
         found = Problems(counts=counts)
         found.extend(Problem(message=f"{n}", line=n) for n in range(errors))
         found += [Problem(message=f"{n}", fatal=False) for n in range(doubts)]
@@ -452,15 +625,30 @@ def of_problems() -> Iterator[tuple[str, Any]]:
     yield "in order", said(wrong.in_order(mixed))
     yield (
         "capped",
-        [[said(wrong.capped(mixed, most)[0]), wrong.capped(mixed, most)[1]] for most in (1, 3, 4, 9)],
+        [
+            [said(wrong.capped(mixed, most)[0]), wrong.capped(mixed, most)[1]]
+            for most in (1, 3, 4, 9)
+        ],
     )
     yield (
         "counted",
-        [wrong.counted(mixed), len(wrong.fatal(mixed)), wrong.from_values(wrong.as_values(mixed)) == mixed],
+        [
+            wrong.counted(mixed),
+            len(wrong.fatal(mixed)),
+            wrong.from_values(wrong.as_values(mixed)) == mixed,
+        ],
     )
     for same in (5, 6, 8):
-        told = wrong.alike([*mixed, *(Problem(message="s", file="f", line=n) for n in range(1, same + 1))])
-        yield f"{same} alike", [[str(problem), str(own), list(own)] for problem, own in told]
+        told = wrong.alike(
+            [
+                *mixed,
+                *(Problem(message="s", file="f", line=n) for n in range(1, same + 1)),
+            ]
+        )
+        yield (
+            f"{same} alike",
+            [[str(problem), str(own), list(own)] for problem, own in told],
+        )
     yield "given up", str(wrong.given_up("f", 8))
 
 
@@ -509,14 +697,23 @@ def of_probabilities() -> Iterator[tuple[str, Any]]:
     for values in given:
         for label_of in (str, str.lower):
             try:
-                found = read_probabilities({"probabilities": values}, ("a", "b"), label_of)
+                found = read_probabilities(
+                    {"probabilities": values}, ("a", "b"), label_of
+                )
             except ProbabilitiesRefused as refusal:
                 found = [refusal.message, refusal.expected]
             yield f"{str(values)[:40]} {label_of.__name__}", found
     label = LabelWithProbabilities("a")
     yield (
         "label",
-        [label, label.probabilities, label.confidence, label.is_left_out, label.is_answer, label.record],
+        [
+            label,
+            label.probabilities,
+            label.confidence,
+            label.is_left_out,
+            label.is_answer,
+            label.record,
+        ],
     )
     form = AnswerForm(example='{"id": "a"}', noun="ranking")
     yield "form", dataclasses.asdict(form)
@@ -531,13 +728,21 @@ def of_probabilities() -> Iterator[tuple[str, Any]]:
             ]
         ),
     )
-    fine = file("gold.jsonl", lines([{"id": "a", "paper": {"id": 7}}, {"paper": {"id": "x"}}]))
+    fine = file(
+        "gold.jsonl", lines([{"id": "a", "paper": {"id": 7}}, {"paper": {"id": "x"}}])
+    )
     for names in (ids_or_places, ids_alone):
         yield (
             f"units by {names.__name__}",
-            [refused(unit_by_instance, [own], "paper.id", names) for own in (gold, fine)],
+            [
+                refused(unit_by_instance, [own], "paper.id", names)
+                for own in (gold, fine)
+            ],
         )
-    yield "units of no records", refused(unit_by_instance, [file("gold.txt", "x")], "paper", ids_alone)
+    yield (
+        "units of no records",
+        refused(unit_by_instance, [file("gold.txt", "x")], "paper", ids_alone),
+    )
     features = {"year": [("1",), ("1",), ("2",)], "two": [("1", "2"), (), ("1",)]}
     for units in (("u", "u", "v"), ("u", "v", "v"), Classes.of(["u", "u", "v"])):
         for field, values in (
@@ -601,33 +806,61 @@ def of_archives() -> Iterator[tuple[str, Any]]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(name)
         yield "folder", _opened(folder, limits, temporary)
-        yield "digests", [input_digest(open_input(folder)), input_digest(open_input(folder)[:1])]
+        yield (
+            "digests",
+            [input_digest(open_input(folder)), input_digest(open_input(folder)[:1])],
+        )
         (folder / "e.txt").write_text("e")
         yield "folder of four", _opened(folder, limits, temporary)
         yield "nothing", _opened(Path(temporary) / "none", limits, temporary)
         yield (
             "given twice",
-            str(refused(open_inputs, [folder / "b.txt", folder / "b.txt"])).replace(temporary, ""),
+            str(refused(open_inputs, [folder / "b.txt", folder / "b.txt"])).replace(
+                temporary, ""
+            ),
         )
     for case, content in _lists().items():
-        one_off = (content[:n] + bytes([content[n] ^ 1]) + content[n + 1 :] for n in range(len(content)))
-        cut = (content[n : -m or None] for n, m in itertools.product((0, 1, 46), (0, 1, 22)))
-        counts = [listed_files(io.BytesIO(own), most) for own in (*one_off, *cut) for most in (2, 100)]
+        one_off = (
+            content[:n] + bytes([content[n] ^ 1]) + content[n + 1 :]
+            for n in range(len(content))
+        )
+        cut = (
+            content[n : -m or None]
+            for n, m in itertools.product((0, 1, 46), (0, 1, 22))
+        )
+        counts = [
+            listed_files(io.BytesIO(own), most)
+            for own in (*one_off, *cut)
+            for most in (2, 100)
+        ]
         yield f"counted of {case}, one byte each another", "".join(map(str, counts))
     behind = b"x" * 70_000 + _lists()["three"]
-    yield "counted behind more than a comment can be", listed_files(io.BytesIO(behind), 9)
+    yield (
+        "counted behind more than a comment can be",
+        listed_files(io.BytesIO(behind), 9),
+    )
     for longest in (4, 5, 6):
         own = file("f", "ab\nabcd\nabc")
         yield (
             f"lines of {longest}",
-            refused(lambda own, longest: [line.decode() for line in own.lines(longest)], own, longest),
+            refused(
+                lambda own, longest: [line.decode() for line in own.lines(longest)],
+                own,
+                longest,
+            ),
         )
 
 
 def _opened(path: Path, limits: Limits, temporary: str) -> Any:
     try:
         return [
-            [own.name, own.shown.replace(temporary, ""), own.stem, own.suffix, own.read().decode()[:20]]
+            [
+                own.name,
+                own.shown.replace(temporary, ""),
+                own.stem,
+                own.suffix,
+                own.read().decode()[:20],
+            ]
             for own in open_input(path, limits=limits)
         ]
     except InputRefused as refusal:
@@ -637,13 +870,19 @@ def _opened(path: Path, limits: Limits, temporary: str) -> Any:
 def _lists() -> dict[str, bytes]:
     """The list of three files at an archive's end, as a large archive has it, and behind a comment."""
     names = ((b"a", b"", b""), (b"bb", b"xyz", b""), (b"c", b"", b"said"))
-    entries = (struct.pack("<4s24x3H12x", b"PK\1\2", *map(len, own)) + b"".join(own) for own in names)
+    entries = (
+        struct.pack("<4s24x3H12x", b"PK\1\2", *map(len, own)) + b"".join(own)
+        for own in names
+    )
     listed = b"".join(entries)
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(listed), 0, 0)
     large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, len(listed), 0)
     return {
         "three": listed + end,
-        "three of a large archive": listed + large + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + end,
+        "three of a large archive": listed
+        + large
+        + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1)
+        + end,
         "three and a comment": listed + end[:-2] + b"\3\0abc",
     }
 
@@ -670,10 +909,15 @@ def _archives() -> dict[str, bytes]:
     }  # fmt: skip
     for case, own in members.items():
         buffer = io.BytesIO()
-        with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            warnings.catch_warnings(),
+            zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             warnings.simplefilter("ignore")
             for name, content in own:
-                archive.writestr(zipfile.ZipInfo(name) if case == "names" else name, content)
+                archive.writestr(
+                    zipfile.ZipInfo(name) if case == "names" else name, content
+                )
         found[case] = buffer.getvalue()
     return found
 
@@ -697,7 +941,18 @@ def of_options() -> Iterator[tuple[str, Any]]:
             ],
         )
         for option in kind.all_options:
-            for value in (*option.choices, "", "3", "3,1", "3,,1", "3,3", "3, 1", "a,,b", "none:", "x:y"):
+            for value in (
+                *option.choices,
+                "",
+                "3",
+                "3,1",
+                "3,,1",
+                "3,3",
+                "3, 1",
+                "a,,b",
+                "none:",
+                "x:y",
+            ):
                 yield (
                     f"{name} {option.name}={value}",
                     _with_option(kind, {**given, option.name: value}, option.name),
@@ -710,7 +965,11 @@ def of_options() -> Iterator[tuple[str, Any]]:
         yield (
             f"{name} shown",
             [
-                [own.rank_by, own.main_metrics[:3], own.ranking_metric(own.default_rules, given)]
+                [
+                    own.rank_by,
+                    own.main_metrics[:3],
+                    own.ranking_metric(own.default_rules, given),
+                ]
                 for own in shown
             ],
         )
@@ -719,10 +978,15 @@ def of_options() -> Iterator[tuple[str, Any]]:
 def _with_option(kind: Any, options: dict[str, str], name: str) -> Any:
     try:
         checked = kind.checked_options(options)
-        lacking = [kind.without_value(rules, checked) for rules in (*kind.rules, "none")]
+        lacking = [
+            kind.without_value(rules, checked) for rules in (*kind.rules, "none")
+        ]
         return [
             checked.get(name, "").replace(str(ROOT), ""),
-            [digest(list(map(str, kind.metrics_of(rules, checked)))) for rules in kind.rules],
+            [
+                digest(list(map(str, kind.metrics_of(rules, checked))))
+                for rules in kind.rules
+            ],
             digest(lacking),
         ]
     except ValueError as refusal:
@@ -730,7 +994,10 @@ def _with_option(kind: Any, options: dict[str, str], name: str) -> Any:
 
 
 BASELINES = {
-    "labels": ('labels = ["a", "b", "c"]\nprobabilities = "optional"', ("majority", "prior")),
+    "labels": (
+        'labels = ["a", "b", "c"]\nprobabilities = "optional"',
+        ("majority", "prior"),
+    ),
     "several": ('labels = ["a", "b", "c"]\nseveral = true', ("majority", "prior")),
     "numbers": ("least = 0\nmost = 9", ("mean",)),
     "text": ("longest = 40", ("lead",)),
@@ -752,17 +1019,28 @@ def of_baselines() -> Iterator[tuple[str, Any]]:
                 for n in range(size)
             ]
             kind = {"several": "labels"}.get(form, form)
-            measure = {"numbers": "mae", "text": "rouge_1", "several": "macro_f1"}.get(form, "accuracy")
+            measure = {"numbers": "mae", "text": "rouge_1", "several": "macro_f1"}.get(
+                form, "accuracy"
+            )
             toml = (
                 f'[task]\nslug = "t"\ntitle = "T"\nform = "{kind}"\n' + f'unit = "{unit}"\n' * bool(unit) + '[task.gold]\nfield = "gold"\nshown = ["text", "more"]\n'
                 + f'[task.answer]\n{answer}\n[[task.rules]]\nname = "corrected"\nmeasures = ["{measure}"]\n'
                 + "".join(f'[[task.baselines]]\nname = "{own}"\n' + 'train = "train.jsonl"\n' * train for own in names)
             )  # fmt: skip
-            found = read_declaration({"task.toml": toml, "card.md": "x", "train.jsonl": lines(rows[:3])})
+            found = read_declaration(
+                {"task.toml": toml, "card.md": "x", "train.jsonl": lines(rows[:3])}
+            )
             gold = [file("gold.jsonl", lines(rows))]
             for baseline in found.declared.baselines:
-                told = [baseline.summary, baseline.learns_from_gold, list(baseline.answers(gold))]
-                yield f"{form} {baseline.name} {unit} {'trained' if train else ''}", told
+                told = [
+                    baseline.summary,
+                    baseline.learns_from_gold,
+                    list(baseline.answers(gold)),
+                ]
+                yield (
+                    f"{form} {baseline.name} {unit} {'trained' if train else ''}",
+                    told,
+                )
 
 
 def _gold_of(form: str, number: int) -> Any:
@@ -783,7 +1061,9 @@ PARTS = {
 
 def of_part(part: str) -> Any:
     found = dict(PARTS[part]())
-    assert not any(math.isnan(value) for value in found.values() if isinstance(value, float))
+    assert not any(
+        math.isnan(value) for value in found.values() if isinstance(value, float)
+    )
     return json.loads(json.dumps(rounded(found)))
 
 

@@ -27,9 +27,21 @@ from tasks.types import InputRefused, task_types
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import judged_sentences
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.claims import ClaimRules, Parse, split_into_claims, text_to_parse
+from tasks.types.positional_citations.claims import (
+    ClaimRules,
+    Parse,
+    split_into_claims,
+    text_to_parse,
+)
 from tasks.types.problems import Unavailable
-from tests.scoring.standing_numbers import damaged, digest, rounded, said, signed, written
+from tests.scoring.standing_numbers import (
+    damaged,
+    digest,
+    rounded,
+    said,
+    signed,
+    written,
+)
 from tests.tasks.types.corpus import HEADER, csv_row
 from tests.tasks.types.standing_reading import file, lines
 
@@ -65,9 +77,9 @@ DAMAGED = 24
 
 
 def _sentence(draw: random.Random, least: int = 3, most: int = 12) -> str:
-    return " ".join(draw.choices(WORDS, k=draw.randint(least, most))).capitalize() + draw.choice(
-        (".", ".", "?", " (Us, 2001).")
-    )
+    return " ".join(
+        draw.choices(WORDS, k=draw.randint(least, most))
+    ).capitalize() + draw.choice((".", ".", "?", " (Us, 2001)."))
 
 
 # CL-Summ.
@@ -81,13 +93,18 @@ def _papers(
     for number in range(count):
         topic = f"W0{number}-100{number}"
         sentences = [_sentence(draw) for _ in range(10)]
-        body = "".join(f'<S sid="{n}" ssid="{n}">{text}</S>\n' for n, text in enumerate(sentences))
+        body = "".join(
+            f'<S sid="{n}" ssid="{n}">{text}</S>\n' for n, text in enumerate(sentences)
+        )
         gold[f"{topic}/Reference_XML/{topic}.xml"] = (
             f'<PAPER>\n<S sid="0">T</S>\n<ABSTRACT>{body[:200]}</ABSTRACT>\n{body}</PAPER>\n'
         )
         rows = []
         for place in range(5):
-            ids = sorted(draw.sample([str(n) for n in range(10)], draw.choice((1, 1, 2, 3, 6))), key=int)
+            ids = sorted(
+                draw.sample([str(n) for n in range(10)], draw.choice((1, 1, 2, 3, 6))),
+                key=int,
+            )
             chosen = draw.sample(FACETS, draw.choice((1, 1, 2)))
             own = (
                 topic,
@@ -97,14 +114,20 @@ def _papers(
                 ",".join(f"{name}_Citation" for name in chosen),
             )
             citances.append(own)
-            rows.append(_line(own, sentences, place + 1, "us" if place < 4 else "thème"))
+            rows.append(
+                _line(own, sentences, place + 1, "us" if place < 4 else "thème")
+            )
         gold[f"{topic}/annotation/{topic}.annv3.txt"] = "\n".join(rows)
         older = [(*own[:3], own[3][:1], "Method_Citation") for own in citances[-5:-2]]
         gold[f"{topic}/annotation/{topic}.annv2.txt"] = "\n".join(
             _line(own, sentences, n, "us") for n, own in enumerate(older, 1)
         )
-        gold[f"{topic}/summary/{topic}.abstract.txt"] = sentences[1] + "\n" + sentences[2]
-        gold[f"{topic}/summary/{topic}.human.txt"] = f'<S sid="1">{sentences[3]} &amp; more</S>\n'
+        gold[f"{topic}/summary/{topic}.abstract.txt"] = (
+            sentences[1] + "\n" + sentences[2]
+        )
+        gold[f"{topic}/summary/{topic}.human.txt"] = (
+            f'<S sid="1">{sentences[3]} &amp; more</S>\n'
+        )
         gold[f"{topic}/summary/{topic}_a.community.txt"] = "\n".join(
             f'<S sid="{n}">{text}</S>' for n, text in enumerate(sentences[4:6])
         )
@@ -114,7 +137,10 @@ def _papers(
 
 
 def _line(
-    citance: tuple[str, str, str, list[str], str], sentences: list[str], number: int, annotator: str
+    citance: tuple[str, str, str, list[str], str],
+    sentences: list[str],
+    number: int,
+    annotator: str,
 ) -> str:
     topic, citing, marker, ids, facet = citance
     listed, quoted = (
@@ -145,25 +171,51 @@ def citances(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str
             else draw.sample(FACETS, 1)
         )
         shares = {name: round(1 / len(FACETS), 3) for name in FACETS}
-        row = {"topic": topic, "citing": citing, "marker": marker, "sentences": cited, "facets": named}
+        row = {
+            "topic": topic,
+            "citing": citing,
+            "marker": marker,
+            "sentences": cited,
+            "facets": named,
+        }
         rows.append({**row, **({"probabilities": shares} if number % 2 else {})})
-        own = (topic, citing, marker, cited, ",".join(f"{name}_Citation" for name in named))
-        texts[f"Task1/{topic}.annv3.txt"] = texts.get(f"Task1/{topic}.annv3.txt", "") + _line(
-            own, WORDS, len(rows), "run"
+        own = (
+            topic,
+            citing,
+            marker,
+            cited,
+            ",".join(f"{name}_Citation" for name in named),
         )
+        texts[f"Task1/{topic}.annv3.txt"] = texts.get(
+            f"Task1/{topic}.annv3.txt", ""
+        ) + _line(own, WORDS, len(rows), "run")
     if number == 3:
         gold = {name: text for name, text in gold.items() if "annotation" not in name}
-        for topic, annotator in itertools.product(sorted({own[0] for own in known}), ("a", "b")):
-            own = [one for one in known if one[0] == topic][: 5 if annotator == "a" else 3]
+        for topic, annotator in itertools.product(
+            sorted({own[0] for own in known}), ("a", "b")
+        ):
+            own = [one for one in known if one[0] == topic][
+                : 5 if annotator == "a" else 3
+            ]
             table = [
-                csv_row(topic, place, one[1], one[3] if place % 4 else [], one[4].partition(",")[0])
+                csv_row(
+                    topic,
+                    place,
+                    one[1],
+                    one[3] if place % 4 else [],
+                    one[4].partition(",")[0],
+                )
                 for place, one in enumerate(own, 1)
             ]
-            gold[f"{topic}/gold/Task1/{topic}_{annotator}.csv"] = "\n".join([HEADER, *table, ""])
+            gold[f"{topic}/gold/Task1/{topic}_{annotator}.csv"] = "\n".join(
+                [HEADER, *table, ""]
+            )
     return gold, texts if number == 2 else {"run.jsonl": lines(rows)}
 
 
-def summaries(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str, str]]:
+def summaries(
+    draw: random.Random, number: int
+) -> tuple[dict[str, str], dict[str, str]]:
     gold, _ = _papers(draw)
     texts = {
         name.partition("/")[0]: content
@@ -172,7 +224,9 @@ def summaries(draw: random.Random, number: int) -> tuple[dict[str, str], dict[st
     }
     if number == 2:
         return gold, {
-            f"Task2/{topic}.system.txt": text + "\n" + " ".join(draw.choices(WORDS, k=254))
+            f"Task2/{topic}.system.txt": text
+            + "\n"
+            + " ".join(draw.choices(WORDS, k=254))
             for topic, text in texts.items()
         }
     texts.pop("W00-1000")
@@ -180,7 +234,11 @@ def summaries(draw: random.Random, number: int) -> tuple[dict[str, str], dict[st
         "W01-1001": gold["W01-1001/summary/W01-1001.abstract.txt"] + " So.",
         "W02-1002": " ".join(draw.choices(WORDS, k=250 + number)),
     }
-    return gold, {"run.jsonl": lines({"topic": topic, "summary": text} for topic, text in texts.items())}
+    return gold, {
+        "run.jsonl": lines(
+            {"topic": topic, "summary": text} for topic, text in texts.items()
+        )
+    }
 
 
 # The others.
@@ -191,28 +249,46 @@ def texts(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str, s
     run = []
     for name, place in itertools.product(gold, range(6)):
         count = draw.randint(1, 3)
-        inputs = [f"<abs> {_sentence(draw)} </abs>", *(_sentence(draw) for _ in range(count))]
+        inputs = [
+            f"<abs> {_sentence(draw)} </abs>",
+            *(_sentence(draw) for _ in range(count)),
+        ]
         target = f"We build on the parser and count words of many trees [{draw.randint(0, count - 1)}]. {_sentence(draw)} [0] {_sentence(draw)}"
         labels = {
             "intent": draw.choices(("Background", "Uses", "Extends"), k=2),
             "corwa": draw.choices(("Single_summ", "Reflection"), k=2),
         }
         record = {"input": inputs, "target": target, "labels": labels}
-        gold[name].append({"id": f"alpha-{place:02d}", **record} if name == "alpha.jsonl" else record)
-        mine = {intent: own if draw.random() < 0.5 else own[::-1] for intent, own in labels.items()}
+        gold[name].append(
+            {"id": f"alpha-{place:02d}", **record} if name == "alpha.jsonl" else record
+        )
+        mine = {
+            intent: own if draw.random() < 0.5 else own[::-1]
+            for intent, own in labels.items()
+        }
         if draw.random() < 0.9:
             text = (
                 target
                 if draw.random() < 0.2
-                else _sentence(draw) + draw.choice((" [0].", " [7].", "", " As in [1] and [2]."))
+                else _sentence(draw)
+                + draw.choice((" [0].", " [7].", "", " As in [1] and [2]."))
             )
-            run.append({"id": f"{name.partition('.')[0]}-{place:02d}", "prediction": text, "labels": mine})
-    return {"alpha.jsonl": lines(gold["alpha.jsonl"]), "beta.json": json.dumps(gold["beta.json"])}, {
-        "run.jsonl": lines(run)
-    }
+            run.append(
+                {
+                    "id": f"{name.partition('.')[0]}-{place:02d}",
+                    "prediction": text,
+                    "labels": mine,
+                }
+            )
+    return {
+        "alpha.jsonl": lines(gold["alpha.jsonl"]),
+        "beta.json": json.dumps(gold["beta.json"]),
+    }, {"run.jsonl": lines(run)}
 
 
-def resolution(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str, str]]:
+def resolution(
+    draw: random.Random, number: int
+) -> tuple[dict[str, str], dict[str, str]]:
     papers = [
         {
             "paper_id": f"p{n}",
@@ -229,7 +305,9 @@ def resolution(draw: random.Random, number: int) -> tuple[dict[str, str], dict[s
     ]
     contexts, run = [], []
     for n, k in itertools.product(range(3), range(7)):
-        wanted = [f"r{n}{one}" for one in draw.sample(range(8), draw.choice((1, 1, 2, 3)))]
+        wanted = [
+            f"r{n}{one}" for one in draw.sample(range(8), draw.choice((1, 1, 2, 3)))
+        ]
         contexts.append({
             "context_id": f"p{n}_{k}", "paper_id": f"p{n}", "section": draw.choice(("1 Introduction", "2 Related work", "5 Results", "")), "zone": draw.choice(("BKG", "OTH", "CTR")),
             "sentence": f"{_sentence(draw)[:-1]} <REF> and {'<OTHERREF>' * (k % 3)}.", "before": "", "after": _sentence(draw) if k % 2 else "", "gold": wanted, "n_markers": 1 + k % 2,
@@ -242,7 +320,9 @@ def resolution(draw: random.Random, number: int) -> tuple[dict[str, str], dict[s
             else ranked,
         }
         if number % 2:
-            row["probabilities"] = {one: 0.5 / (place + 1) for place, one in enumerate(row["ranked"][:2])}
+            row["probabilities"] = {
+                one: 0.5 / (place + 1) for place, one in enumerate(row["ranked"][:2])
+            }
         if draw.random() < 0.9:
             run.append(row)
     own = "".join(
@@ -255,7 +335,9 @@ def resolution(draw: random.Random, number: int) -> tuple[dict[str, str], dict[s
     }, {"run.txt": own} if number == 2 else {"run.jsonl": lines(run)}  # fmt: skip
 
 
-def recommendation(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str, str]]:
+def recommendation(
+    draw: random.Random, number: int
+) -> tuple[dict[str, str], dict[str, str]]:
     references = [
         {"paper_id": f"p{n}", "ref_id": f"r{n}{k}", "raw": _sentence(draw)}
         for n in range(3)
@@ -271,10 +353,15 @@ def recommendation(draw: random.Random, number: int) -> tuple[dict[str, str], di
         ranked = draw.sample([f"r{n}{one}" for one in range(8)], draw.randint(1, 8))
         row: dict[str, Any] = {"id": f"p{n}_{k}", "ranked": ranked}
         if number % 2:
-            row = {"id": f"p{n}_{k}", "scores": {one: draw.randint(0, 3) for one in ranked}}
+            row = {
+                "id": f"p{n}_{k}",
+                "scores": {one: draw.randint(0, 3) for one in ranked},
+            }
         if draw.random() < 0.9:
             run.append(row)
-    return {"references.jsonl": lines(references), "diagnostic.jsonl": lines(rows)}, {"run.jsonl": lines(run)}
+    return {"references.jsonl": lines(references), "diagnostic.jsonl": lines(rows)}, {
+        "run.jsonl": lines(run)
+    }
 
 
 #: Answers with marks at places that the rules tell apart; each clause has its parse in the file.
@@ -289,11 +376,18 @@ ANSWERS = (
 )
 
 
-def positional(draw: random.Random, number: int) -> tuple[dict[str, str], dict[str, str]]:
+def positional(
+    draw: random.Random, number: int
+) -> tuple[dict[str, str], dict[str, str]]:
     gold, run = [], []
     for place in range(7):
         docs = [
-            {"title": name, "text": f"{name} {_sentence(draw)}", "summary": "Short.", "extraction": "Cut."}
+            {
+                "title": name,
+                "text": f"{name} {_sentence(draw)}",
+                "summary": "Short.",
+                "extraction": "Cut.",
+            }
             for name in ("Rain falls", "Wind blows", "Sand moves")
         ]
         own: dict[str, Any] = {
@@ -303,13 +397,20 @@ def positional(draw: random.Random, number: int) -> tuple[dict[str, str], dict[s
             "docs": docs,
         }
         own |= {
-            0: {"qa_pairs": [{"short_answers": ["rain"]}, {"short_answers": ["wind", "blows"]}]},
+            0: {
+                "qa_pairs": [
+                    {"short_answers": ["rain"]},
+                    {"short_answers": ["wind", "blows"]},
+                ]
+            },
             1: {"answer": _sentence(draw), "claims": ["Rain falls", "Sand moves"]},
             2: {"answers": [["rain", "Rain falls"], ["wind"], ["sand"]]},
         }[place % 3]
         gold.append(own)
         if place != 3:
-            run.append({"id": f"q{place}", "output": ANSWERS[(place + number) % len(ANSWERS)]})
+            run.append(
+                {"id": f"q{place}", "output": ANSWERS[(place + number) % len(ANSWERS)]}
+            )
     return {"gold.json": json.dumps(gold)}, {"run.jsonl": lines(run)}
 
 
@@ -319,12 +420,28 @@ def _parses() -> str:
     rows = []
     for text in sorted({clause for answer in ANSWERS for clause in _clauses(answer)}):
         tokens = text.split(" ")
-        root = next((place for place, token in enumerate(tokens) if token in (*heads, "knows")), 0)
+        root = next(
+            (place for place, token in enumerate(tokens) if token in (*heads, "knows")),
+            0,
+        )
         relations = [
-            "ROOT" if place == root else "conj" if token in heads else "nsubj" if place < root else "dep"
+            "ROOT"
+            if place == root
+            else "conj"
+            if token in heads
+            else "nsubj"
+            if place < root
+            else "dep"
             for place, token in enumerate(tokens)
         ]
-        rows.append({"text": text, "tokens": tokens, "heads": [root] * len(tokens), "relations": relations})
+        rows.append(
+            {
+                "text": text,
+                "tokens": tokens,
+                "heads": [root] * len(tokens),
+                "relations": relations,
+            }
+        )
     return lines(rows)
 
 
@@ -345,7 +462,9 @@ def _clauses(answer: str) -> set[str]:
             " ".join(form.replace(",", "").split()),
             form.replace(" ,", " "),
         }
-    return {form.strip() for form in forms if form.strip()} | {form for form in forms if form.strip()}
+    return {form.strip() for form in forms if form.strip()} | {
+        form for form in forms if form.strip()
+    }
 
 
 CASES: Mapping[str, tuple[Any, tuple[Mapping[str, str], ...]]] = {
@@ -365,7 +484,10 @@ def _places() -> Mapping[str, str]:
     folder.mkdir(exist_ok=True)
     (folder / "parses.jsonl").write_text(_parses())
     (folder / "stopwords.txt").write_text("the\nof\nand\nin\n")
-    return {"parses": str(folder / "parses.jsonl"), "stopwords": str(folder / "stopwords.txt")}
+    return {
+        "parses": str(folder / "parses.jsonl"),
+        "stopwords": str(folder / "stopwords.txt"),
+    }
 
 
 def of_type(slug: str) -> dict[str, Any]:
@@ -375,7 +497,9 @@ def of_type(slug: str) -> dict[str, Any]:
         gold, run = make(random.Random(f"{slug} {number}"), number)
         for given in cases:
             options = {name: value.format(**_places()) for name, value in given.items()}
-            found[f"{number} {' '.join(map('='.join, given.items()))}"] = _told(slug, gold, run, options)
+            found[f"{number} {' '.join(map('='.join, given.items()))}"] = _told(
+                slug, gold, run, options
+            )
     return json.loads(json.dumps(rounded(found)))
 
 
@@ -385,13 +509,18 @@ def of_damaged(slug: str) -> list[Any]:
     found = []
     for number in range(DAMAGED):
         chance = random.Random(f"{slug} damaged {number}")
-        both = [_files(own) for own in make(random.Random(f"{slug} {number % 3}"), number % 3)]
+        both = [
+            _files(own)
+            for own in make(random.Random(f"{slug} {number % 3}"), number % 3)
+        ]
         side = both[number % 2]
         place = chance.randrange(len(side))
         side[place] = damaged(side[place], chance)
         told = _read(slug, *both, options)
         found.append(
-            [len(told), *told[:2], digest(told)] if isinstance(told, list) else digest(told["numbers"])
+            [len(told), *told[:2], digest(told)]
+            if isinstance(told, list)
+            else digest(told["numbers"])
         )
     return json.loads(json.dumps(rounded(found)))
 
@@ -400,7 +529,12 @@ def _files(named: Mapping[str, str]) -> list[InputFile]:
     return [file(name, content) for name, content in named.items()]
 
 
-def _told(slug: str, gold: Mapping[str, str], run: Mapping[str, str], options: Mapping[str, str]) -> Any:
+def _told(
+    slug: str,
+    gold: Mapping[str, str],
+    run: Mapping[str, str],
+    options: Mapping[str, str],
+) -> Any:
     return _read(slug, _files(gold), _files(run), options, is_whole=True)
 
 
@@ -441,7 +575,8 @@ def _read(
                 )
                 continue
             numbers[rules] = {
-                name: [own.value, own.low, own.high, own.n] for name, own in scores.metrics.items()
+                name: [own.value, own.low, own.high, own.n]
+                for name, own in scores.metrics.items()
             }
             if is_whole:
                 numbers[rules] |= {
@@ -451,14 +586,18 @@ def _read(
                 }  # fmt: skip
                 if kind.show_instances:
                     numbers[rules]["shown"] = digest(
-                        [dataclasses.astuple(one) for one in kind.show_instances(kept, split, pairs, options)]
+                        [
+                            dataclasses.astuple(one)
+                            for one in kind.show_instances(kept, split, pairs, options)
+                        ]
                     )
     except InputRefused as refused:
         return said(refused.problems)
     if not is_whole:
         return {"numbers": numbers}
     public = {
-        name: hashlib.sha256(content).hexdigest()[:8] for name, content in kind.public_files(kept, options)
+        name: hashlib.sha256(content).hexdigest()[:8]
+        for name, content in kind.public_files(kept, options)
     }
     return {
         "problems": said(problems), "instances": split.instances, "index": digest(split.index), "gold": split.digest[:8], "notes": split.notes, "public": public, "numbers": numbers,
@@ -488,19 +627,29 @@ def claims() -> dict[str, Any]:
     for number in range(120):
         draw = random.Random(f"claims {number}")
         words = draw.choices(
-            ("rain", "falls", "and", "wind", "blows", ",", "sand", "moves", "on"), k=draw.randint(2, 9)
+            ("rain", "falls", "and", "wind", "blows", ",", "sand", "moves", "on"),
+            k=draw.randint(2, 9),
         )
         for _ in range(draw.choice((0, 1, 2, 2, 3))):
-            words.insert(draw.randrange(len(words) + 1), draw.choice(("[1]", "[2]", "[1][3]", "[10]")))
+            words.insert(
+                draw.randrange(len(words) + 1),
+                draw.choice(("[1]", "[2]", "[1][3]", "[10]")),
+            )
         sentence = " ".join(words).replace(" ,", ",") + "."
-        for rules in (ClaimRules(), ClaimRules(is_official=True), ClaimRules(merge_groups=True)):
+        for rules in (
+            ClaimRules(),
+            ClaimRules(is_official=True),
+            ClaimRules(merge_groups=True),
+        ):
             asked = text_to_parse(sentence, rules)
             tokens = tuple((asked or "").split(" "))
             root = draw.randrange(len(tokens))
             # Each token hangs on one that is nearer to the root, so that it is a tree.
             order = sorted(range(len(tokens)), key=lambda n: (n != root, draw.random()))
             heads = {root: root} | {
-                node: draw.choice(order[:place]) for place, node in enumerate(order) if place
+                node: draw.choice(order[:place])
+                for place, node in enumerate(order)
+                if place
             }
             relations = tuple(
                 "ROOT"
@@ -510,8 +659,14 @@ def claims() -> dict[str, Any]:
                 else draw.choice(("conj", "nsubj", "prep", "advcl", "punct"))
                 for n in range(len(tokens))
             )
-            parse = Parse(tokens, tuple(heads[n] for n in range(len(tokens))), relations) if asked else None
-            own = split_into_claims(sentence, None if number % 11 == 0 else parse, rules)
+            parse = (
+                Parse(tokens, tuple(heads[n] for n in range(len(tokens))), relations)
+                if asked
+                else None
+            )
+            own = split_into_claims(
+                sentence, None if number % 11 == 0 else parse, rules
+            )
             found[f"{number} {rules.is_official:d}{rules.merge_groups:d}"] = [
                 asked,
                 [dataclasses.astuple(claim) for claim in own.claims],
@@ -535,11 +690,22 @@ def judged() -> dict[str, Any]:
     words = ("parser", "counts", "trees", "words", "hand")
     sentences = {str(n): " ".join((*words[:n], "else", "such")) for n in range(6)}
     found = {}
-    for gold, answer in (("01", "2345"), ("2345", "01"), ("012345", ""), ("", "012345"), ("13", "35")):
-        sides = [(SimpleNamespace(sentences=gold), SimpleNamespace(sentences=answer)), (None, None)]
+    for gold, answer in (
+        ("01", "2345"),
+        ("2345", "01"),
+        ("012345", ""),
+        ("", "012345"),
+        ("13", "35"),
+    ):
+        sides = [
+            (SimpleNamespace(sentences=gold), SimpleNamespace(sentences=answer)),
+            (None, None),
+        ]
         found[f"{gold} {answer}"] = [
             list(own)
-            for own in judged_sentences("The parser counts trees, words: by hand.", sides, sentences)
+            for own in judged_sentences(
+                "The parser counts trees, words: by hand.", sides, sentences
+            )
         ]
     return found
 
@@ -551,8 +717,16 @@ def accepted() -> dict[str, list[bool | None]]:
         for number in (0, 2):
             run = _files(make(random.Random(f"{slug} {number}"), number)[1])
             kinds = (task_types()[other] for other in CASES)
-            found[f"{slug} {number}"] = [kind.accepts(run) if kind.accepts else None for kind in kinds]
-    for name in ("run.txt", "Task2/W00-1000.txt", "W00-1000.system.txt", "Task1/x.csv", "x.annv3.txt"):
+            found[f"{slug} {number}"] = [
+                kind.accepts(run) if kind.accepts else None for kind in kinds
+            ]
+    for name in (
+        "run.txt",
+        "Task2/W00-1000.txt",
+        "W00-1000.system.txt",
+        "Task1/x.csv",
+        "x.annv3.txt",
+    ):
         own = [file(name, "Citance Number: 1 | Reference Article: W00-1000.xml")]
         kinds = (task_types()[other] for other in CASES)
         found[name] = [kind.accepts(own) if kind.accepts else None for kind in kinds]
@@ -562,7 +736,10 @@ def accepted() -> dict[str, list[bool | None]]:
 def _plain(value: Any) -> Any:
     """What a declaration says, of functions that they are there."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {
+            one.name: _plain(getattr(value, one.name))
+            for one in dataclasses.fields(value)
+        }
     if isinstance(value, Mapping):
         return {str(key): _plain(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
@@ -573,11 +750,31 @@ def _plain(value: Any) -> Any:
 
 
 #: Options under which a type has all the metrics that need no model.
-ALL_METRICS = {"citation-recommendation": {"graded": "yes", "k": "5", "f1": "means", "perplexity": "yes"}}
+ALL_METRICS = {
+    "citation-recommendation": {
+        "graded": "yes",
+        "k": "5",
+        "f1": "means",
+        "perplexity": "yes",
+    }
+}
 
 SAID_OF_METRICS = (
-    *("name", "higher_is_better", "scale", "value_range", "is_exchangeable", "is_decomposable", "version"),
-    *("has_honest_interval", "holds_with_rare_classes", "per_unit", "counts_by_last_column"),
+    *(
+        "name",
+        "higher_is_better",
+        "scale",
+        "value_range",
+        "is_exchangeable",
+        "is_decomposable",
+        "version",
+    ),
+    *(
+        "has_honest_interval",
+        "holds_with_rare_classes",
+        "per_unit",
+        "counts_by_last_column",
+    ),
 )
 
 
@@ -588,7 +785,9 @@ def declared(slug: str) -> dict[str, str]:
     options = kind.checked_options(ALL_METRICS.get(slug, {}))
     for rules in kind.rules:
         metrics = metrics_of(kind, rules, options)
-        facts[rules] = digest([[getattr(one, name) for name in SAID_OF_METRICS] for one in metrics])
+        facts[rules] = digest(
+            [[getattr(one, name) for name in SAID_OF_METRICS] for one in metrics]
+        )
     return facts
 
 
@@ -614,16 +813,23 @@ def layouts(slug: str) -> dict[str, Any]:
     gold, run = make(random.Random(f"{slug} 0"), 0)
     text = make(random.Random(f"{slug} 2"), 2)[1]
     options = kind.checked_options({})
-    split = kind.gold_of([own for own in _files(gold) if kind.is_gold_file(own.name)], options)
+    split = kind.gold_of(
+        [own for own in _files(gold) if kind.is_gold_file(own.name)], options
+    )
     found = {}
     for names in (*((name,) for name in NAMES), *itertools.combinations(NAMES, 2)):
-        contents = {name: next(iter((text if name.endswith("txt") else run).values())) for name in names}
+        contents = {
+            name: next(iter((text if name.endswith("txt") else run).values()))
+            for name in names
+        }
         try:
             _, problems = kind.read_run(_files(contents), split.index, options)
         except InputRefused as refused:
             problems = refused.problems
         told = [
-            f"{one.file}: {one.message}; {one.expected} {one.fatal:d}" for one in problems if one.line is None
+            f"{one.file}: {one.message}; {one.expected} {one.fatal:d}"
+            for one in problems
+            if one.line is None
         ]
         taken = kind.accepts(_files(contents)) if kind.accepts else None
         found[" ".join(names)] = digest([told, taken, len(problems)])

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.shared
 
 
 def cases(shared: Path) -> list[dict]:
-    return json.loads((shared / "scisumm" / "golden" / "odd_input.json").read_text())["annv3_2017"]
+    return json.loads((shared / "scisumm" / "golden" / "odd_input.json").read_text())[
+        "annv3_2017"
+    ]
 
 
 def read(case: dict) -> tuple[list, list]:

@@ -33,15 +33,36 @@ def test_an_option_is_all_behind_the_first_equals_sign():
 
 
 def test_of_places_of_this_machine_the_last_part_is_printed():
-    given = {"a": "C:/x/y", "b": "/x/y:z", "c": "labels:/x/y", "d": "labels:y", "e": "C:y", "f": r"C:\x\y"}
-    printed = {"a": "y", "b": "y:z", "c": "labels:y", "d": "labels:y", "e": "C:y", "f": "y"}
+    given = {
+        "a": "C:/x/y",
+        "b": "/x/y:z",
+        "c": "labels:/x/y",
+        "d": "labels:y",
+        "e": "C:y",
+        "f": r"C:\x\y",
+    }
+    printed = {
+        "a": "y",
+        "b": "y:z",
+        "c": "labels:y",
+        "d": "labels:y",
+        "e": "C:y",
+        "f": "y",
+    }
     assert printed_options(given) == printed
 
 
 def test_a_baseline_writes_a_line_for_each_answer_as_people_read_it(tmp_path):
-    own = Baseline(name="b", summary="", source="", answers=lambda files: iter([{"a": "é"}, {"b": 2}]))
+    own = Baseline(
+        name="b",
+        summary="",
+        source="",
+        answers=lambda files: iter([{"a": "é"}, {"b": 2}]),
+    )
     assert own.write([], tmp_path / "run.jsonl") == 2
-    assert (tmp_path / "run.jsonl").read_text(encoding="utf-8") == '{"a": "é"}\n{"b": 2}\n'
+    assert (tmp_path / "run.jsonl").read_text(
+        encoding="utf-8"
+    ) == '{"a": "é"}\n{"b": 2}\n'
 
 
 def test_a_declared_task_is_told_as_it_is_written():
@@ -54,7 +75,10 @@ def test_a_declared_task_is_told_as_it_is_written():
 
 def test_gold_is_the_same_whatever_the_order_of_its_keys_and_another_where_it_says_more():
     kind = read_declaration({"task.toml": TASK})
-    rows = [{"id": "a", "text": "é", "größe": "klein"}, {"id": "b", "text": ["ß", 1], "größe": "größer"}]
+    rows = [
+        {"id": "a", "text": "é", "größe": "klein"},
+        {"id": "b", "text": ["ß", 1], "größe": "größer"},
+    ]
     turned = [dict(reversed(row.items())) for row in reversed(rows)]
     digests = [
         kind.read_gold([file("gold.jsonl", lines(own))], {}).digest
@@ -69,16 +93,25 @@ PAPER = '<PAPER><S sid="0">A title.</S><S sid="1">{}</S></PAPER>'
 
 
 @pytest.mark.parametrize("found", [(True, True), (True, False), (False, False)])
-def test_citances_come_with_their_papers_and_of_gold_those_alone_for_which_something_was_found(found):
-    rows = [csv_row("A", place + 1, f"B{place}.txt", ["1"], "Method") for place in range(2)]
+def test_citances_come_with_their_papers_and_of_gold_those_alone_for_which_something_was_found(
+    found,
+):
+    rows = [
+        csv_row("A", place + 1, f"B{place}.txt", ["1"], "Method") for place in range(2)
+    ]
     offset = "\"'1'\""
-    rows = [own if is_found else own.replace(offset, "") for own, is_found in zip(rows, found, strict=True)]
+    rows = [
+        own if is_found else own.replace(offset, "")
+        for own, is_found in zip(rows, found, strict=True)
+    ]
     files = [
         file("A/Reference_XML/A.xml", PAPER.format("One.")),
         *(file(f"A/Citance_XML/B{n}.xml", PAPER.format(f"B {n}.")) for n in range(2)),
         file("A/annotation/A.csv", "\n".join([HEADER, *rows]) + "\n"),
     ]
     [topic] = read_input_topics(files, {"annotation": "auto"})
-    papers = [[one.text for one in topic.citing_paper(citance)] for citance in topic.citances]
+    papers = [
+        [one.text for one in topic.citing_paper(citance)] for citance in topic.citances
+    ]
     there = [n for n in range(2) if found[n]] or [0, 1]
     assert papers == [["A title.", f"B {n}."] for n in there]

@@ -11,7 +11,13 @@ from tasks.types import InputRefused, task_type
 from tasks.types.citation_text.instances import Instance, unseen_class
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
-from tests.tasks.types.instances import DUNES, RIVERS, write_gold, write_lines, write_run
+from tests.tasks.types.instances import (
+    DUNES,
+    RIVERS,
+    write_gold,
+    write_lines,
+    write_run,
+)
 
 TYPE = "citation-text"
 TEXTS = {"dunes-00": "Wind moves dunes [1].", "rivers-00": "Sand is carried [0]."}
@@ -32,7 +38,9 @@ def split(path: Path):
 
 
 def as_list(*names: str, **more: str) -> str:
-    return json.dumps([{"prediction": TEXTS[name], "target": "another", **more} for name in names])
+    return json.dumps(
+        [{"prediction": TEXTS[name], "target": "another", **more} for name in names]
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,15 +49,36 @@ def as_list(*names: str, **more: str) -> str:
         {"run.json": as_list("dunes-00", "rivers-00")},
         {"run.json": as_list("dunes-00", "rivers-00", input="something else")},
         {"dunes.json": as_list("dunes-00"), "rivers.json": as_list("rivers-00")},
-        {"rivers/test.json": as_list("rivers-00"), "dunes/test.json": as_list("dunes-00")},
         {
-            "a.jsonl": json.dumps({"id": "rivers-00", "prediction": TEXTS["rivers-00"]}),
+            "rivers/test.json": as_list("rivers-00"),
+            "dunes/test.json": as_list("dunes-00"),
+        },
+        {
+            "a.jsonl": json.dumps(
+                {"id": "rivers-00", "prediction": TEXTS["rivers-00"]}
+            ),
             "dunes.json": as_list("dunes-00"),
         },
-        {"run.json": "\n".join(json.dumps({"id": i, "prediction": t}) for i, t in TEXTS.items())},
-        {"run.jsonl": "\r\n".join(json.dumps({"id": i, "prediction": t, "x": 1}) for i, t in TEXTS.items())},
+        {
+            "run.json": "\n".join(
+                json.dumps({"id": i, "prediction": t}) for i, t in TEXTS.items()
+            )
+        },
+        {
+            "run.jsonl": "\r\n".join(
+                json.dumps({"id": i, "prediction": t, "x": 1}) for i, t in TEXTS.items()
+            )
+        },
     ],
-    ids=["list", "list with inputs", "file per data set", "folder per data set", "mixed", "lines", "CRLF"],
+    ids=[
+        "list",
+        "list with inputs",
+        "file per data set",
+        "folder per data set",
+        "mixed",
+        "lines",
+        "CRLF",
+    ],
 )
 def test_every_form_of_a_run_scores_alike(capsys, gold, tmp_path, files):
     expected = score(capsys, TYPE, [gold], write_run(tmp_path, TEXTS))
@@ -60,14 +89,26 @@ def test_every_form_of_a_run_scores_alike(capsys, gold, tmp_path, files):
     archive = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", folder))
     assert values(score(capsys, TYPE, [gold], archive)) == values(expected)
     if len(files) == 1:
-        assert values(score(capsys, TYPE, [gold], folder / next(iter(files)))) == values(expected)
+        assert values(
+            score(capsys, TYPE, [gold], folder / next(iter(files)))
+        ) == values(expected)
 
 
-def test_the_target_that_a_run_carries_is_neither_gold_nor_compared(capsys, gold, tmp_path):
+def test_the_target_that_a_run_carries_is_neither_gold_nor_compared(
+    capsys, gold, tmp_path
+):
     """Were it compared, each answer would tell something of the gold."""
     right, wrong = (tmp_path / name for name in ("right.json", "wrong.json"))
-    right.write_text(json.dumps([{"prediction": "x", "target": each["target"]} for each in (DUNES, RIVERS)]))
-    wrong.write_text(json.dumps([{"prediction": "x", "target": "x"}, {"prediction": "x", "target": "x"}]))
+    right.write_text(
+        json.dumps(
+            [{"prediction": "x", "target": each["target"]} for each in (DUNES, RIVERS)]
+        )
+    )
+    wrong.write_text(
+        json.dumps(
+            [{"prediction": "x", "target": "x"}, {"prediction": "x", "target": "x"}]
+        )
+    )
     first, second = (score(capsys, TYPE, [gold], run) for run in (right, wrong))
     assert values(first) == values(second)
     assert first["warnings"] == second["warnings"]
@@ -90,7 +131,9 @@ def test_a_list_without_ids_has_an_item_for_each_instance(capsys, gold, tmp_path
     )
 
 
-def test_half_of_a_character_in_a_list_is_told_as_a_question_mark(capsys, gold, tmp_path):
+def test_half_of_a_character_in_a_list_is_told_as_a_question_mark(
+    capsys, gold, tmp_path
+):
     run = tmp_path / "run.json"
     run.write_text('[{"id": "\\ud800", "labels": {"\\udfff\\u0000": []}}]')
     told = refusals(capsys, TYPE, [gold], run)
@@ -119,15 +162,34 @@ def test_every_problem_of_a_run_is_told_by_line(capsys, gold, tmp_path):
         {"id": "rivers-00"},
         {"id": "rivers-00", "prediction": "x" * 100_001},
         {"id": "rivers-00", "prediction": "x", "labels": ["Uses"]},
-        {"id": "rivers-00", "prediction": "x", "labels": {"mood": ["calm"], "intent": [1]}},
+        {
+            "id": "rivers-00",
+            "prediction": "x",
+            "labels": {"mood": ["calm"], "intent": [1]},
+        },
     )
     with run.open("a") as file:
         file.write("not json\n[]\n")
-    told = [line.removeprefix(f"{run}:") for line in refusals(capsys, TYPE, [gold], run)]
-    assert sorted(line.split(":")[0] for line in told) == ["1", "2", "3", "4", "5", "6", "7", "7", "8", "9"]
+    told = [
+        line.removeprefix(f"{run}:") for line in refusals(capsys, TYPE, [gold], run)
+    ]
+    assert sorted(line.split(":")[0] for line in told) == [
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "7",
+        "7",
+        "8",
+        "9",
+    ]
     assert any("“prediction” is a number; expected a text" in line for line in told)
     assert any(
-        "“dunes-07” is not in this split; expected an id of the split, such as “dunes-00”" in e for e in told
+        "“dunes-07” is not in this split; expected an id of the split, such as “dunes-00”"
+        in e
+        for e in told
     )
     assert any("100,001 characters" in line for line in told)
     assert any("“labels” has “mood”" in line for line in told)
@@ -144,15 +206,27 @@ def test_doubtful_texts_bring_warnings_and_are_counted(capsys, gold, tmp_path):
     assert (2, "[0]1: digits right behind a mark") in told
     assert (2, "[7], [2] stand for no cited paper") in told
     assert (2, "instance “dunes-00” is answered again: the later answer counts") in told
-    assert (None, "1 of 2 instances have no prediction, the first is “rivers-00”") in told
-    own = ("missing_predictions", "empty_predictions", "missing_marks", "unknown_marks", "damaged_marks")
+    assert (
+        None,
+        "1 of 2 instances have no prediction, the first is “rivers-00”",
+    ) in told
+    own = (
+        "missing_predictions",
+        "empty_predictions",
+        "missing_marks",
+        "unknown_marks",
+        "damaged_marks",
+    )
     assert [scores["notes"][name] for name in own] == [1, 0, 3, 2, 1]
 
 
 def test_a_run_of_nothing_and_of_other_files_is_refused(capsys, gold, tmp_path):
     empty = tmp_path / "run.jsonl"
     empty.write_text("")
-    assert "the run answers no instance of the split" in refusals(capsys, TYPE, [gold], empty)[0]
+    assert (
+        "the run answers no instance of the split"
+        in refusals(capsys, TYPE, [gold], empty)[0]
+    )
     picture = tmp_path / "run.png"
     picture.write_bytes(b"\x89PNG")
     assert (
@@ -164,9 +238,16 @@ def test_a_run_of_nothing_and_of_other_files_is_refused(capsys, gold, tmp_path):
 def test_a_data_set_is_named_by_its_records_its_file_or_its_ids(tmp_path):
     write_lines(tmp_path / "said" / "x.jsonl", {**RIVERS, "dataset": "lu"})
     write_lines(tmp_path / "file" / "lu.jsonl", RIVERS)
-    write_lines(tmp_path / "ids" / "instances.jsonl", {**RIVERS, "id": "lu-00"}, {**DUNES, "id": "lu-08"})
+    write_lines(
+        tmp_path / "ids" / "instances.jsonl",
+        {**RIVERS, "id": "lu-00"},
+        {**DUNES, "id": "lu-08"},
+    )
     write_lines(tmp_path / "mixed" / "test.jsonl", RIVERS, DUNES)
-    assert [list(split(tmp_path / name).index["datasets"]) for name in ("said", "file", "ids", "mixed")] == [
+    assert [
+        list(split(tmp_path / name).index["datasets"])
+        for name in ("said", "file", "ids", "mixed")
+    ] == [
         ["lu"],
         ["lu"],
         ["lu"],
@@ -182,9 +263,13 @@ def test_instances_without_ids_are_named_by_data_set_and_place(tmp_path):
 
 
 def test_the_same_gold_has_the_same_digest_however_it_is_packed(gold, tmp_path):
-    archive = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gold"))
+    archive = Path(
+        shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gold")
+    )
     together = tmp_path / "together.jsonl"
-    write_lines(together, {**DUNES, "dataset": "dunes"}, {**RIVERS, "dataset": "rivers"})
+    write_lines(
+        together, {**DUNES, "dataset": "dunes"}, {**RIVERS, "dataset": "rivers"}
+    )
     assert split(gold).digest == split(archive).digest == split(together).digest
     write_lines(gold / "rivers.jsonl", {**RIVERS, "labels": {"intent": ["Uses"]}})
     assert split(gold).digest != split(together).digest
@@ -224,12 +309,18 @@ def test_every_problem_of_gold_is_told_by_line(tmp_path):
 
 
 def test_neither_targets_nor_labels_are_public(gold):
-    write_lines(gold / "rivers.jsonl", {**RIVERS, "labels": {"intent": ["Uses"]}, "target": "Canary seed"})
+    write_lines(
+        gold / "rivers.jsonl",
+        {**RIVERS, "labels": {"intent": ["Uses"]}, "target": "Canary seed"},
+    )
     own = task_type(TYPE)
     files = dict(own.public_files(open_input(gold), own.checked_options({})))
     public = b"".join(files.values())
     assert b"Rivers carry sand." in files["inputs.jsonl"]
-    assert files["known-faults.md"] == b"- dunes: 1 empty cited abstracts in 1 of 1 instances\n"
+    assert (
+        files["known-faults.md"]
+        == b"- dunes: 1 empty cited abstracts in 1 of 1 instances\n"
+    )
     assert b"Canary" not in public
     assert b"Uses" not in public
 
@@ -245,8 +336,13 @@ def test_a_run_is_checked_by_the_public_inputs_alone(capsys, gold, tmp_path):
     assert "can be scored" in capsys.readouterr().out
 
 
-def test_breakdowns_are_by_data_set_cited_papers_length_faults_and_intents(capsys, gold, tmp_path):
-    write_lines(gold / "rivers.jsonl", {**RIVERS, "labels": {"intent": ["Uses", "Background", "Uses"]}})
+def test_breakdowns_are_by_data_set_cited_papers_length_faults_and_intents(
+    capsys, gold, tmp_path
+):
+    write_lines(
+        gold / "rivers.jsonl",
+        {**RIVERS, "labels": {"intent": ["Uses", "Background", "Uses"]}},
+    )
     broken = score(capsys, TYPE, [gold], write_run(tmp_path, TEXTS))["breakdowns"]
     assert {name: list(classes) for name, classes in broken.items()} == {
         "dataset": ["dunes", "rivers"],
@@ -268,7 +364,11 @@ def test_breakdowns_are_by_data_set_cited_papers_length_faults_and_intents(capsy
             "Rivers carry mud, sand, in 1990.",
             "under a quarter",
         ),
-        (["Rivers carry sand."], "Rivers carry sand to 12 [0]3 seas.", "a quarter to half"),
+        (
+            ["Rivers carry sand."],
+            "Rivers carry sand to 12 [0]3 seas.",
+            "a quarter to half",
+        ),
         (["Rivers."], "Rivers carry [0].", "half to three quarters"),
         ([""], "Rivers carry sand [0].", "three quarters or more"),
         ([""], "[0] on it", "under a quarter"),
@@ -286,20 +386,36 @@ def test_without_a_model_bertscore_alone_is_undefined(capsys, gold, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [["bertscore=yes", "bertscore_model=no/such"], ["bertscore_model=no/such"]]
+    "options",
+    [["bertscore=yes", "bertscore_model=no/such"], ["bertscore_model=no/such"]],
 )
-def test_once_bertscore_is_asked_for_a_run_waits_for_its_model(capsys, gold, tmp_path, options):
-    words = ["score", TYPE, "--gold", str(gold), "--run", str(write_run(tmp_path, TEXTS))]
-    assert main([*words, *(word for option in options for word in ("--option", option))]) == 6
+def test_once_bertscore_is_asked_for_a_run_waits_for_its_model(
+    capsys, gold, tmp_path, options
+):
+    words = [
+        "score",
+        TYPE,
+        "--gold",
+        str(gold),
+        "--run",
+        str(write_run(tmp_path, TEXTS)),
+    ]
+    assert (
+        main([*words, *(word for option in options for word in ("--option", option))])
+        == 6
+    )
     told = capsys.readouterr().err
     assert "no/such" in told or "must be installed" in told
 
 
 @pytest.mark.parametrize(
-    "option", ["bertscore=perhaps", "bertscore_layer=top", "bertscore_idf=maybe", "tagger=x"]
+    "option",
+    ["bertscore=perhaps", "bertscore_layer=top", "bertscore_idf=maybe", "tagger=x"],
 )
 def test_options_that_cannot_be_meant_are_refused(capsys, gold, tmp_path, option):
-    told = refusals(capsys, TYPE, [gold], write_run(tmp_path, TEXTS), "--option", option)
+    told = refusals(
+        capsys, TYPE, [gold], write_run(tmp_path, TEXTS), "--option", option
+    )
     assert option.partition("=")[0] in told[0]
 
 

@@ -17,7 +17,10 @@ def files(count: int, line: bytes, lines: int, read: list[int]) -> list[InputFil
             return super().readline(size)
 
     names = [f"Task1/{number}.txt" for number in range(count)]
-    return [InputFile(name, f"a.zip!{name}", lambda: Counted(line * lines)) for name in names]
+    return [
+        InputFile(name, f"a.zip!{name}", lambda: Counted(line * lines))
+        for name in names
+    ]
 
 
 def test_facets_are_looked_for_up_to_a_limit_of_all_files_together(monkeypatch):
@@ -31,7 +34,12 @@ def test_facets_are_looked_for_up_to_a_limit_of_all_files_together(monkeypatch):
 def test_a_facet_within_64_mebibytes_of_all_files_is_found(more, is_found):
     """All lines are counted, the one with the facet too."""
     facet = b"Discourse Facet: Method\n"
-    content = (b"x" * 1023 + b"\n") * ((64 << 10) - 1) + b"x" * (1023 - len(facet) + more) + b"\n" + facet
+    content = (
+        (b"x" * 1023 + b"\n") * ((64 << 10) - 1)
+        + b"x" * (1023 - len(facet) + more)
+        + b"\n"
+        + facet
+    )
     own = [InputFile("Task1/a.txt", "a.txt", lambda: io.BytesIO(content))]
     assert runs.accepts_facets(own) is is_found
     assert runs.accepts_citances(own)

@@ -16,14 +16,18 @@ pytestmark = pytest.mark.shared
 
 
 def cases(shared) -> list[dict]:
-    return json.loads((shared / "scisumm" / "golden" / "odd_input.json").read_text())["csv_2018"]
+    return json.loads((shared / "scisumm" / "golden" / "odd_input.json").read_text())[
+        "csv_2018"
+    ]
 
 
 def read(case: dict) -> tuple[list, list]:
     data = case["file"].encode("latin-1")
     problems: list = []
     file = InputFile("A.csv", "A.csv", lambda: io.BytesIO(data))
-    return [annotation(row, "A") for row in read_rows(file, problems, Source.RUN)], problems
+    return [
+        annotation(row, "A") for row in read_rows(file, problems, Source.RUN)
+    ], problems
 
 
 def official(annotations) -> dict:
@@ -50,7 +54,11 @@ def test_files_that_the_official_program_reads_are_read_alike(shared):
         annotations, problems = read(case)
         assert not fatal(problems), case["case"]
         assert official(annotations) == {
-            (kept["reference"], kept["citing"]): (kept["texts"], kept["offsets"], kept["facets"])
+            (kept["reference"], kept["citing"]): (
+                kept["texts"],
+                kept["offsets"],
+                kept["facets"],
+            )
             for kept in case["result"]
             if kept["offsets"] is not None
         }, case["case"]
@@ -59,7 +67,10 @@ def test_files_that_the_official_program_reads_are_read_alike(shared):
 def test_files_that_stop_the_official_program_are_refused_with_line_and_reason(shared):
     crashes = [case for case in cases(shared) if isinstance(case["result"], str)]
     assert len(crashes) >= 2
-    for case in [*crashes, *(case for case in cases(shared) if case["case"] == "no facet column")]:
+    for case in [
+        *crashes,
+        *(case for case in cases(shared) if case["case"] == "no facet column"),
+    ]:
         annotations, problems = read(case)
         assert not annotations, case["case"]
         assert [problem.line for problem in fatal(problems)] == [1], case["case"]

@@ -6,7 +6,8 @@ from tasks.types.clsumm.pairs import python2_hash, python2_order
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("", 0), ("a", 12416037344), ("b", 12544037731), ("0", 6144018481)]
+    ("text", "value"),
+    [("", 0), ("a", 12416037344), ("b", 12544037731), ("0", 6144018481)],
 )
 def test_hashes_are_those_of_a_64_bit_build_without_randomisation(text, value):
     """`python2.7 -c "print hash('a')"` printed 12416037344."""

@@ -20,7 +20,10 @@ def span(*sids):
 
 
 def outcomes(*sides):
-    return {text[1]: outcome for outcome, text in judged_sentences(CITANCE, sides, SENTENCES)}
+    return {
+        text[1]: outcome
+        for outcome, text in judged_sentences(CITANCE, sides, SENTENCES)
+    }
 
 
 def test_wrong_and_missed_sentences_are_told_apart_by_words_of_the_citance():
@@ -35,11 +38,17 @@ def test_what_one_annotator_has_is_right_and_what_any_has_is_missed():
 
 @pytest.mark.parametrize(
     ("gold", "answer", "found"),
-    [(None, span("3"), {"3": WRONG}), (span("4"), None, {"4": IMPLIED}), (None, None, {})],
+    [
+        (None, span("3"), {"3": WRONG}),
+        (span("4"), None, {"4": IMPLIED}),
+        (None, None, {}),
+    ],
 )
 def test_a_side_may_be_missing(gold, answer, found):
     assert outcomes((gold, answer)) == found
 
 
 def test_a_sentence_that_the_paper_does_not_have_is_shown_by_its_id():
-    assert list(judged_sentences(CITANCE, [(None, span("99"))], SENTENCES)) == [(WRONG, "[99]")]
+    assert list(judged_sentences(CITANCE, [(None, span("99"))], SENTENCES)) == [
+        (WRONG, "[99]")
+    ]

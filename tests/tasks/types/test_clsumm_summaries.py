@@ -15,7 +15,9 @@ from tests.scoring.offline import refusals, score
 from tests.tasks.types.standing_reading import file
 
 TOPIC = "D01-0001"
-ABSTRACT = "We count the words of papers and say which of them are cited most by later ones."
+ABSTRACT = (
+    "We count the words of papers and say which of them are cited most by later ones."
+)
 OTHER = "Readers follow links between papers, and links are words as well."
 
 
@@ -28,9 +30,13 @@ def gold(tmp_path):
         f'<PAPER><S sid="0">On words</S><ABSTRACT><S sid="1">{ABSTRACT}</S></ABSTRACT>'
         f'<SECTION title="Introduction"><S sid="2">{OTHER}</S></SECTION></PAPER>'
     )
-    (folder / "summary" / f"{TOPIC}.abstract.xml").write_text(f'<S sid ="1">{ABSTRACT}</S>')
+    (folder / "summary" / f"{TOPIC}.abstract.xml").write_text(
+        f'<S sid ="1">{ABSTRACT}</S>'
+    )
     (folder / "summary" / f"{TOPIC}.community").write_text(f'<S sid="2">{OTHER}</S>')
-    (folder / "summary" / "D01-0009.human.txt").write_text("They count words.\nAnd links.\n")
+    (folder / "summary" / "D01-0009.human.txt").write_text(
+        "They count words.\nAnd links.\n"
+    )
     return folder
 
 
@@ -43,7 +49,8 @@ def summary_file(tmp_path, text: str):
 
 def values(scores: dict, measure: str = "rouge_1_f1") -> list[float]:
     return [
-        scores["metrics"][f"{measure}{kind}"]["value"] for kind in ("", ".abstract", ".community", ".human")
+        scores["metrics"][f"{measure}{kind}"]["value"]
+        for kind in ("", ".abstract", ".community", ".human")
     ]
 
 
@@ -70,63 +77,94 @@ def test_every_form_of_a_run_scores_alike(capsys, gold, tmp_path, form):
         assert values(scores, measure) == values(expected, measure)
 
 
-def test_the_same_summary_twice_is_read_once_and_the_gold_says_so(capsys, gold, tmp_path):
+def test_the_same_summary_twice_is_read_once_and_the_gold_says_so(
+    capsys, gold, tmp_path
+):
     (gold / "summary" / f"{TOPIC}.community.txt").write_text("Another text altogether.")
     scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, OTHER))
     assert values(scores)[2] == 1
     [note] = scores["gold"]["notes"]
-    assert note.endswith(f"/{TOPIC}.community.txt passed over: {TOPIC}.community is the same summary")
+    assert note.endswith(
+        f"/{TOPIC}.community.txt passed over: {TOPIC}.community is the same summary"
+    )
 
 
-def test_judges_and_readers_see_the_paper_by_its_sections_where_it_has_no_citances(gold, tmp_path):
+def test_judges_and_readers_see_the_paper_by_its_sections_where_it_has_no_citances(
+    gold, tmp_path
+):
     kind, files = task_type("clsumm-2"), open_input(gold)
     options = kind.checked_options({})
     sections = [("Title", "On words"), ("Abstract", ABSTRACT), ("Introduction", OTHER)]
     assert kind.human_evaluation.sources(files) == {TOPIC: tuple(sections)}
     split = kind.gold_of(files, options)
-    answers, problems = kind.read_run(open_input(summary_file(tmp_path, OTHER)), split.index, options)
+    answers, problems = kind.read_run(
+        open_input(summary_file(tmp_path, OTHER)), split.index, options
+    )
     pairs = kind.pairs_of(split, answers, kind.default_rules, options)
     [shown] = kind.show_instances(files, split, pairs, options)
     assert (problems, OTHER in str(shown.given)) == ([], True)
 
 
-def test_a_text_of_task_2_whose_name_says_no_system_is_passed_over_with_a_word(gold, tmp_path):
+def test_a_text_of_task_2_whose_name_says_no_system_is_passed_over_with_a_word(
+    gold, tmp_path
+):
     folder = summary_file(tmp_path, OTHER)
     (folder / "Task2" / f"{TOPIC}.txt").write_text("Nothing.")
     (folder / "notes.txt").write_text("Nothing.")
     kind = task_type("clsumm-2")
     _, problems = kind.read_run(
-        open_input(folder), kind.gold_of(open_input(gold), {}).index, kind.checked_options({})
+        open_input(folder),
+        kind.gold_of(open_input(gold), {}).index,
+        kind.checked_options({}),
     )
     [problem] = problems
     assert (problem.file.endswith(f"Task2/{TOPIC}.txt"), problem.fatal) == (True, False)
-    assert problem.message == "passed over: its name does not say that it is a system's summary"
+    assert (
+        problem.message
+        == "passed over: its name does not say that it is a system's summary"
+    )
 
 
 def test_a_topic_without_a_summary_counts_0_and_is_pointed_out(capsys, gold, tmp_path):
     other = gold.parent / "D02-0002" / "summary"
     other.mkdir(parents=True)
     (other / "D02-0002.human.txt").write_text("Another paper.")
-    scores = score(capsys, "clsumm-2", [gold.parent], summary_file(tmp_path, "They count words.\nAnd links."))
+    scores = score(
+        capsys,
+        "clsumm-2",
+        [gold.parent],
+        summary_file(tmp_path, "They count words.\nAnd links."),
+    )
     assert scores["notes"]["missing_topics"] == 1
     assert scores["metrics"]["rouge_1_f1.human"]["value"] == 0.5
     assert scores["metrics"]["rouge_1_f1.abstract"]["n"] == 1
-    assert any("no summary for 1 of 2 topics" in warning["message"] for warning in scores["warnings"])
+    assert any(
+        "no summary for 1 of 2 topics" in warning["message"]
+        for warning in scores["warnings"]
+    )
 
 
-def test_a_long_summary_is_flagged_cut_or_refused_as_the_task_says(capsys, gold, tmp_path):
-    run = summary_file(tmp_path, "nothing " * 240 + "\n" + "counts " * 20 + f"\n{ABSTRACT}")
+def test_a_long_summary_is_flagged_cut_or_refused_as_the_task_says(
+    capsys, gold, tmp_path
+):
+    run = summary_file(
+        tmp_path, "nothing " * 240 + "\n" + "counts " * 20 + f"\n{ABSTRACT}"
+    )
     flagged, cut = (
         score(capsys, "clsumm-2", [gold], run, "--option", f"over_limit={choice}")
         for choice in ("flag", "truncate")
     )
-    message = next(w["message"] for w in flagged["warnings"] if "words for" in w["message"])
+    message = next(
+        w["message"] for w in flagged["warnings"] if "words for" in w["message"]
+    )
     assert message.startswith("277 words")
     assert flagged["notes"]["over_the_limit"] == cut["notes"]["over_the_limit"] == 1
     assert values(flagged, "rouge_2_f1")[1] > 0
     assert values(cut, "rouge_2_f1")[1] == 0
     # Ten of the twenty words of the second line are left.
-    assert values(cut)[1] == pytest.approx(2 * (1 / 250) * (1 / 17) / (1 / 250 + 1 / 17), abs=2e-5)
+    assert values(cut)[1] == pytest.approx(
+        2 * (1 / 250) * (1 / 17) / (1 / 250 + 1 / 17), abs=2e-5
+    )
     columns = [each["metrics"]["rouge_1_f1"]["column"] for each in (flagged, cut)]
     assert columns[0] != columns[1]
     told = refusals(capsys, "clsumm-2", [gold], run, "--option", "over_limit=refuse")
@@ -147,49 +185,69 @@ def test_the_official_program_never_cuts(capsys, gold, tmp_path):
         "over_limit=truncate",
     )
     assert (
-        score(capsys, "clsumm-2", [gold], run, *options)["metrics"]["rouge_2_recall.abstract"]["value"] > 0.5
+        score(capsys, "clsumm-2", [gold], run, *options)["metrics"][
+            "rouge_2_recall.abstract"
+        ]["value"]
+        > 0.5
     )
 
 
 @pytest.mark.parametrize(
-    "text", [ABSTRACT, f"{ABSTRACT} {OTHER}"], ids=["the abstract", "the abstract and more"]
+    "text",
+    [ABSTRACT, f"{ABSTRACT} {OTHER}"],
+    ids=["the abstract", "the abstract and more"],
 )
 def test_a_copy_of_the_abstract_brings_a_warning(capsys, gold, tmp_path, text):
     scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, text))
-    assert any("copies the abstract" in warning["message"] for warning in scores["warnings"])
+    assert any(
+        "copies the abstract" in warning["message"] for warning in scores["warnings"]
+    )
     assert scores["notes"]["copies_of_the_abstract"] == 1
 
 
 def test_of_two_abstracts_one_is_enough(capsys, gold, tmp_path):
-    (gold / "summary" / "other.abstract.xml").write_text('<S sid ="1">Nothing of the kind stands here.</S>')
+    (gold / "summary" / "other.abstract.xml").write_text(
+        '<S sid ="1">Nothing of the kind stands here.</S>'
+    )
     scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, ABSTRACT))
     assert scores["notes"]["copies_of_the_abstract"] == 1
 
 
-@pytest.mark.parametrize(("names", "is_run"), [(["a"], True), (["a", "b"], False), (["a", "b", "c"], False)])
+@pytest.mark.parametrize(
+    ("names", "is_run"), [(["a"], True), (["a", "b"], False), (["a", "b", "c"], False)]
+)
 def test_one_text_alone_is_a_run_whatever_it_is_called(gold, names, is_run):
     kind = task_type("clsumm-2")
     options = kind.checked_options({})
     index = kind.read_gold(open_input(gold), options).index
-    _, problems = kind.read_run([file(f"{name}.txt", OTHER) for name in names], index, options)
+    _, problems = kind.read_run(
+        [file(f"{name}.txt", OTHER) for name in names], index, options
+    )
     assert any(problem.fatal for problem in problems) is not is_run
 
 
 def test_own_words_bring_none(capsys, gold, tmp_path):
-    scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, f"They count. {OTHER}"))
+    scores = score(
+        capsys, "clsumm-2", [gold], summary_file(tmp_path, f"They count. {OTHER}")
+    )
     assert not scores["warnings"]
     assert scores["notes"]["copies_of_the_abstract"] == 0
 
 
 def test_the_share_that_is_copied_is_that_of_the_shorter_text():
     words = [f"w{number}" for number in range(20)]
-    text, longer = prints_of([" ".join(words)]), prints_of([" ".join(words), "and much more of another kind"])
+    text, longer = (
+        prints_of([" ".join(words)]),
+        prints_of([" ".join(words), "and much more of another kind"]),
+    )
     assert copied_share(text, longer) == copied_share(longer, text) == 1
     assert copied_share(text, prints_of(["none of this at all is there"])) == 0
     assert copied_share(text, []) == 0
 
 
-def test_participants_get_no_summary_and_check_with_what_they_have(capsys, gold, tmp_path):
+def test_participants_get_no_summary_and_check_with_what_they_have(
+    capsys, gold, tmp_path
+):
     chosen = task_type("clsumm-2")
     options = chosen.checked_options({})
     public = dict(chosen.public_files(open_input(gold), options))
@@ -198,7 +256,19 @@ def test_participants_get_no_summary_and_check_with_what_they_have(capsys, gold,
         (tmp_path / "inputs" / name).parent.mkdir(parents=True)
         (tmp_path / "inputs" / name).write_bytes(content)
     run = summary_file(tmp_path, ABSTRACT)
-    assert main(["check", "clsumm-2", "--inputs", str(tmp_path / "inputs"), "--run", str(run)]) == 0
+    assert (
+        main(
+            [
+                "check",
+                "clsumm-2",
+                "--inputs",
+                str(tmp_path / "inputs"),
+                "--run",
+                str(run),
+            ]
+        )
+        == 0
+    )
     assert "copies the abstract" in capsys.readouterr().out
     index = chosen.read_gold(open_input(gold), options).index
     assert "count" not in json.dumps(index)
@@ -219,11 +289,17 @@ def test_participants_get_no_summary_and_check_with_what_they_have(capsys, gold,
         ("X00-0000.system.txt", "A text.", "the run answers no instance of the split"),
         (f"{TOPIC}.system.txt", "x " * 40_000, "a summary of more than"),
         (f"{TOPIC}.system.txt", "x \n" * 40_000, "a summary of more than"),
-        ("run.jsonl", json.dumps({"topic": TOPIC, "summary": "x " * 40_000}), "a summary of more than"),
+        (
+            "run.jsonl",
+            json.dumps({"topic": TOPIC, "summary": "x " * 40_000}),
+            "a summary of more than",
+        ),
         ("run.pdf", "no PDF", "no file that can be a summary"),
     ],
 )
-def test_what_cannot_be_a_run_is_refused_with_the_reason(capsys, gold, tmp_path, name, content, reason):
+def test_what_cannot_be_a_run_is_refused_with_the_reason(
+    capsys, gold, tmp_path, name, content, reason
+):
     run = tmp_path / name
     run.write_text(content)
     assert reason in refusals(capsys, "clsumm-2", [gold], run)[0]
@@ -245,7 +321,9 @@ def test_a_gold_summary_is_its_elements_or_its_lines(text, lines):
 
 def test_a_summary_in_another_encoding_is_read(capsys, gold, tmp_path):
     (gold / "summary" / "D01-0009.human.txt").write_bytes("Wörter".encode("cp1252"))
-    scores = score(capsys, "clsumm-2", [gold], summary_file(tmp_path, "Wörter".encode()))
+    scores = score(
+        capsys, "clsumm-2", [gold], summary_file(tmp_path, "Wörter".encode())
+    )
     assert values(scores)[3] == 1
 
 
@@ -258,12 +336,20 @@ def test_half_a_character_in_json_does_no_harm(capsys, gold, tmp_path):
 def test_gold_without_any_summary_is_refused(capsys, gold, tmp_path):
     for path in (gold / "summary").iterdir():
         path.unlink()
-    assert "no summary was found" in refusals(capsys, "clsumm-2", [gold], summary_file(tmp_path, "x"))[0]
+    assert (
+        "no summary was found"
+        in refusals(capsys, "clsumm-2", [gold], summary_file(tmp_path, "x"))[0]
+    )
 
 
 def test_stop_words_that_are_not_there_are_refused_by_name(capsys, gold, tmp_path):
     run = summary_file(tmp_path, "x")
-    options = ("--rules", "official-2018", "--option", f"stopwords={tmp_path / 'none.txt'}")
+    options = (
+        "--rules",
+        "official-2018",
+        "--option",
+        f"stopwords={tmp_path / 'none.txt'}",
+    )
     assert "option stopwords=" in refusals(capsys, "clsumm-2", [gold], run, *options)[0]
 
 
@@ -279,7 +365,9 @@ def test_entities_that_were_encoded_twice_and_doubled_quotes_in_a_tag_leave_no_w
         ("Annotator: us |", "“Reference Article”"),
     ],
 )
-def test_an_annotation_that_cannot_be_read_is_told_by_its_line(gold, tmp_path, line, fault):
+def test_an_annotation_that_cannot_be_read_is_told_by_its_line(
+    gold, tmp_path, line, fault
+):
     """Of gold, whose public files have it, and of inputs, of which citances are shown."""
     (gold / "annotation").mkdir()
     (gold / "annotation" / f"{TOPIC}.annv3.txt").write_text(f"\n{line}\n")

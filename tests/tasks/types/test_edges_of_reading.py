@@ -41,7 +41,9 @@ def test_a_measure_may_count_from_1():
     assert refusals(lambda: declared(answer, rules % 0, labels))
 
 
-@pytest.mark.parametrize(("value", "is_read"), [(9.9e149, True), (1e150, False), (-1e150, False)])
+@pytest.mark.parametrize(
+    ("value", "is_read"), [(9.9e149, True), (1e150, False), (-1e150, False)]
+)
 def test_a_number_whose_squares_have_no_sum_is_none(value, is_read):
     gold = [file("gold.jsonl", lines([{"id": "a", "g": value}, {"id": "b", "g": 1}]))]
     kind = declared("")
@@ -55,14 +57,21 @@ def test_a_number_whose_squares_have_no_sum_is_none(value, is_read):
 def test_gold_in_which_nothing_is_names_its_file_where_it_is_one(names):
     kind = task_type("positional-citations")
     options = kind.checked_options({"entailment": "word-overlap"})
-    [told] = refusals(lambda: kind.read_gold([file(name, "[]") for name in names], options))
+    [told] = refusals(
+        lambda: kind.read_gold([file(name, "[]") for name in names], options)
+    )
     assert told.startswith("questions.json") == (len(names) == 1)
 
 
 def test_brackets_that_are_too_deep_stand_on_the_line_that_has_most_of_either_kind():
     text = "a = [[[1]]]\nb = {x = {x = {x = {x = [1]}}}}\nc = [{x = [1]}]\n"
     assert toml_fault(text, RecursionError())[1:] == (2, None)
-    assert toml_fault("a = 1\n" + "b = [{a = [{a = 1}]}]\n" + "c = [[[1]]]", RecursionError())[1] == 2
+    assert (
+        toml_fault(
+            "a = 1\n" + "b = [{a = [{a = 1}]}]\n" + "c = [[[1]]]", RecursionError()
+        )[1]
+        == 2
+    )
 
 
 def test_a_tag_that_closes_nothing_hides_nothing():
@@ -70,19 +79,31 @@ def test_a_tag_that_closes_nothing_hides_nothing():
     assert [sid for sid, _ in csv_elements(text)] == ["1", "2", "4"]
 
 
-@pytest.mark.parametrize(("end", "copies"), [("a b c d e f g h z", 1), ("a b c d e f g y z", 0)])
+@pytest.mark.parametrize(
+    ("end", "copies"), [("a b c d e f g h z", 1), ("a b c d e f g y z", 0)]
+)
 def test_a_summary_that_has_four_fifths_of_the_abstract_is_a_copy(end, copies):
     kind = task_type("clsumm-2")
     gold = [
-        file("W00-1000/Reference_XML/W00-1000.xml", "<PAPER><S sid='1'>One two.</S></PAPER>"),
+        file(
+            "W00-1000/Reference_XML/W00-1000.xml",
+            "<PAPER><S sid='1'>One two.</S></PAPER>",
+        ),
         file("W00-1000/summary/W00-1000.abstract.txt", "a b c d e f g h i j k l"),
     ]
     options = kind.checked_options({})
     split = kind.read_gold(gold, options)
     run, _ = kind.read_run(
-        [file("run.jsonl", lines([{"topic": "W00-1000", "summary": end}]))], split.index, options
+        [file("run.jsonl", lines([{"topic": "W00-1000", "summary": end}]))],
+        split.index,
+        options,
     )
-    assert kind.pairs_of(split, run, kind.default_rules, options).notes["copies_of_the_abstract"] == copies
+    assert (
+        kind.pairs_of(split, run, kind.default_rules, options).notes[
+            "copies_of_the_abstract"
+        ]
+        == copies
+    )
 
 
 def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
@@ -91,7 +112,9 @@ def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
     header += "Citation Offset,Citation Text,Reference Offset,Reference Text,Discourse Facet,Annotator\n"
     answers = file("Task1/W00-1000.csv", header + "1,W00-1000,short\n\n")
     options = kind.checked_options({})
-    index = kind.read_gold([file(f"W00-1000/{name}", text) for name, text in _topic()], options).index
+    index = kind.read_gold(
+        [file(f"W00-1000/{name}", text) for name, text in _topic()], options
+    ).index
     _, problems = kind.read_run([answers], index, options)
     quoted = [own.quote for own in problems if "passed over" in own.message]
     assert quoted == ["1,W00-1000,short"]
@@ -101,7 +124,10 @@ def test_a_row_of_too_few_fields_is_quoted_and_passed_over():
 
 
 def _topic():
-    yield "Reference_XML/W00-1000.xml", "<PAPER><S sid='0'>T</S><S sid=\"1\">One.</S></PAPER>"
+    yield (
+        "Reference_XML/W00-1000.xml",
+        "<PAPER><S sid='0'>T</S><S sid=\"1\">One.</S></PAPER>",
+    )
     fields = (
         "Citance Number: 1",
         "Reference Article: W00-1000.xml",
@@ -121,12 +147,19 @@ def _topic():
 def test_a_summary_of_lines_is_of_texts_alone():
     kind = task_type("clsumm-2")
     gold = [
-        file("W00-1000/Reference_XML/W00-1000.xml", "<PAPER><S sid='1'>One two.</S></PAPER>"),
+        file(
+            "W00-1000/Reference_XML/W00-1000.xml",
+            "<PAPER><S sid='1'>One two.</S></PAPER>",
+        ),
         file("W00-1000/summary/W00-1000.human.txt", "One two three."),
     ]
     options = kind.checked_options({})
     index = kind.read_gold(gold, options).index
-    for summary, is_read in ((["One.", "Two."], True), (["One.", 2], False), ([1, 2], False)):
+    for summary, is_read in (
+        (["One.", "Two."], True),
+        (["One.", 2], False),
+        ([1, 2], False),
+    ):
         run = [file("run.jsonl", json.dumps({"topic": "W00-1000", "summary": summary}))]
         _, problems = kind.read_run(run, index, options)
         assert any(own.fatal for own in problems) != is_read
@@ -135,6 +168,12 @@ def test_a_summary_of_lines_is_of_texts_alone():
 def test_probabilities_sum_to_no_more_than_1_with_what_is_rounded():
     index = index_of(["q1"], [["a", "b"]], None)
     for whole, is_read in ((1.0, True), (1.0009, True), (1.01, False)):
-        row = {"id": "q1", "ranked": ["a", "b"], "probabilities": {"a": whole / 2, "b": whole / 2}}
-        _, problems = read_ranked_run([file("run", lines([row]))], index, RunLimits(declares=True))
+        row = {
+            "id": "q1",
+            "ranked": ["a", "b"],
+            "probabilities": {"a": whole / 2, "b": whole / 2},
+        }
+        _, problems = read_ranked_run(
+            [file("run", lines([row]))], index, RunLimits(declares=True)
+        )
         assert any(own.fatal for own in problems) != is_read

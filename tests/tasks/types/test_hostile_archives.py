@@ -38,7 +38,14 @@ def test_an_honest_archive_is_read(gold, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["../D01-0001.annv3.txt", "/etc/D01-0001.txt", "a/../../b.txt", "..\\b.txt", "C:/b.txt"]
+    "name",
+    [
+        "../D01-0001.annv3.txt",
+        "/etc/D01-0001.txt",
+        "a/../../b.txt",
+        "..\\b.txt",
+        "C:/b.txt",
+    ],
 )
 def test_a_name_that_leads_out_of_the_archive_is_refused(capsys, gold, tmp_path, name):
     run = archive(tmp_path / "run.zip", {name: LINE})
@@ -59,9 +66,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked(capsys, gold, tmp_path):
         (5000, 1_250_001, 1),
     ],
 )
-def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(packed, size, is_told):
+def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(
+    packed, size, is_told
+):
     member = zipfile.ZipInfo("a.txt")
-    member.compress_type, member.compress_size, member.file_size = zipfile.ZIP_DEFLATED, packed, size
+    member.compress_type, member.compress_size, member.file_size = (
+        zipfile.ZIP_DEFLATED,
+        packed,
+        size,
+    )
     assert len(list(_problems_of_one(member, Limits()))) == is_told
 
 
@@ -79,7 +92,10 @@ def test_overlapping_members_are_refused(capsys, gold, tmp_path):
     """One packed text that many entries point to: small on disk, large in memory."""
     run = archive(
         tmp_path / "run.zip",
-        {f"Task1/D01-000{n}.annv3.txt": io.BytesIO(bytes(range(256)) * 40).read() for n in range(9)},
+        {
+            f"Task1/D01-000{n}.annv3.txt": io.BytesIO(bytes(range(256)) * 40).read()
+            for n in range(9)
+        },
     )
     data = bytearray(run.read_bytes())
     place = data.index(b"PK\x01\x02")
@@ -106,13 +122,18 @@ def test_an_archive_inside_the_archive_is_refused(capsys, gold, tmp_path):
 
 
 def test_a_name_that_stands_twice_is_refused(capsys, gold, tmp_path):
-    run = archive(tmp_path / "run.zip", {"Task1/D01-0001.annv3.txt": LINE, "Task1/D01-0001.annv4.txt": LINE})
+    run = archive(
+        tmp_path / "run.zip",
+        {"Task1/D01-0001.annv3.txt": LINE, "Task1/D01-0001.annv4.txt": LINE},
+    )
     run.write_bytes(run.read_bytes().replace(b"annv4", b"annv3"))
     assert "holds this name twice" in refusal(capsys, gold, run)
 
 
 def test_every_fault_of_an_archive_is_told_at_once(capsys, gold, tmp_path):
-    run = archive(tmp_path / "run.zip", {"../a.txt": LINE, "b.zip": LINE, "c\x01.txt": LINE})
+    run = archive(
+        tmp_path / "run.zip", {"../a.txt": LINE, "b.zip": LINE, "c\x01.txt": LINE}
+    )
     told = refusal(capsys, gold, run)
     for fault in ("leads out", "an archive inside", "control character"):
         assert fault in told
@@ -144,23 +165,32 @@ def test_a_list_that_claims_fewer_files_than_it_has_is_counted_itself(tmp_path):
         data[end + 8 : end + 12] = struct.pack("<HH", claimed, claimed)
         assert listed_files(io.BytesIO(data), 100) == 5
     # Counting ends beyond what is allowed.
-    assert listed_files(io.BytesIO(data[: end + 8] + struct.pack("<HH", 1, 1) + data[end + 12 :]), 3) == 4
+    assert (
+        listed_files(
+            io.BytesIO(data[: end + 8] + struct.pack("<HH", 1, 1) + data[end + 12 :]), 3
+        )
+        == 4
+    )
 
 
 @pytest.mark.parametrize(
     ("record", "locator", "expected"),
     [(b"PK\6\6", b"PK\6\7", 7), (b"PK\6\6", b"PK\6\0", 2), (b"PK\6\0", b"PK\6\7", 2)],
 )
-def test_a_large_archive_is_counted_by_its_own_end_where_both_of_its_marks_stand(record, locator, expected):
-    large = struct.pack("<4sQ2H2L4Q", record, 44, 45, 45, 0, 0, 7, 7, 0, 0) + struct.pack(
-        "<4sLQL", locator, 0, 0, 1
-    )
+def test_a_large_archive_is_counted_by_its_own_end_where_both_of_its_marks_stand(
+    record, locator, expected
+):
+    large = struct.pack(
+        "<4sQ2H2L4Q", record, 44, 45, 45, 0, 0, 7, 7, 0, 0
+    ) + struct.pack("<4sLQL", locator, 0, 0, 1)
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, 0, 0, 0)
     assert listed_files(io.BytesIO(large + end), 100) == expected
     assert listed_files(io.BytesIO(large[1:] + end), 100) == 2
 
 
-def test_a_name_with_a_space_is_no_fault_and_one_with_a_control_character_is(capsys, gold, tmp_path):
+def test_a_name_with_a_space_is_no_fault_and_one_with_a_control_character_is(
+    capsys, gold, tmp_path
+):
     spaced = archive(tmp_path / "spaced.zip", {"Task 1/D01-0001.annv3.txt": LINE})
     assert main(["check", "clsumm-1a", "--gold", str(gold), "--run", str(spaced)]) == 0
     bell = archive(tmp_path / "bell.zip", {"Task\x1f1/D01-0001.annv3.txt": LINE})

@@ -19,7 +19,10 @@ READERS = [own for own in TYPES if not own.slug.startswith("clsumm")]
 
 def read(path: Path, form: AnswerForm = FORM):
     return read_answers(
-        open_input(path), KNOWN, lambda _, line: line.text("text", example=form.example), form
+        open_input(path),
+        KNOWN,
+        lambda _, line: line.text("text", example=form.example),
+        form,
     )
 
 
@@ -32,12 +35,20 @@ def test_answers_are_kept_by_instance_and_the_missing_ones_are_counted(tmp_path)
     run.write_text('{"id": "b", "text": "x", "mood": 3}\n\n{"id": "a", "text": ""}\n')
     answers, problems = read(run)
     assert answers == {"b": "x", "a": ""}
-    assert told(problems) == [(None, "1 of 3 instances have no text, the first is “c”", False)]
+    assert told(problems) == [
+        (None, "1 of 3 instances have no text, the first is “c”", False)
+    ]
 
 
 def test_all_that_is_wrong_with_a_line_is_told_with_the_line(tmp_path):
     run = tmp_path / "run.jsonl"
-    lines = ['{"id": "z", "text": 3}', '{"id": [], "text": "x"}', '{"text": "x"}', '{"id": ""}', '{"id": "a"']
+    lines = [
+        '{"id": "z", "text": 3}',
+        '{"id": [], "text": "x"}',
+        '{"text": "x"}',
+        '{"id": ""}',
+        '{"id": "a"',
+    ]
     run.write_text("\n".join(lines))
     _, problems = read(run)
     assert [(line, message) for line, message, _ in told(problems)] == [
@@ -56,7 +67,9 @@ def test_an_instance_that_is_answered_again_is_refused_or_the_later_answer_count
     tmp_path, later_counts, kept
 ):
     run = tmp_path / "run.jsonl"
-    run.write_text("".join(f'{{"id": "a", "text": "{text}"}}\n' for text in ("first", "second")))
+    run.write_text(
+        "".join(f'{{"id": "a", "text": "{text}"}}\n' for text in ("first", "second"))
+    )
     answers, problems = read(run, AnswerForm(example="…", later_counts=later_counts))
     assert answers == {"a": kept}
     assert problems[0].fatal is not later_counts
@@ -67,13 +80,17 @@ def test_an_instance_that_is_answered_again_is_refused_or_the_later_answer_count
 @pytest.mark.parametrize("name", ["run.jsonl", "run.json"])
 def test_what_is_no_finite_number_is_named(tmp_path, number, name):
     run = tmp_path / name
-    run.write_text(f'[{{"id": "a", "text": {number}}}]'.strip("[]" if name == "run.jsonl" else ""))
+    run.write_text(
+        f'[{{"id": "a", "text": {number}}}]'.strip("[]" if name == "run.jsonl" else "")
+    )
     _, problems = read(run)
     assert problems[0].message == f"{number} is not a finite number"
 
 
 @pytest.mark.parametrize("task_type", READERS, ids=[own.slug for own in READERS])
-def test_every_type_names_the_number_the_line_and_the_instance_alike(task_type, tmp_path, capsys):
+def test_every_type_names_the_number_the_line_and_the_instance_alike(
+    task_type, tmp_path, capsys
+):
     gold, _, _ = sample(task_type)
     for line, expected in (
         ('{"id": "nobody", "x": 1e999}', "1e999 is not a finite number"),
@@ -101,7 +118,9 @@ def test_beyond_those_that_are_listed_problems_are_counted(tmp_path):
     run.write_text("{}\n" * 3000)
     _, problems = read(run)
     assert len(problems) == MAX_PROBLEMS
-    assert [problem.message for problem in problems.rest()] == ["5,000 more errors are not listed"]
+    assert [problem.message for problem in problems.rest()] == [
+        "5,000 more errors are not listed"
+    ]
 
 
 def test_reading_ends_where_nobody_counts_any_more(tmp_path):
@@ -110,7 +129,10 @@ def test_reading_ends_where_nobody_counts_any_more(tmp_path):
     with pytest.raises(TooManyProblems) as refused:
         read(run)
     last = refused.value.problems[-1]
-    assert (last.line, last.message) == (100_001, "not read any further, after 100,000 errors")
+    assert (last.line, last.message) == (
+        100_001,
+        "not read any further, after 100,000 errors",
+    )
     assert len(refused.value.problems) == MAX_PROBLEMS + 2
 
 
@@ -135,14 +157,22 @@ print(peak() - before)
 
 
 @pytest.mark.parametrize(
-    "line", ["{}", "[]", "x", '{"id": "a", "text": "x"}'], ids=["empty", "list", "word", "again"]
+    "line",
+    ["{}", "[]", "x", '{"id": "a", "text": "x"}'],
+    ids=["empty", "list", "word", "again"],
 )
 def test_a_file_of_many_lines_takes_the_memory_of_a_few(root, tmp_path, line):
     """7.8 MB of empty objects once took gigabytes."""
     run = tmp_path / "run.jsonl"
-    run.write_text(f"{line}\n" * (7_800_000 // (len(line) + 1) if len(line) < 5 else 20_000))
+    run.write_text(
+        f"{line}\n" * (7_800_000 // (len(line) + 1) if len(line) < 5 else 20_000)
+    )
     told = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(run)], cwd=root, capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEASURED, str(run)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert int(told.stdout) < 20_000, "kB"
 

@@ -19,7 +19,13 @@ from tests.tasks.types.corpus import HEADER, answer_line, csv_row
 from tests.tasks.types.standing_reading import file, lines
 
 TYPES = task_types()
-CITANCE = {"topic": "A", "citing": "B", "marker": "1", "sentences": ["1"], "facets": ["Method"]}
+CITANCE = {
+    "topic": "A",
+    "citing": "B",
+    "marker": "1",
+    "sentences": ["1"],
+    "facets": ["Method"],
+}
 
 
 def problems_of_run(slug, *files, index=None, **given):
@@ -29,14 +35,18 @@ def problems_of_run(slug, *files, index=None, **given):
 
 
 def refusals(slug, *files, **given):
-    return [problem.message for problem in fatal(problems_of_run(slug, *files, **given))]
+    return [
+        problem.message for problem in fatal(problems_of_run(slug, *files, **given))
+    ]
 
 
 # CL-Summ.
 
 
 @pytest.mark.parametrize("form", ["txt", "jsonl"])
-@pytest.mark.parametrize(("size", "expected"), [(65_535, []), (65_536, ["more than 65,536 bytes"])])
+@pytest.mark.parametrize(
+    ("size", "expected"), [(65_535, []), (65_536, ["more than 65,536 bytes"])]
+)
 def test_a_summary_has_fewer_than_65_536_bytes_in_either_form(form, size, expected):
     topic = next(iter(index_and_options(TYPES["clsumm-2"])[0]["topics"]))
     text = "œ" + "x" * (size - 2)
@@ -45,20 +55,38 @@ def test_a_summary_has_fewer_than_65_536_bytes_in_either_form(form, size, expect
     assert [one.removeprefix("a summary of ") for one in said] == expected
 
 
-@pytest.mark.parametrize(("words", "expected"), [(250, []), (251, ["251 words for {}"])])
+@pytest.mark.parametrize(
+    ("words", "expected"), [(250, []), (251, ["251 words for {}"])]
+)
 def test_a_summary_has_250_words_at_most_where_longer_ones_are_refused(words, expected):
     topic = next(iter(index_and_options(TYPES["clsumm-2"])[0]["topics"]))
-    own = file("run.jsonl", lines([{"topic": topic, "summary": " ".join(["a"] * words)}]))
+    own = file(
+        "run.jsonl", lines([{"topic": topic, "summary": " ".join(["a"] * words)}])
+    )
     assert refusals("clsumm-2", own, over_limit="flag") == []
-    assert refusals("clsumm-2", own, over_limit="refuse") == [one.format(topic) for one in expected]
+    assert refusals("clsumm-2", own, over_limit="refuse") == [
+        one.format(topic) for one in expected
+    ]
 
 
 @pytest.mark.parametrize(
     ("sentences", "expected"),
-    [("12345", []), ("123456", ["6 sentences"]), ("135", []), ("1357", ["4 separate spans"]), ("1133", [])],
+    [
+        ("12345", []),
+        ("123456", ["6 sentences"]),
+        ("135", []),
+        ("1357", ["4 separate spans"]),
+        ("1133", []),
+    ],
 )
-def test_a_citance_has_five_sentences_and_three_spans_at_most_where_more_are_refused(sentences, expected):
-    index = {"topics": {"A": {"citances": [["A", "B", "1", "1"]], "sentences": list("123456789")}}}
+def test_a_citance_has_five_sentences_and_three_spans_at_most_where_more_are_refused(
+    sentences, expected
+):
+    index = {
+        "topics": {
+            "A": {"citances": [["A", "B", "1", "1"]], "sentences": list("123456789")}
+        }
+    }
     own = file("run.jsonl", lines([{**CITANCE, "sentences": list(sentences)}]))
     for slug in ("clsumm-1a", "clsumm-1b"):
         assert refusals(slug, own, index=index, over_limit="flag") == []
@@ -67,7 +95,9 @@ def test_a_citance_has_five_sentences_and_three_spans_at_most_where_more_are_ref
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "txt"])
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_run_has_10_000_answers_beyond_ten_for_each_citance_in_all_its_files(form, more):
+def test_a_run_has_10_000_answers_beyond_ten_for_each_citance_in_all_its_files(
+    form, more
+):
     index = {"topics": {"A": {"citances": [["A", "B", "1", "1"]], "sentences": ["1"]}}}
     count = 10_009 + more
     content = {
@@ -83,20 +113,30 @@ def test_a_run_has_10_000_answers_beyond_ten_for_each_citance_in_all_its_files(f
 
 
 @pytest.mark.parametrize(
-    ("slug", "key"), [("clsumm-1a", "sentences"), ("clsumm-1b", "sentences"), ("clsumm-2", "summary")]
+    ("slug", "key"),
+    [("clsumm-1a", "sentences"), ("clsumm-1b", "sentences"), ("clsumm-2", "summary")],
 )
 @pytest.mark.parametrize(("before", "is_taken"), [(99, True), (100, False)])
-def test_of_json_lines_a_hundred_are_looked_at_for_one_of_the_task(slug, key, before, is_taken):
+def test_of_json_lines_a_hundred_are_looked_at_for_one_of_the_task(
+    slug, key, before, is_taken
+):
     line = {"topic": "A", key: [], "facets": []}
     for name in ("run.jsonl", "run.ndjson", "run.json", "more/Run.JSONL"):
-        assert TYPES[slug].accepts([file(name, "{}\n" * before + lines([line]))]) is is_taken, name
+        assert (
+            TYPES[slug].accepts([file(name, "{}\n" * before + lines([line]))])
+            is is_taken
+        ), name
 
 
-@pytest.mark.parametrize(("size", "is_taken"), [(1 << 20, True), ((1 << 20) + 1, False)])
+@pytest.mark.parametrize(
+    ("size", "is_taken"), [(1 << 20, True), ((1 << 20) + 1, False)]
+)
 def test_lines_of_more_than_a_mebibyte_are_not_looked_at(size, is_taken):
     line = b'{"sentences": []}'
     assert (
-        TYPES["clsumm-1a"].accepts([file("run.jsonl", line + b" " * (size - len(line) - 1) + b"\n")])
+        TYPES["clsumm-1a"].accepts(
+            [file("run.jsonl", line + b" " * (size - len(line) - 1) + b"\n")]
+        )
         is is_taken
     )
 
@@ -127,7 +167,9 @@ def test_lines_of_more_than_a_mebibyte_are_not_looked_at(size, is_taken):
         ({}, {}),
     ],
 )  # fmt: skip
-def test_a_run_is_taken_for_one_of_a_task_by_its_names_and_by_any_line(slug, files, are_taken):
+def test_a_run_is_taken_for_one_of_a_task_by_its_names_and_by_any_line(
+    slug, files, are_taken
+):
     own = [file(name, content) for name, content in files.items()]
     assert TYPES[slug].accepts(own) is are_taken.get(slug, False)
 
@@ -137,11 +179,22 @@ def test_a_run_is_taken_for_one_of_a_task_by_its_names_and_by_any_line(slug, fil
     [("a b c d e f g h i j k l", True), ("a b c d e f g h i j k l m n", True), ("a b c d e f g h i j k X", True),
      ("a b c d e f g h X", True), ("a b c d e f g X", False), ("a b c d e f g h i j X Y", False), ("a b c d e", True), ("a b c d", False), ("A-B c. D e!", True), ("x y z a b c d e", False)],
 )  # fmt: skip
-def test_a_summary_is_told_to_copy_the_abstract_from_four_fifths_of_its_runs_of_five_words(summary, is_told):
+def test_a_summary_is_told_to_copy_the_abstract_from_four_fifths_of_its_runs_of_five_words(
+    summary, is_told
+):
     """Of the shorter of the two, in whose runs a line has no end."""
-    index = {"topics": {"A": {"abstract": prints_of(["a b c d e f", "g h i j k l"])}, "B": {"abstract": []}}}
-    own = file("run.jsonl", lines([{"topic": topic, "summary": summary} for topic in "AB"]))
-    said = [problem.message for problem in problems_of_run("clsumm-2", own, index=index)]
+    index = {
+        "topics": {
+            "A": {"abstract": prints_of(["a b c d e f", "g h i j k l"])},
+            "B": {"abstract": []},
+        }
+    }
+    own = file(
+        "run.jsonl", lines([{"topic": topic, "summary": summary} for topic in "AB"])
+    )
+    said = [
+        problem.message for problem in problems_of_run("clsumm-2", own, index=index)
+    ]
     assert any("copies the abstract" in message for message in said) is is_told
     assert len(said) == is_told
 
@@ -150,7 +203,9 @@ def test_a_summary_is_told_to_copy_the_abstract_from_four_fifths_of_its_runs_of_
 
 
 def texts(**changed):
-    return file("run.jsonl", lines([{**first_record(TYPES["citation-text"]), **changed}]))
+    return file(
+        "run.jsonl", lines([{**first_record(TYPES["citation-text"]), **changed}])
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,11 +223,14 @@ def test_a_text_has_10_000_labels_of_100_characters_at_most(labels, expected):
 
 
 def test_of_a_kind_of_labels_that_there_is_not_a_hundred_characters_are_told():
-    assert refusals("citation-text", texts(labels={"x" * 101: []})) == [f"“labels” has “{'x' * 100}”"]
+    assert refusals("citation-text", texts(labels={"x" * 101: []})) == [
+        f"“labels” has “{'x' * 100}”"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("length", "expected"), [(100_000, []), (100_001, ["“prediction” has 100,001 characters"])]
+    ("length", "expected"),
+    [(100_000, []), (100_001, ["“prediction” has 100,001 characters"])],
 )
 def test_an_answer_has_100_000_characters_at_most(length, expected):
     assert refusals("citation-text", texts(prediction="x" * length)) == expected
@@ -181,7 +239,10 @@ def test_an_answer_has_100_000_characters_at_most(length, expected):
 @pytest.mark.parametrize("count", [1, 2, 100, 101])
 def test_of_more_than_a_hundred_data_sets_all_are_counted_as_one(count):
     kind = TYPES["citation-text"]
-    gold = [file(f"d{n}.json", json.dumps([{"input": ["a b"], "target": "c"}])) for n in range(count)]
+    gold = [
+        file(f"d{n}.json", json.dumps([{"input": ["a b"], "target": "c"}]))
+        for n in range(count)
+    ]
     found = kind.statistics(kind.read_gold(gold, kind.checked_options({})))
     assert len(found) == {1: 1, 2: 3, 100: 101, 101: 1}[count]
     assert found[-1]["name"] == ("d0" if count == 1 else None)
@@ -189,7 +250,9 @@ def test_of_more_than_a_hundred_data_sets_all_are_counted_as_one(count):
 
 
 @pytest.mark.parametrize(("words", "is_long"), [(4096, 0), (4097, 1)])
-def test_inputs_and_texts_are_long_from_one_word_beyond_what_models_read_and_write(words, is_long):
+def test_inputs_and_texts_are_long_from_one_word_beyond_what_models_read_and_write(
+    words, is_long
+):
     kind = TYPES["citation-text"]
     record = {
         "input": ["<abs> a </abs>", " ".join(["b"] * (words - 1))],
@@ -198,8 +261,14 @@ def test_inputs_and_texts_are_long_from_one_word_beyond_what_models_read_and_wri
     (found,) = kind.statistics(
         kind.read_gold([file("d.json", json.dumps([record]))], kind.checked_options({}))
     )
-    assert [found["inputs"]["long_inputs"], found["inputs"]["input_words"]] == [is_long, words]
-    assert [found["gold"]["long_outputs"], found["gold"]["output_words"]] == [is_long, 1024 + is_long]
+    assert [found["inputs"]["long_inputs"], found["inputs"]["input_words"]] == [
+        is_long,
+        words,
+    ]
+    assert [found["gold"]["long_outputs"], found["gold"]["output_words"]] == [
+        is_long,
+        1024 + is_long,
+    ]
 
 
 # Rankings.
@@ -207,7 +276,15 @@ def test_inputs_and_texts_are_long_from_one_word_beyond_what_models_read_and_wri
 
 @pytest.mark.parametrize(
     ("grade", "is_read"),
-    [(0, True), (100, True), (101, False), (-1, False), (True, False), (1.0, False), ("1", False)],
+    [
+        (0, True),
+        (100, True),
+        (101, False),
+        (-1, False),
+        (True, False),
+        (1.0, False),
+        ("1", False),
+    ],
 )
 def test_a_grade_is_a_whole_number_up_to_a_hundred(grade, is_read):
     kind, content = (
@@ -217,11 +294,15 @@ def test_a_grade_is_a_whole_number_up_to_a_hundred(grade, is_read):
     name = next(name for name in content if name.endswith("diagnostic.jsonl"))
     first, *others = content[name].splitlines(keepends=True)
     record = json.loads(first)
-    content[name] = lines([{**record, "grades": {record["cited_id"]: grade}}]).encode() + b"".join(others)
+    content[name] = lines(
+        [{**record, "grades": {record["cited_id"]: grade}}]
+    ).encode() + b"".join(others)
     gold = [file(own, text) for own, text in content.items()]
     try:
         found = (
-            next(iter(kind.trec.qrels(gold)))[2] if kind.read_gold(gold, kind.checked_options({})) else None
+            next(iter(kind.trec.qrels(gold)))[2]
+            if kind.read_gold(gold, kind.checked_options({}))
+            else None
         )
     except InputRefused as refused:
         found = [problem.message for problem in refused.problems]
@@ -232,13 +313,19 @@ def test_a_grade_is_a_whole_number_up_to_a_hundred(grade, is_read):
 
 
 @pytest.mark.parametrize(
-    ("values", "size", "is_told"), [(20, 80, True), (21, 84, False), (8, 32, True), (8, 31, False)]
+    ("values", "size", "is_told"),
+    [(20, 80, True), (21, 84, False), (8, 32, True), (8, 31, False)],
 )
 def test_a_field_gives_the_answer_away_by_up_to_twenty_values_and_one_for_four_instances(
     values, size, is_told
 ):
     rows = [
-        {"id": f"i{n}", "text": f"w{n} a b c d", "code": f"c{n % values}", "label": "ab"[n % values % 2]}
+        {
+            "id": f"i{n}",
+            "text": f"w{n} a b c d",
+            "code": f"c{n % values}",
+            "label": "ab"[n % values % 2],
+        }
         for n in range(size)
     ]
     found = look("labels", "t", "T", [file("gold.jsonl", lines(rows))])
@@ -251,8 +338,16 @@ def test_a_field_gives_the_answer_away_by_up_to_twenty_values_and_one_for_four_i
 @pytest.mark.parametrize(("count", "is_told"), [(10, True), (11, False)])
 def test_a_tenth_of_empty_answers_is_warned_of(count, is_told):
     index = {"datasets": {"d": {f"d-{n}": 1 for n in range(count)}}}
-    own = file("run.jsonl", lines([{"id": f"d-{n}", "prediction": "x" if n else " "} for n in range(count)]))
-    said = [problem.message for problem in problems_of_run("citation-text", own, index=index)]
+    own = file(
+        "run.jsonl",
+        lines(
+            [{"id": f"d-{n}", "prediction": "x" if n else " "} for n in range(count)]
+        ),
+    )
+    said = [
+        problem.message
+        for problem in problems_of_run("citation-text", own, index=index)
+    ]
     assert ("1 of 10 answers are empty or not allowed" in said) is is_told
     assert len(said) == 1 + is_told
 
@@ -265,7 +360,9 @@ def test_three_lines_that_are_none_of_a_run_are_told_as_plain_text(count, is_one
 
 
 def test_twenty_files_are_told_as_what_they_are_and_of_more_each_line():
-    said = refusals("citation-text", *(file(f"{n:02}.jsonl", "Dear all\n" * 3) for n in range(21)))
+    said = refusals(
+        "citation-text", *(file(f"{n:02}.jsonl", "Dear all\n" * 3) for n in range(21))
+    )
     assert said[:20] == ["this looks like plain text"] * 20
     assert len(said) == 23
 
@@ -275,7 +372,11 @@ def test_twenty_files_are_told_as_what_they_are_and_of_more_each_line():
     [
         ("run.jsonl", "x\n" * 99 + '{"output": ""}\n', "positional-citations"),
         ("run.jsonl", "x\n" * 100 + '{"output": ""}\n', ""),
-        ("run.jsonl", "\ufeff{" + '"x": "' + "y" * 5000 + '", "output" : ""}\n', "positional-citations"),
+        (
+            "run.jsonl",
+            "\ufeff{" + '"x": "' + "y" * 5000 + '", "output" : ""}\n',
+            "positional-citations",
+        ),
         ("run.jsonl", '{"outputs": "output"}\n', ""),
         ("run.txt", " " * 3986 + "Citing Article\n", "clsumm-1a or clsumm-1b"),
         ("run.txt", " " * 3987 + "Citing Article\n", ""),
@@ -285,9 +386,17 @@ def test_twenty_files_are_told_as_what_they_are_and_of_more_each_line():
         ("run.txt", "a b c x y 0.5\n", ""),
         ("run.txt", "a b 1 x y z\n", ""),
         ("run.txt", "a b c nan inf z\n", ""),
-        ("run.txt", "a b c 1 e f g\n", "citation-recommendation or citation-resolution"),
+        (
+            "run.txt",
+            "a b c 1 e f g\n",
+            "citation-recommendation or citation-resolution",
+        ),
         ("run.txt", "a b c 1 e f g h\n", ""),
-        ("run.txt", "a" * 993 + " b c 1\n", "citation-recommendation or citation-resolution"),
+        (
+            "run.txt",
+            "a" * 993 + " b c 1\n",
+            "citation-recommendation or citation-resolution",
+        ),
         ("run.txt", "a" * 995 + " b c 1\n", ""),
     ],
 )
@@ -296,18 +405,33 @@ def test_a_run_of_another_task_is_known_by_a_line_of_the_first_hundred_and_by_a_
 ):
     said = refusals("citation-text", file(name, content))
     found = [one for one in said if "looks like a run" in one]
-    assert found == [f"this looks like a run for {other}; is this the right task?"] * bool(other)
+    assert found == [
+        f"this looks like a run for {other}; is this the right task?"
+    ] * bool(other)
 
 
 @pytest.mark.parametrize(("controls", "is_binary"), [(2, False), (3, True)])
-def test_a_text_is_binary_where_more_than_two_in_a_hundred_bytes_are_control_characters(controls, is_binary):
-    said = refusals("citation-text", file("run.jsonl", b"\1" * controls + b"\x1b\t" + b"x" * (98 - controls)))
+def test_a_text_is_binary_where_more_than_two_in_a_hundred_bytes_are_control_characters(
+    controls, is_binary
+):
+    said = refusals(
+        "citation-text",
+        file("run.jsonl", b"\1" * controls + b"\x1b\t" + b"x" * (98 - controls)),
+    )
     assert ("this is binary data, which holds no answers" in said) is is_binary
 
 
 @pytest.mark.parametrize(("words", "field"), [(4, "text"), (3, "id")])
 def test_the_text_of_a_pool_is_a_field_of_four_words_on_average(words, field):
-    pool = [{"id": f"d{n}", "year": "a b", "text": " ".join("abcd"[:words])} for n in range(6)]
+    pool = [
+        {"id": f"d{n}", "year": "a b", "text": " ".join("abcd"[:words])}
+        for n in range(6)
+    ]
     rows = [{"id": f"i{n}", "gold": [f"d{n}"]} for n in range(6)]
-    found = look("ranking", "t", "T", [file("gold.jsonl", lines(rows)), file("pool.jsonl", lines(pool))])
+    found = look(
+        "ranking",
+        "t",
+        "T",
+        [file("gold.jsonl", lines(rows)), file("pool.jsonl", lines(pool))],
+    )
     assert found.task["pool"]["text"] == field

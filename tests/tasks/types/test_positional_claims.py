@@ -16,7 +16,10 @@ from tasks.types.positional_citations.claims import (
     text_to_parse,
 )
 
-GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
+GOLDEN = {
+    "claims.json": ClaimRules(is_official=True),
+    "claims_commas_kept.json": ClaimRules(),
+}
 #: A sentence whose claims share nothing but the verb: a parse by hand.
 RAIN = Parse(
     tokens=("Oslo", "is", "wet", ",", "but", "Rome", "is", "dry"),
@@ -27,7 +30,9 @@ RAIN = Parse(
 
 @pytest.fixture(params=GOLDEN, ids=lambda name: name.removesuffix(".json"))
 def golden(request, shared: Path) -> tuple[list[dict], ClaimRules]:
-    cases = json.loads((shared / "aliice" / "golden" / request.param).read_text())["cases"]
+    cases = json.loads((shared / "aliice" / "golden" / request.param).read_text())[
+        "cases"
+    ]
     return cases, GOLDEN[request.param]
 
 
@@ -35,7 +40,9 @@ def parse_of(case: dict) -> Parse | None:
     tokens = case.get("parse")
     if not tokens:
         return None
-    return Parse(*(tuple(token[key] for token in tokens) for key in ("text", "head", "dep")))
+    return Parse(
+        *(tuple(token[key] for token in tokens) for key in ("text", "head", "dep"))
+    )
 
 
 def texts_and_marks(claims) -> list[tuple[str, list[int]]]:
@@ -48,10 +55,16 @@ def test_the_golden_parses_give_the_golden_claims(golden):
     assert len(cases) > 40
     for case in cases:
         split = split_into_claims(case["sentence"], parse_of(case), rules)
-        expected = [(claim["text"], claim["citations"]) for claim in case["result"]["claims"]]
+        expected = [
+            (claim["text"], claim["citations"]) for claim in case["result"]["claims"]
+        ]
         # The program hands out a sentence that it could not split without marks, and then scores nothing.
-        assert texts_and_marks(split.claims) == [each for each in expected if each[1]], case["id"]
-        assert (split.fallback is not None) == (case["result"]["kind"] == "fallback"), case["id"]
+        assert texts_and_marks(split.claims) == [
+            each for each in expected if each[1]
+        ], case["id"]
+        assert (split.fallback is not None) == (case["result"]["kind"] == "fallback"), (
+            case["id"]
+        )
 
 
 @pytest.mark.shared
@@ -61,16 +74,18 @@ def test_words_and_groups_are_those_of_the_golden_files(golden):
         words = split_into_claims(case["sentence"], parse_of(case), rules).words
         if words is not None:
             assert list(words.words) == case["words"], case["id"]
-            assert {str(place): list(group) for place, group in words.groups.items()} == case[
-                "word_citations"
-            ]
+            assert {
+                str(place): list(group) for place, group in words.groups.items()
+            } == case["word_citations"]
             if case.get("parse"):
                 assert text_to_parse(case["sentence"], rules) == case["parsed_text"]
 
 
 @pytest.mark.shared
 def test_the_claims_that_the_paper_prints_come_out(shared):
-    cases = json.loads((shared / "aliice" / "golden" / "claims_commas_kept.json").read_text())["cases"]
+    cases = json.loads(
+        (shared / "aliice" / "golden" / "claims_commas_kept.json").read_text()
+    )["cases"]
     printed = [case for case in cases if "published_claims" in case]
     assert printed
     for case in printed:
@@ -81,7 +96,10 @@ def test_the_claims_that_the_paper_prints_come_out(shared):
 def test_commas_stay_words_by_default_and_go_in_the_official_form():
     sentence = "Oslo is wet [1], but Rome is dry [2]."
     assert text_to_parse(sentence, ClaimRules()) == "Oslo is wet , but Rome is dry"
-    assert text_to_parse(sentence, ClaimRules(is_official=True)) == "Oslo is wet  but Rome is dry"
+    assert (
+        text_to_parse(sentence, ClaimRules(is_official=True))
+        == "Oslo is wet  but Rome is dry"
+    )
     split = split_into_claims(sentence, RAIN, ClaimRules())
     assert texts_and_marks(split.claims) == [("Oslo is wet", [1]), ("Rome is dry", [2])]
 
@@ -129,7 +147,9 @@ def test_a_group_under_another_root_than_the_last_is_lost_and_counted():
         (1, 1, 1, 1, 6, 6, 6, 6),
         ("nsubj", "ROOT", "acomp", "punct", "cc", "nsubj", "ROOT", "acomp"),
     )
-    split = split_into_claims("Oslo is wet [1], but Rome is dry [2].", two_roots, ClaimRules())
+    split = split_into_claims(
+        "Oslo is wet [1], but Rome is dry [2].", two_roots, ClaimRules()
+    )
     assert texts_and_marks(split.claims) == [("but Rome is dry", [2])]
     assert split.lost == 1
 
@@ -161,7 +181,9 @@ def test_a_mark_below_another_takes_its_place():
         (5, 0, 1, 2, 3, 5),
         ("nsubj", "prep", "pobj", "prep", "pobj", "ROOT"),
     )
-    split = split_into_claims("Bridges over rivers [1] near towns [2] fell.", nested, ClaimRules())
+    split = split_into_claims(
+        "Bridges over rivers [1] near towns [2] fell.", nested, ClaimRules()
+    )
     assert texts_and_marks(split.claims) == [
         ("Bridges over rivers fell", [1]),
         ("Bridges over near towns fell", [2]),
@@ -174,19 +196,31 @@ def test_an_opening_phrase_stands_for_itself():
         (4, 0, 4, 4, 4, 4),
         ("prep", "pobj", "punct", "nsubj", "ROOT", "advmod"),
     )
-    split = split_into_claims("In 1969 [1], Armstrong walked there [2].", opening, ClaimRules())
-    assert texts_and_marks(split.claims) == [("In 1969", [1]), ("Armstrong walked there", [2])]
+    split = split_into_claims(
+        "In 1969 [1], Armstrong walked there [2].", opening, ClaimRules()
+    )
+    assert texts_and_marks(split.claims) == [
+        ("In 1969", [1]),
+        ("Armstrong walked there", [2]),
+    ]
 
 
 def test_a_mark_of_many_digits_is_read_as_a_large_number():
-    split = split_into_claims(f"Oslo is wet, but Rome is dry [{'9' * 5000}].", RAIN, ClaimRules())
+    split = split_into_claims(
+        f"Oslo is wet, but Rome is dry [{'9' * 5000}].", RAIN, ClaimRules()
+    )
     # The sentence is too long to be one that somebody wrote.
     assert split.claims[0].marks == (10**9,)
 
 
 def test_the_position_of_a_claim_is_that_of_its_marks():
-    split = split_into_claims("Oslo is wet [1], but Rome is dry [2].", RAIN, ClaimRules())
-    assert split.claims == (Claim("Oslo is wet", (1,), 3 / 8), Claim("Rome is dry", (2,), 1.0))
+    split = split_into_claims(
+        "Oslo is wet [1], but Rome is dry [2].", RAIN, ClaimRules()
+    )
+    assert split.claims == (
+        Claim("Oslo is wet", (1,), 3 / 8),
+        Claim("Rome is dry", (2,), 1.0),
+    )
 
 
 def test_a_sentence_is_too_long_above_two_thousand_characters():

@@ -7,10 +7,21 @@ import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.claims import ClaimRules, split_into_claims, text_to_parse
+from tasks.types.positional_citations.claims import (
+    ClaimRules,
+    split_into_claims,
+    text_to_parse,
+)
 from tasks.types.positional_citations.parsing import parses_of
 from tests.scoring.offline import refusals, score
-from tests.tasks.types.citations import RAIN, flat, flat_parse, write_gold, write_parses, write_run
+from tests.tasks.types.citations import (
+    RAIN,
+    flat,
+    flat_parse,
+    write_gold,
+    write_parses,
+    write_run,
+)
 
 TYPE = "positional-citations"
 
@@ -39,7 +50,10 @@ def told(capsys, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("en_core_web_none", "the spaCy pipeline en_core_web_none is not installed: `make models` installs"),
+        (
+            "en_core_web_none",
+            "the spaCy pipeline en_core_web_none is not installed: `make models` installs",
+        ),
         ("{tmp}", "is no spaCy pipeline: it has no meta.json"),
         ("{tmp}/none.jsonl", "there is no file of parses"),
     ],
@@ -48,14 +62,24 @@ def test_a_parser_that_is_missing_is_named_and_the_run_is_not_at_fault(
     capsys, gold, run, tmp_path, option, reason
 ):
     option = option.replace("{tmp}", str(tmp_path))
-    assert reason in told(capsys, "--gold", str(gold), "--run", str(run), "--option", f"parser={option}")
+    assert reason in told(
+        capsys, "--gold", str(gold), "--run", str(run), "--option", f"parser={option}"
+    )
 
 
-def test_a_run_without_marks_waits_for_the_parser_like_any_other(capsys, gold, tmp_path):
+def test_a_run_without_marks_waits_for_the_parser_like_any_other(
+    capsys, gold, tmp_path
+):
     """Otherwise its numbers would stand in a column of their own."""
     run = write_run(tmp_path, {"q1": "It rains."})
     assert "is not installed" in told(
-        capsys, "--gold", str(gold), "--run", str(run), "--option", "parser=en_core_web_none"
+        capsys,
+        "--gold",
+        str(gold),
+        "--run",
+        str(run),
+        "--option",
+        "parser=en_core_web_none",
     )
 
 
@@ -69,7 +93,10 @@ def test_a_parse_that_is_missing_is_quoted(capsys, gold, run, tmp_path):
     ("change", "reason"),
     [
         ({"tokens": ["It"]}, "1 tokens, 4 heads and 4 relations"),
-        ({"heads": [1, 2, 1, 1], "relations": ["dep"] * 4}, "do not lead to a token with the relation ROOT"),
+        (
+            {"heads": [1, 2, 1, 1], "relations": ["dep"] * 4},
+            "do not lead to a token with the relation ROOT",
+        ),
         ({"heads": ["1", 1, 1, 1]}, "“heads” is no list of numbers"),
         ({"heads": [9, 1, 1, 1]}, "do not lead to a token"),
         ({"text": None}, "“text” is no text"),
@@ -85,8 +112,20 @@ def test_broken_parses_are_refused_by_line(capsys, gold, run, tmp_path, change, 
 
 
 def test_the_signature_names_the_parses_by_their_digest(capsys, gold, run, tmp_path):
-    first = score(capsys, TYPE, [gold], run, *flat(parses=write_parses(tmp_path, "It rains in Oslo")))
-    other = score(capsys, TYPE, [gold], run, *flat(parses=write_parses(tmp_path, "It rains in Oslo", "More")))
+    first = score(
+        capsys,
+        TYPE,
+        [gold],
+        run,
+        *flat(parses=write_parses(tmp_path, "It rains in Oslo")),
+    )
+    other = score(
+        capsys,
+        TYPE,
+        [gold],
+        run,
+        *flat(parses=write_parses(tmp_path, "It rains in Oslo", "More")),
+    )
     columns = [each["metrics"]["aliice_recall"]["column"] for each in (first, other)]
     assert all("|parser:parses-" in column for column in columns)
     assert columns[0] != columns[1]
@@ -107,7 +146,9 @@ def test_the_signature_names_pipeline_version_and_digest_and_the_version_of_spac
 
 
 @pytest.mark.shared
-def test_each_distinct_sentence_is_parsed_once_and_in_batches(capsys, gold, tmp_path, pipeline, monkeypatch):
+def test_each_distinct_sentence_is_parsed_once_and_in_batches(
+    capsys, gold, tmp_path, pipeline, monkeypatch
+):
     asked = []
     loaded = parsing.loaded(str(pipeline))
 
@@ -118,15 +159,22 @@ def test_each_distinct_sentence_is_parsed_once_and_in_batches(capsys, gold, tmp_
 
     monkeypatch.setattr(parsing, "loaded", lambda option: Watched())
     run = write_run(
-        tmp_path, {"q1": "It rains in Oslo [1]. It rains in Oslo [2]. Rome is dry [2]. It rains."}
+        tmp_path,
+        {
+            "q1": "It rains in Oslo [1]. It rains in Oslo [2]. Rome is dry [2]. It rains."
+        },
     )
     score(capsys, TYPE, [gold], run, "--option", f"parser={pipeline}")
     assert asked == [["It rains in Oslo", "Rome is dry"]]
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("file", "is_official"), [("claims.json", True), ("claims_commas_kept.json", False)])
-def test_the_small_pipeline_gives_the_golden_claims(shared, pipeline, file, is_official):
+@pytest.mark.parametrize(
+    ("file", "is_official"), [("claims.json", True), ("claims_commas_kept.json", False)]
+)
+def test_the_small_pipeline_gives_the_golden_claims(
+    shared, pipeline, file, is_official
+):
     """All but one sentence, of which it makes one root where the original made two."""
     rules = ClaimRules(is_official=is_official)
     cases = json.loads((shared / "aliice" / "golden" / file).read_text())["cases"]
@@ -141,6 +189,10 @@ def test_the_small_pipeline_gives_the_golden_claims(shared, pipeline, file, is_o
                 case["sentence"], parses.get(texts[case["sentence"]] or ""), rules
             ).claims
         ]
-        != [(claim["text"], claim["citations"]) for claim in case["result"]["claims"] if claim["citations"]]
+        != [
+            (claim["text"], claim["citations"])
+            for claim in case["result"]["claims"]
+            if claim["citations"]
+        ]
     ]
     assert different == (["p072"] if is_official else [])

@@ -10,7 +10,14 @@ from scoring.__main__ import main
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
-from tests.tasks.types.citations import RAIN, WIND, flat, write_gold, write_parses, write_run
+from tests.tasks.types.citations import (
+    RAIN,
+    WIND,
+    flat,
+    write_gold,
+    write_parses,
+    write_run,
+)
 
 TYPE = "positional-citations"
 OUTPUTS = {"q1": "It rains in Oslo [1].", "q2": "Wind is air that moves [1]."}
@@ -39,23 +46,42 @@ def values(scores: dict) -> dict[str, float]:
         ("run.jsonl", lambda items: "\ufeff" + "\r\n".join(map(json.dumps, items))),
         (
             "run.json",
-            lambda items: json.dumps([{**each, "docs": [], "question": "another"} for each in items]),
+            lambda items: json.dumps(
+                [{**each, "docs": [], "question": "another"} for each in items]
+            ),
         ),
         (
             "run.json",
-            lambda items: json.dumps([{"sample_id": e["id"], "output": e["output"]} for e in items]),
+            lambda items: json.dumps(
+                [{"sample_id": e["id"], "output": e["output"]} for e in items]
+            ),
         ),
     ],
-    ids=["list", "data", "lines in a .json", "lines with mark and CRLF", "with other passages", "sample_id"],
+    ids=[
+        "list",
+        "data",
+        "lines in a .json",
+        "lines with mark and CRLF",
+        "with other passages",
+        "sample_id",
+    ],
 )
 def test_every_form_of_a_run_scores_alike(capsys, gold, parses, tmp_path, name, form):
-    expected = score(capsys, TYPE, [gold], write_run(tmp_path, OUTPUTS), *flat(parses=parses))
+    expected = score(
+        capsys, TYPE, [gold], write_run(tmp_path, OUTPUTS), *flat(parses=parses)
+    )
     other = tmp_path / "other"
     other.mkdir()
-    (other / name).write_text(form([{"id": key, "output": output} for key, output in OUTPUTS.items()]))
-    assert values(score(capsys, TYPE, [gold], other / name, *flat(parses=parses))) == values(expected)
+    (other / name).write_text(
+        form([{"id": key, "output": output} for key, output in OUTPUTS.items()])
+    )
+    assert values(
+        score(capsys, TYPE, [gold], other / name, *flat(parses=parses))
+    ) == values(expected)
     archive = shutil.make_archive(str(tmp_path / "packed"), "zip", other)
-    assert values(score(capsys, TYPE, [gold], Path(archive), *flat(parses=parses))) == values(expected)
+    assert values(
+        score(capsys, TYPE, [gold], Path(archive), *flat(parses=parses))
+    ) == values(expected)
 
 
 def test_every_problem_of_a_run_is_told_by_line(capsys, gold, tmp_path):
@@ -75,14 +101,19 @@ def test_every_problem_of_a_run_is_told_by_line(capsys, gold, tmp_path):
         "7",
     ]
     assert "“output” is a number; expected a text" in told[0]
-    assert "instance “q9” is not in this split; expected an id of the split, such as “q1”" in told[1]
+    assert (
+        "instance “q9” is not in this split; expected an id of the split, such as “q1”"
+        in told[1]
+    )
     assert "“id” is missing" in told[2]
     assert "100,001 characters" in told[6]
 
 
 def test_the_items_of_a_list_are_named_by_their_place(capsys, gold, tmp_path):
     run = tmp_path / "run.json"
-    run.write_text(json.dumps([{"id": "q1", "output": "x"}, {"id": "q9", "output": None}, "text"]))
+    run.write_text(
+        json.dumps([{"id": "q1", "output": "x"}, {"id": "q9", "output": None}, "text"])
+    )
     told = refusals(capsys, TYPE, [gold], run)
     assert [line.removeprefix(f"{run}: ").split(" is ")[0] for line in told] == [
         "item 2: instance “q9”",
@@ -112,13 +143,20 @@ def test_what_cannot_be_a_run_is_refused(capsys, gold, tmp_path, name, content, 
 def test_doubts_are_warnings_by_line(capsys, gold, parses, tmp_path):
     run = tmp_path / "run.jsonl"
     lines = [("q1", "Wet [0][3][9]."), ("q1", "  "), ("q1", "It rains in Oslo [1].")]
-    run.write_text("".join(json.dumps({"id": key, "output": output}) + "\n" for key, output in lines))
+    run.write_text(
+        "".join(
+            json.dumps({"id": key, "output": output}) + "\n" for key, output in lines
+        )
+    )
     told = score(capsys, TYPE, [gold], run, *flat(parses=parses))["warnings"]
     messages = [(each["line"], each["message"]) for each in told]
     assert (1, "[0], [3], [9] stand for no passage") in messages
     assert (2, "the answer is empty") in messages
     assert (3, "instance “q1” is answered again: the later answer counts") in messages
-    assert any(line is None and "1 of 2 instances have no answer" in message for line, message in messages)
+    assert any(
+        line is None and "1 of 2 instances have no answer" in message
+        for line, message in messages
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,12 +165,17 @@ def test_doubts_are_warnings_by_line(capsys, gold, parses, tmp_path):
         ({"question": None}, "“question” is null; expected a text"),
         ({"docs": "Oslo"}, "“docs” is a text"),
         ({"docs": [{"title": "Oslo"}]}, "the entry at place 1 has no text"),
-        ({"qa_pairs": [{"short_answers": ["a", 1]}]}, "short_answers at place 1 are not all texts"),
+        (
+            {"qa_pairs": [{"short_answers": ["a", 1]}]},
+            "short_answers at place 1 are not all texts",
+        ),
         ({"annotations": [{"answer": "x"}]}, "has no long_answer"),
         ({"id": "q2"}, "instance “q2” is there twice"),
     ],
 )
-def test_gold_that_cannot_be_meant_is_refused_by_place(capsys, tmp_path, change, reason):
+def test_gold_that_cannot_be_meant_is_refused_by_place(
+    capsys, tmp_path, change, reason
+):
     gold = write_gold(tmp_path, WIND, {**RAIN, **change})
     told = refusals(capsys, TYPE, [gold], write_run(tmp_path, OUTPUTS))
     assert told[0].startswith(f"{gold}: item 2: ")
@@ -144,7 +187,10 @@ def test_gold_may_be_one_file_for_each_data_set_and_has_one_digest_however_it_is
 ):
     folder = tmp_path / "gold"
     folder.mkdir()
-    unnamed = [{key: value for key, value in each.items() if key != "dataset"} for each in (RAIN, WIND)]
+    unnamed = [
+        {key: value for key, value in each.items() if key != "dataset"}
+        for each in (RAIN, WIND)
+    ]
     (folder / "rain.json").write_text(json.dumps({"data": unnamed[:1]}))
     (folder / "wind.jsonl").write_text(json.dumps(unnamed[1]))
     run = write_run(tmp_path, OUTPUTS)
@@ -163,15 +209,24 @@ def test_no_gold_leaks_through_the_public_files(tmp_path):
             "answer": secret,
             "output": secret,
         },
-        {**WIND, "answer": secret, "annotations": [{"long_answer": secret}], "claims": [secret]},
+        {
+            **WIND,
+            "answer": secret,
+            "annotations": [{"long_answer": secret}],
+            "claims": [secret],
+        },
     ]
-    questions[0]["docs"] = [{**doc, "answers_found": [1], "summary": secret} for doc in RAIN["docs"]]
+    questions[0]["docs"] = [
+        {**doc, "answers_found": [1], "summary": secret} for doc in RAIN["docs"]
+    ]
     chosen = task_type(TYPE)
     files = open_input(write_gold(tmp_path, *questions))
     public = dict(chosen.public_files(files, chosen.checked_options({})))
     assert all(secret not in content.decode() for content in public.values())
     assert all("answers_found" not in content.decode() for content in public.values())
-    assert secret not in json.dumps(chosen.read_gold(files, chosen.checked_options({})).index)
+    assert secret not in json.dumps(
+        chosen.read_gold(files, chosen.checked_options({})).index
+    )
 
 
 def test_participants_check_with_what_they_have_and_without_a_parser(capsys, tmp_path):
@@ -180,22 +235,48 @@ def test_participants_check_with_what_they_have_and_without_a_parser(capsys, tmp
     for name, content in chosen.public_files(open_input(write_gold(tmp_path)), options):
         (tmp_path / name).write_bytes(content)
     run = write_run(tmp_path, OUTPUTS)
-    assert main(["check", TYPE, "--inputs", str(tmp_path / "inputs.json"), "--run", str(run)]) == 0
+    assert (
+        main(
+            [
+                "check",
+                TYPE,
+                "--inputs",
+                str(tmp_path / "inputs.json"),
+                "--run",
+                str(run),
+            ]
+        )
+        == 0
+    )
     assert "can be scored" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("entailment=guess", "expected labels:PATH, model:NAME, store:MODEL, word-overlap or none"),
+        (
+            "entailment=guess",
+            "expected labels:PATH, model:NAME, store:MODEL, word-overlap or none",
+        ),
         ("entailment=labels:", "expected labels:PATH"),
         ("splitter=spacy", "expected one of auto, rules, punkt"),
         ("merge_groups=yes", "did you mean merge-groups?"),
     ],
 )
-def test_a_wrong_option_is_answered_with_the_known_ones(capsys, gold, tmp_path, option, told):
+def test_a_wrong_option_is_answered_with_the_known_ones(
+    capsys, gold, tmp_path, option, told
+):
     run = write_run(tmp_path, OUTPUTS)
-    arguments = ["score", TYPE, "--gold", str(gold), "--run", str(run), "--option", option]
+    arguments = [
+        "score",
+        TYPE,
+        "--gold",
+        str(gold),
+        "--run",
+        str(run),
+        "--option",
+        option,
+    ]
     assert main(arguments) == 2
     assert told in capsys.readouterr().err
 
@@ -204,7 +285,12 @@ def test_halves_of_characters_do_not_stop_a_scoring(capsys, gold, tmp_path):
     run = tmp_path / "run.jsonl"
     run.write_text('{"id": "q1", "output": "It rains \\ud800 [1]."}\n')
     parses = write_parses(tmp_path, "It rains")
-    assert score(capsys, TYPE, [gold], run, *flat(parses=parses))["metrics"]["length"]["value"] == 3 / 2
+    assert (
+        score(capsys, TYPE, [gold], run, *flat(parses=parses))["metrics"]["length"][
+            "value"
+        ]
+        == 3 / 2
+    )
 
 
 FORMS = {"summary": "Oslo is wet.", "extraction": "rains in Oslo"}
@@ -224,21 +310,32 @@ def inputs_of(path: Path, **given: str) -> dict[str, bytes]:
     ("option", "forms"),
     [("all", FORMS), ("text", {}), ("summary", {"summary": FORMS["summary"]})],
 )
-def test_participants_get_the_shorter_forms_of_passages_that_an_option_gives_out(tmp_path, option, forms):
-    given = inputs_of(write_gold(tmp_path, with_forms(**FORMS, answers_found=1), WIND), passages=option)
+def test_participants_get_the_shorter_forms_of_passages_that_an_option_gives_out(
+    tmp_path, option, forms
+):
+    given = inputs_of(
+        write_gold(tmp_path, with_forms(**FORMS, answers_found=1), WIND),
+        passages=option,
+    )
     rain, wind = json.loads(given["inputs.json"])
     assert rain["docs"] == [{**RAIN["docs"][0], **forms}, RAIN["docs"][1]]
     assert wind["docs"] == WIND["docs"]
 
 
 def test_participants_read_what_the_papers_prompts_ask(tmp_path):
-    assert "Rewriting a claim (Table 8)" in inputs_of(write_gold(tmp_path))["prompts.md"].decode()
+    assert (
+        "Rewriting a claim (Table 8)"
+        in inputs_of(write_gold(tmp_path))["prompts.md"].decode()
+    )
 
 
 def test_shorter_forms_decide_nothing_so_that_gold_with_them_is_the_same_gold(tmp_path):
     read = task_type(TYPE).read_gold
     plain = read(open_input(write_gold(tmp_path, RAIN, WIND)), {})
-    assert plain.digest == read(open_input(write_gold(tmp_path, with_forms(**FORMS), WIND)), {}).digest
+    assert (
+        plain.digest
+        == read(open_input(write_gold(tmp_path, with_forms(**FORMS), WIND)), {}).digest
+    )
 
 
 def test_a_shorter_form_that_is_no_text_is_told(capsys, tmp_path):

@@ -21,13 +21,20 @@ def test_signatures_tell_the_two_splitters_apart():
 @pytest.mark.shared
 @pytest.mark.parametrize("split", [by_rules, punkt_sentences])
 def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split):
-    golden = json.loads((shared / "aliice" / "golden" / "citation_eval.json").read_text())
+    golden = json.loads(
+        (shared / "aliice" / "golden" / "citation_eval.json").read_text()
+    )
     for system in golden["systems"].values():
-        outputs = {response["id"]: response["output"] for response in system["responses"]}
+        outputs = {
+            response["id"]: response["output"] for response in system["responses"]
+        }
         for expected in system["expected"]["sentences"]:
             sentences = split(outputs[expected["id"]])
             assert sentences == expected["nltk"]
-            assert with_marks_moved(sentences, is_official=True) == expected["aliice_splitter"]
+            assert (
+                with_marks_moved(sentences, is_official=True)
+                == expected["aliice_splitter"]
+            )
 
 
 @pytest.mark.parametrize(
@@ -39,19 +46,31 @@ def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split
             "As Smith et al. (2020) show in Fig. 3. We agree.",
             ["As Smith et al. (2020) show in Fig. 3.", "We agree."],
         ),
-        ("J. K. Rowling met Dr. Who, i.e. him.", ["J. K. Rowling met Dr. Who, i.e. him."]),
+        (
+            "J. K. Rowling met Dr. Who, i.e. him.",
+            ["J. K. Rowling met Dr. Who, i.e. him."],
+        ),
         (
             "See p. 5 and No. 7. He said no. Then he left.",
             ["See p. 5 and No. 7.", "He said no.", "Then he left."],
         ),
         ("In the U.S. The law holds; in the U.S. Congress it does.", None),
-        ("Pi is 3.14 in all. Why? Because!", ["Pi is 3.14 in all.", "Why?", "Because!"]),
+        (
+            "Pi is 3.14 in all. Why? Because!",
+            ["Pi is 3.14 in all.", "Why?", "Because!"],
+        ),
         (
             'He said "Yes." Then (so it seems.) He left.',
             ['He said "Yes."', "Then (so it seems.)", "He left."],
         ),
-        ("It rains.[1] It pours. [2] Or so [3].", ["It rains.", "[1] It pours.", "[2] Or so [3]."]),
-        ("Well ... it rains. Well... It pours.", ["Well ... it rains.", "Well...", "It pours."]),
+        (
+            "It rains.[1] It pours. [2] Or so [3].",
+            ["It rains.", "[1] It pours.", "[2] Or so [3]."],
+        ),
+        (
+            "Well ... it rains. Well... It pours.",
+            ["Well ... it rains.", "Well...", "It pours."],
+        ),
         ("in 1990. it was so", ["in 1990. it was so"]),
         ("no end", ["no end"]),
         ("  \n ", []),
@@ -82,7 +101,11 @@ def test_is_official_one_mark_moves_wherever_it_stands_behind_a_bracket():
         "[2] It pours.[3]",
         "[sic] It snows .",
     ]
-    assert with_marks_moved(sentences) == ["It rains.[1][2]", " It pours.", "[sic] It snows [3]."]
+    assert with_marks_moved(sentences) == [
+        "It rains.[1][2]",
+        " It pours.",
+        "[sic] It snows [3].",
+    ]
 
 
 def test_punkt_splits_as_it_was_trained_and_needs_no_data_of_nltk():
@@ -98,11 +121,18 @@ def test_punkt_splits_as_it_was_trained_and_needs_no_data_of_nltk():
 
 @pytest.mark.shared
 def test_position_variation_is_the_golden_one_sentence_by_sentence(shared):
-    cases = json.loads((shared / "aliice" / "golden" / "position_variation.json").read_text())["cases"]
+    cases = json.loads(
+        (shared / "aliice" / "golden" / "position_variation.json").read_text()
+    )["cases"]
     for case in cases:
-        found = [positions(each).units for each in with_marks_moved(by_rules(case["response"]))]
+        found = [
+            positions(each).units
+            for each in with_marks_moved(by_rules(case["response"]))
+        ]
         variations = [variation(own) for own in found if own]
-        assert variations == pytest.approx(case["formula_of_the_paper_per_cited_sentence"], abs=1e-8)
+        assert variations == pytest.approx(
+            case["formula_of_the_paper_per_cited_sentence"], abs=1e-8
+        )
 
 
 def variation(values) -> float:
@@ -127,7 +157,9 @@ def test_units_are_words_single_punctuation_and_runs_of_marks():
         ("It rains.", False),
     ],
 )
-def test_positional_is_a_sentence_in_which_a_word_follows_a_mark(sentence, is_positional):
+def test_positional_is_a_sentence_in_which_a_word_follows_a_mark(
+    sentence, is_positional
+):
     assert positions(sentence).is_positional == is_positional
 
 

@@ -20,7 +20,13 @@ from tasks.types.files import listed_files
 from tasks.types.positional_citations.sentences import number
 from tasks.types.problems import MAX_TOLD, Problem, Problems
 from tasks.types.ranking.lists import Choices, Lists, index_of
-from tasks.types.ranking.runs import Gathering, RunLimits, read_json_run, read_plain_run, read_ranked_run
+from tasks.types.ranking.runs import (
+    Gathering,
+    RunLimits,
+    read_json_run,
+    read_plain_run,
+    read_ranked_run,
+)
 from tests.growth.readers import gold_files
 from tests.scoring.standing_numbers import said
 from tests.tasks.types.standing_reading import file, lines
@@ -46,10 +52,19 @@ INDEX = index_of(["a", "b", "c", "d"], [POOL])
 
 def content(gathering: Gathering):
     run = gathering.run()
-    return [list(run.lists), run.lists.tied, run.ties, run.missing, run.scores, bytes(gathering._answered)]
+    return [
+        list(run.lists),
+        run.lists.tied,
+        run.ties,
+        run.missing,
+        run.scores,
+        bytes(gathering._answered),
+    ]
 
 
-@pytest.mark.parametrize(("longest", "kept"), [(None, None), (4, None), (4, 4), (4, 2), (None, 1)])
+@pytest.mark.parametrize(
+    ("longest", "kept"), [(None, None), (4, None), (4, 4), (4, 2), (None, 1)]
+)
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS * 0])
 def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, rows):
     limits, choices = RunLimits(longest=longest, kept=kept), Choices(INDEX)
@@ -78,11 +93,19 @@ def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, ro
     ],
 )
 def test_a_line_of_which_something_is_to_be_said_is_read_line_by_line(row):
-    assert read_plain_run(file("run.jsonl", lines([*ROWS, row])), Choices(INDEX), RunLimits()) is None
+    assert (
+        read_plain_run(
+            file("run.jsonl", lines([*ROWS, row])), Choices(INDEX), RunLimits()
+        )
+        is None
+    )
 
 
 def test_rankings_of_several_pools_that_declare_or_are_too_long_are_read_line_by_line():
-    own, apart = file("run.jsonl", lines(ROWS)), index_of(["a", "b", "c"], [POOL, POOL], [0, 1, 0])
+    own, apart = (
+        file("run.jsonl", lines(ROWS)),
+        index_of(["a", "b", "c"], [POOL, POOL], [0, 1, 0]),
+    )
     assert read_plain_run(own, Choices(apart), RunLimits()) is None
     assert read_plain_run(own, Choices(INDEX), RunLimits(declares=True)) is None
     assert read_plain_run(own, Choices(INDEX), RunLimits(longest=3)) is None
@@ -92,7 +115,9 @@ def test_two_plain_files_are_one_run():
     files = [file("1.jsonl", lines(ROWS[:1])), file("2.jsonl", lines(ROWS[1:]))]
     whole, problems = read_ranked_run(files, INDEX, RunLimits())
     assert list(whole.lists) == [(1, 0), (2, 3, 0, 1), (), None]
-    assert said(problems) == ["1 of 4 instances have no answer and score 0, the first is “d” (a doubt)"]
+    assert said(problems) == [
+        "1 of 4 instances have no answer and score 0, the first is “d” (a doubt)"
+    ]
 
 
 @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
@@ -123,8 +148,12 @@ def _by_line(kind, files, monkeypatch) -> str:
 
 def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ranks_are_equal():
     pool = [f"W{number:03}" for number in range(200)]
-    text = "".join(f"{'ab'[place % 2]} Q0 {name} 1 0.5 t\n" for place, name in enumerate(pool))
-    run, _ = read_ranked_run([file("run", text)], index_of(["a", "b"], [pool]), RunLimits())
+    text = "".join(
+        f"{'ab'[place % 2]} Q0 {name} 1 0.5 t\n" for place, name in enumerate(pool)
+    )
+    run, _ = read_ranked_run(
+        [file("run", text)], index_of(["a", "b"], [pool]), RunLimits()
+    )
     assert list(run.lists) == [tuple(range(0, 200, 2)), tuple(range(1, 200, 2))]
     assert run.ties == 198
 
@@ -143,13 +172,24 @@ def test_scores_are_kept_of_the_first_of_as_many_instances_as_are_shown(form):
     names = [f"q{number}" for number in range(MAX_SHOWN + 2)]
     pool = [f"W{number}" for number in range(TOP + 1)]
     text = (
-        "".join(f"{name} Q0 {one} 1 {place} t\n" for name in names for place, one in enumerate(pool))
+        "".join(
+            f"{name} Q0 {one} 1 {place} t\n"
+            for name in names
+            for place, one in enumerate(pool)
+        )
         if form == "trec"
-        else lines([{"id": name, "scores": {one: place for place, one in enumerate(pool)}} for name in names])
+        else lines(
+            [
+                {"id": name, "scores": {one: place for place, one in enumerate(pool)}}
+                for name in names
+            ]
+        )
     )
     run, _ = read_ranked_run([file("run", text)], index_of(names, [pool]), RunLimits())
     assert list(run.scores) == list(range(MAX_SHOWN))
-    assert all(list(scores) == list(range(TOP, 0, -1)) for scores in run.scores.values())
+    assert all(
+        list(scores) == list(range(TOP, 0, -1)) for scores in run.scores.values()
+    )
 
 
 MOST = sys.float_info.max
@@ -167,14 +207,18 @@ MOST = sys.float_info.max
         {"ranked": ["W0"], "probabilities": {"W0": 0}},
     ],
 )
-def test_the_largest_numbers_that_there_are_are_read_and_so_is_what_leaves_a_rest_to_nobody(row):
+def test_the_largest_numbers_that_there_are_are_read_and_so_is_what_leaves_a_rest_to_nobody(
+    row,
+):
     run, problems = read_ranked_run(
         [file("run", lines([{"id": "a", **row}]))], INDEX, RunLimits(declares=True)
     )
     assert [problem for problem in problems if problem.fatal] == []
     assert next(iter(run.lists)) == (0,)
     if run.declared:
-        assert not np.isnan(run.declared.log_probabilities(Lists.of([[0], [1], [], []]), 4)).any()
+        assert not np.isnan(
+            run.declared.log_probabilities(Lists.of([[0], [1], [], []]), 4)
+        ).any()
 
 
 def test_rows_of_a_class_are_in_their_order_however_many_there_are():
@@ -195,7 +239,9 @@ def test_lists_are_counted_from_either_end():
 
 
 @pytest.mark.parametrize("field", ["disk", "count", "size", "offset"])
-def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewhere(field):
+def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewhere(
+    field,
+):
     """A mark of an end record within the end record is none."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -209,7 +255,8 @@ def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewh
 
 
 @pytest.mark.parametrize(
-    ("claimed", "most", "count"), [(7, 7, 8), (6, 9, 9), (8, 7, 8), (50, 7, 50), (9, 9, 9)]
+    ("claimed", "most", "count"),
+    [(7, 7, 8), (6, 9, 9), (8, 7, 8), (50, 7, 50), (9, 9, 9)],
 )
 def test_of_what_an_archive_claims_and_lists_more_counts(claimed, most, count):
     packed = io.BytesIO()
@@ -255,7 +302,9 @@ def text_record(**more):
     return {"input": ["<abs> We. </abs>", "It is."], "target": "As [0].", **more}
 
 
-@pytest.mark.parametrize(("count", "first"), [(1, "d-00"), (100, "d-00"), (101, "d-000")])
+@pytest.mark.parametrize(
+    ("count", "first"), [(1, "d-00"), (100, "d-00"), (101, "d-000")]
+)
 def test_instances_without_ids_have_names_of_one_length(count, first):
     kind = task_type("citation-text")
     gold = [file("d.json", json.dumps([text_record()] * count))]
@@ -267,7 +316,10 @@ def test_people_who_judge_are_shown_the_same_from_public_files_and_from_gold():
     for kind in task_types().values():
         if kind.human_evaluation:
             gold = gold_files(kind)
-            public = [file(name, data) for name, data in kind.public_files(gold, kind.checked_options({}))]
+            public = [
+                file(name, data)
+                for name, data in kind.public_files(gold, kind.checked_options({}))
+            ]
             asked = kind.human_evaluation
             assert asked.sources(public) == asked.sources(gold)
             assert len(asked.sources(public)) > 0
@@ -281,22 +333,37 @@ def test_rows_are_those_of_the_first_instances_wherever_they_stand():
     assert rows_by_name(None) == {}
 
 
-@pytest.mark.parametrize("slug", ["citation-text", "citation-recommendation", "declared"])
+@pytest.mark.parametrize(
+    "slug", ["citation-text", "citation-recommendation", "declared"]
+)
 def test_of_many_instances_the_first_are_shown(slug):
     count = MAX_SHOWN + 1
     numbers = read_declaration({"task.toml": NUMBERS})
     gold = [file("gold.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
     run = [file("run.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
     if slug == "citation-text":
-        numbers, gold = task_type(slug), [file("d.json", json.dumps([text_record()] * count))]
-        run = [file("d.json", json.dumps([{"prediction": f"x {n}"} for n in range(count)]))]
+        numbers, gold = (
+            task_type(slug),
+            [file("d.json", json.dumps([text_record()] * count))],
+        )
+        run = [
+            file("d.json", json.dumps([{"prediction": f"x {n}"} for n in range(count)]))
+        ]
     elif slug == "citation-recommendation":
         numbers = task_type(slug)
         gold = [
             file("references.jsonl", lines([{"ref_id": "W0"}, {"ref_id": "W1"}])),
-            file("diagnostic.jsonl", lines([{"id": f"i{n}", "cited_id": "W1"} for n in range(count)])),
+            file(
+                "diagnostic.jsonl",
+                lines([{"id": f"i{n}", "cited_id": "W1"} for n in range(count)]),
+            ),
         ]
-        run = [file("run.jsonl", lines([{"id": f"i{n}", "ranked": ["W0"]} for n in range(count)]))]
+        run = [
+            file(
+                "run.jsonl",
+                lines([{"id": f"i{n}", "ranked": ["W0"]} for n in range(count)]),
+            )
+        ]
     options = numbers.checked_options({})
     split = numbers.gold_of(gold, options)
     answers, _ = numbers.read_run(run, split.index, options)
@@ -307,7 +374,8 @@ def test_of_many_instances_the_first_are_shown(slug):
 
 
 @pytest.mark.parametrize(
-    ("mark", "value"), [("[999999999]", 999_999_999), ("[1000000000]", 10**9), ("[9999999999", 10**9)]
+    ("mark", "value"),
+    [("[999999999]", 999_999_999), ("[1000000000]", 10**9), ("[9999999999", 10**9)],
 )
 def test_a_mark_of_more_than_nine_digits_is_as_large_as_it_takes(mark, value):
     assert number(mark) == value
@@ -335,10 +403,14 @@ def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
         file("diagnostic.jsonl", lines(contexts)),
     ]
     kind = task_type("citation-recommendation")
-    assert kind.read_gold(gold, kind.checked_options({})).content.gold.grades.tolist() == [1, 3, 0, 1, 1]
+    assert kind.read_gold(
+        gold, kind.checked_options({})
+    ).content.gold.grades.tolist() == [1, 3, 0, 1, 1]
 
 
-@pytest.mark.parametrize(("byte", "is_told"), [(0x7F, False), (0x80, True), (0x9F, True), (0xA0, False)])
+@pytest.mark.parametrize(
+    ("byte", "is_told"), [(0x7F, False), (0x80, True), (0x9F, True), (0xA0, False)]
+)
 def test_quotes_of_windows_in_a_reference_text_are_told(byte, is_told):
     field = b"Reference Text: a" + bytes([byte]) + b"\xe9 b | Discourse Facet: c"
     if is_told:

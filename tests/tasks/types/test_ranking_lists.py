@@ -13,7 +13,9 @@ from tasks.types.ranking.lists import Choices, Lists, blocks, index_of, ranks_of
 
 def made_up(chance: random.Random, rows: int, candidates: int, longest: int):
     return [
-        None if chance.random() < 0.2 else chance.sample(range(candidates), chance.randint(0, longest))
+        None
+        if chance.random() < 0.2
+        else chance.sample(range(candidates), chance.randint(0, longest))
         for _ in range(rows)
     ]
 
@@ -98,5 +100,8 @@ def test_columns_of_classes_read_like_tuples_and_break_down_like_them():
 
 def test_rows_outside_of_a_dimension_are_in_no_class_of_it():
     column = Classes(("a", "b"), np.array([OUTSIDE, NO_CLASS, 1], dtype=np.int32))
-    assert {label: rows.tolist() for label, rows in classes(column).items()} == {"b": [2], "None": [1]}
+    assert {label: rows.tolist() for label, rows in classes(column).items()} == {
+        "b": [2],
+        "None": [1],
+    }
     assert list(column) == [(), (), ("b",)]

@@ -24,13 +24,17 @@ def test_a_reciprocal_rank_lies_between_recall_over_k_and_recall(recall, mrr, wo
 
 
 @pytest.mark.shared
-def test_the_rows_of_the_published_table_that_contradict_themselves_are_found(shared: Path):
+def test_the_rows_of_the_published_table_that_contradict_themselves_are_found(
+    shared: Path,
+):
     path = shared / "published" / "citation-recommendation-diagnostics.json"
     rows = json.loads(path.read_text())["tables"][0]["rows"]
     found = [
         row
         for row in rows
-        if contradiction(row["values"]["R@10"], row["values"]["M@10"], rounding=0.5 * 10**-4)
+        if contradiction(
+            row["values"]["R@10"], row["values"]["M@10"], rounding=0.5 * 10**-4
+        )
     ]
     assert found == [row for row in rows if row.get("inconsistent")]
     assert len(found) == 38

@@ -24,10 +24,19 @@ def values(scores: dict) -> dict[str, float]:
 
 
 def test_a_missing_context_scores_nothing_and_is_counted(capsys, gold, tmp_path):
-    run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}, {"id": "q2", "ranked": []}])
+    run = write_lines(
+        tmp_path / "run.jsonl",
+        [{"id": "q1", "ranked": ["a"]}, {"id": "q2", "ranked": []}],
+    )
     scores = score(capsys, SLUG, [gold], run)
-    assert values(scores) == pytest.approx({"recall@10": 1 / 3, "mrr@10": 1 / 3, "ndcg@10": 1 / 3})
-    assert scores["notes"] == {"missing_answers": 1, "empty_rankings": 1, "tied_scores": 0}
+    assert values(scores) == pytest.approx(
+        {"recall@10": 1 / 3, "mrr@10": 1 / 3, "ndcg@10": 1 / 3}
+    )
+    assert scores["notes"] == {
+        "missing_answers": 1,
+        "empty_rankings": 1,
+        "tied_scores": 0,
+    }
     told = [warning["message"] for warning in scores["warnings"]]
     assert told == [
         "1 of 3 instances have no answer and score 0, the first is “q3”",
@@ -73,7 +82,9 @@ def test_a_bad_run_names_every_line_and_what_was_expected(capsys, gold, tmp_path
 
 def test_a_second_line_for_a_context_is_refused(capsys, gold, tmp_path):
     row = {"id": "q1", "ranked": ["a"]}
-    told = refusals(capsys, SLUG, [gold], write_lines(tmp_path / "run.jsonl", [row, row]))
+    told = refusals(
+        capsys, SLUG, [gold], write_lines(tmp_path / "run.jsonl", [row, row])
+    )
     assert len(told) == 1
     assert ":2: instance “q1” is answered a second time" in told[0]
 
@@ -81,7 +92,9 @@ def test_a_second_line_for_a_context_is_refused(capsys, gold, tmp_path):
 def test_a_ranking_over_the_limit_is_refused_by_line(capsys, tmp_path):
     names = [f"w{number}" for number in range(20)]
     gold = write_recommendation(tmp_path / "gold", cited=[("q1", "w0")])
-    write_lines(gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names])
+    write_lines(
+        gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names]
+    )
     run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": names}])
     assert main(["check", SLUG, "--gold", str(gold), "--run", str(run)]) == 0
     capsys.readouterr()
@@ -92,11 +105,18 @@ def test_a_ranking_over_the_limit_is_refused_by_line(capsys, tmp_path):
 def test_a_run_that_answers_nothing_is_refused(capsys, gold, tmp_path):
     run = tmp_path / "run.jsonl"
     run.write_text("\n")
-    assert "the run answers no instance of the split" in refusals(capsys, SLUG, [gold], run)[0]
+    assert (
+        "the run answers no instance of the split"
+        in refusals(capsys, SLUG, [gold], run)[0]
+    )
 
 
-@pytest.mark.parametrize("line", ["{not JSON", "no TREC 1 1 run", '{"id": "q9", "ranked": []}'])
-def test_of_a_hopeless_file_the_rest_of_the_problems_is_counted(capsys, gold, tmp_path, line):
+@pytest.mark.parametrize(
+    "line", ["{not JSON", "no TREC 1 1 run", '{"id": "q9", "ranked": []}']
+)
+def test_of_a_hopeless_file_the_rest_of_the_problems_is_counted(
+    capsys, gold, tmp_path, line
+):
     run = tmp_path / "run.jsonl"
     run.write_text(f"{line}\n" * 5000)
     status = main(["check", SLUG, "--gold", str(gold), "--run", str(run)])
@@ -108,7 +128,10 @@ def test_of_a_hopeless_file_the_rest_of_the_problems_is_counted(capsys, gold, tm
 def test_scores_given_as_an_object_make_the_order_and_ties_stand_in_the_order_of_the_candidates(
     capsys, gold, tmp_path
 ):
-    rows = [{"id": "q1", "scores": {"e": 0.5, "a": 0.5, "c": 0.9}}, {"id": "q2", "scores": {"b": 1}}]
+    rows = [
+        {"id": "q1", "scores": {"e": 0.5, "a": 0.5, "c": 0.9}},
+        {"id": "q2", "scores": {"b": 1}},
+    ]
     scores = score(capsys, SLUG, [gold], write_lines(tmp_path / "run.jsonl", rows))
     # c, then a before e: the cited paper of q1 is second.
     assert values(scores)["mrr@10"] == pytest.approx((1 / 2 + 1) / 3)
@@ -117,8 +140,14 @@ def test_scores_given_as_an_object_make_the_order_and_ties_stand_in_the_order_of
 
 def test_numbers_as_ids_are_texts(capsys, tmp_path):
     gold = write_recommendation(tmp_path / "gold", cited=[(1, 7), (2, 8)])
-    write_lines(gold / "references.jsonl", [{"paper_id": 1, "ref_id": number} for number in (7, 8)])
-    run = write_lines(tmp_path / "run.jsonl", [{"id": "1", "ranked": [7, "8"]}, {"id": 2, "ranked": ["7"]}])
+    write_lines(
+        gold / "references.jsonl",
+        [{"paper_id": 1, "ref_id": number} for number in (7, 8)],
+    )
+    run = write_lines(
+        tmp_path / "run.jsonl",
+        [{"id": "1", "ranked": [7, "8"]}, {"id": 2, "ranked": ["7"]}],
+    )
     assert values(score(capsys, SLUG, [gold], run))["recall@10"] == 0.5
 
 
@@ -129,7 +158,9 @@ def test_a_context_may_cite_several_papers(capsys, tmp_path):
     assert (scores["recall@10"], scores["mrr@10"]) == (0.5, 0.5)
 
 
-def test_other_cut_offs_come_with_the_option_and_the_first_metric_still_ranks(capsys, gold, tmp_path):
+def test_other_cut_offs_come_with_the_option_and_the_first_metric_still_ranks(
+    capsys, gold, tmp_path
+):
     rows = [{"id": "q1", "ranked": ["b", "a"]}, {"id": "q2", "ranked": ["b"]}]
     run = write_lines(tmp_path / "run.jsonl", rows)
     found = values(score(capsys, SLUG, [gold], run, "--option", "k=20,1"))
@@ -140,7 +171,9 @@ def test_other_cut_offs_come_with_the_option_and_the_first_metric_still_ranks(ca
     assert (found["recall@1"], found["recall@20"]) == pytest.approx((1 / 3, 2 / 3))
 
 
-@pytest.mark.parametrize("value", ["0", "ten", "5,,0", "5000", ",", "1,2,3,4,5,6,7,8,9,10,11"])
+@pytest.mark.parametrize(
+    "value", ["0", "ten", "5,,0", "5000", ",", "1,2,3,4,5,6,7,8,9,10,11"]
+)
 def test_cut_offs_that_make_no_sense_are_refused(capsys, gold, tmp_path, value):
     run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}])
     told = refusals(capsys, SLUG, [gold], run, "--option", f"k={value}")
@@ -163,12 +196,18 @@ def test_classes_stand_in_their_own_order_and_what_has_none_last(capsys, tmp_pat
     assert breakdowns["length_class"]["long"]["recall@10"] == {"value": 1.0, "n": 1}
 
 
-def test_a_context_counts_only_in_the_dimensions_that_it_was_sampled_for(capsys, tmp_path):
+def test_a_context_counts_only_in_the_dimensions_that_it_was_sampled_for(
+    capsys, tmp_path
+):
     gold = write_recommendation(
         tmp_path / "gold",
         length_class=["long", "long", "short"],
         location_class=["end", "start", "end"],
-        sampled_for=[["length_class"], ["location_class"], ["length_class", "location_class"]],
+        sampled_for=[
+            ["length_class"],
+            ["location_class"],
+            ["length_class", "location_class"],
+        ],
     )
     run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}])
     scores = score(capsys, SLUG, [gold], run)
@@ -176,13 +215,19 @@ def test_a_context_counts_only_in_the_dimensions_that_it_was_sampled_for(capsys,
         dimension: {label: own["recall@10"]["n"] for label, own in classes.items()}
         for dimension, classes in scores["breakdowns"].items()
     }
-    assert counts == {"length_class": {"short": 1, "long": 1}, "location_class": {"start": 1, "end": 1}}
+    assert counts == {
+        "length_class": {"short": 1, "long": 1},
+        "location_class": {"start": 1, "end": 1},
+    }
     assert scores["metrics"]["recall@10"]["n"] == 3
 
 
 def test_papers_are_resampled_and_not_their_contexts(capsys, tmp_path):
     gold = write_recommendation(tmp_path / "gold", citing_id=["p1", "p1", "p2"])
-    run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}, {"id": "q2", "ranked": ["b"]}])
+    run = write_lines(
+        tmp_path / "run.jsonl",
+        [{"id": "q1", "ranked": ["a"]}, {"id": "q2", "ranked": ["b"]}],
+    )
     scores = score(capsys, SLUG, [gold], run)["metrics"]["recall@10"]
     # Three contexts are of two papers, too few for an interval.
     assert (scores["low"], scores["high"]) == (None, None)
@@ -192,7 +237,11 @@ def test_papers_are_resampled_and_not_their_contexts(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("name", "row", "words"),
     [
-        ("diagnostic.jsonl", {"id": "q1", "cited_id": "a"}, "context “q1” stands here a second time"),
+        (
+            "diagnostic.jsonl",
+            {"id": "q1", "cited_id": "a"},
+            "context “q1” stands here a second time",
+        ),
         ("diagnostic.jsonl", {"id": "q4"}, "“cited_id” is missing"),
         ("diagnostic.jsonl", {"id": "q4", "cited_id": "zz"}, "“zz” is no candidate"),
         ("diagnostic.jsonl", {"cited_id": "a"}, "“id” is missing"),
@@ -204,7 +253,9 @@ def test_papers_are_resampled_and_not_their_contexts(capsys, tmp_path):
         ("references.jsonl", {"paper_id": "p"}, "“ref_id” is missing"),
     ],
 )
-def test_gold_that_contradicts_itself_is_refused(capsys, gold, tmp_path, name, row, words):
+def test_gold_that_contradicts_itself_is_refused(
+    capsys, gold, tmp_path, name, row, words
+):
     with (gold / name).open("a") as file:
         file.write(json.dumps(row) + "\n")
     run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": ["a"]}])
@@ -217,8 +268,12 @@ def test_gold_without_candidates_says_which_file_is_missing(capsys, gold, tmp_pa
     assert "there is no references.jsonl" in refusals(capsys, SLUG, [gold], run)[0]
 
 
-def test_the_order_of_the_candidates_changes_neither_digest_nor_scores(capsys, gold, tmp_path):
-    run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "scores": {"a": 1, "b": 1}}])
+def test_the_order_of_the_candidates_changes_neither_digest_nor_scores(
+    capsys, gold, tmp_path
+):
+    run = write_lines(
+        tmp_path / "run.jsonl", [{"id": "q1", "scores": {"a": 1, "b": 1}}]
+    )
     before = score(capsys, SLUG, [gold], run)
     lines = (gold / "references.jsonl").read_text().splitlines(keepends=True)
     (gold / "references.jsonl").write_text("".join(reversed(lines)))
@@ -244,8 +299,13 @@ def test_public_files_hold_no_gold(gold, tmp_path):
 @pytest.mark.parametrize(("ranked", "more"), [(10, []), (11, ["and 1 more"])])
 def test_of_a_ranking_ten_are_shown_and_how_many_more_there_are(tmp_path, ranked, more):
     gold = write_recommendation(tmp_path / "gold", cited=(("q1", "W0"),))
-    write_lines(gold / "references.jsonl", [{"ref_id": f"W{number}"} for number in range(12)])
-    run = write_lines(tmp_path / "run.jsonl", [{"id": "q1", "ranked": [f"W{n}" for n in range(ranked)]}])
+    write_lines(
+        gold / "references.jsonl", [{"ref_id": f"W{number}"} for number in range(12)]
+    )
+    run = write_lines(
+        tmp_path / "run.jsonl",
+        [{"id": "q1", "ranked": [f"W{n}" for n in range(ranked)]}],
+    )
     kind = task_type("citation-recommendation")
     files, options = open_input(gold), kind.checked_options({"k": "20"})
     split = kind.gold_of(files, options)
@@ -258,8 +318,15 @@ def test_of_a_ranking_ten_are_shown_and_how_many_more_there_are(tmp_path, ranked
 def test_one_paper_may_stand_without_a_list_and_is_never_split_into_letters(tmp_path):
     own = task_type(SLUG)
     for cited in ("12", 12, ["12"]):
-        write_lines(tmp_path / "diagnostic.jsonl", [{"id": "q1", "cited_id": cited, "sentence": "<REF>"}])
-        write_lines(tmp_path / "references.jsonl", [{"ref_id": "12", "raw": "Paper 12"}])
+        write_lines(
+            tmp_path / "diagnostic.jsonl",
+            [{"id": "q1", "cited_id": cited, "sentence": "<REF>"}],
+        )
+        write_lines(
+            tmp_path / "references.jsonl", [{"ref_id": "12", "raw": "Paper 12"}]
+        )
         files = open_input(tmp_path)
         split = own.read_gold(files, own.checked_options({}))
-        assert [gold for _shown, [gold, _grades] in own.contents(files, split)] == [["12"]]
+        assert [gold for _shown, [gold, _grades] in own.contents(files, split)] == [
+            ["12"]
+        ]

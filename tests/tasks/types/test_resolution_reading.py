@@ -16,8 +16,14 @@ MANY = tuple(f"r{number}" for number in range(9))
 
 @pytest.fixture
 def gold(tmp_path) -> Path:
-    contexts = [("p1_0", "p1", ["a"]), ("p1_1", "p1", ["b", "c"]), ("p2_0", "p2", ["r8"])]
-    return write_resolution(tmp_path / "gold", contexts, [("p1", CANDIDATES), ("p2", MANY)])
+    contexts = [
+        ("p1_0", "p1", ["a"]),
+        ("p1_1", "p1", ["b", "c"]),
+        ("p2_0", "p2", ["r8"]),
+    ]
+    return write_resolution(
+        tmp_path / "gold", contexts, [("p1", CANDIDATES), ("p2", MANY)]
+    )
 
 
 def values(scores: dict) -> dict[str, float]:
@@ -49,10 +55,14 @@ def test_ties_of_submitted_scores_are_broken_by_the_order_of_the_references_and_
     assert scores["notes"]["tied_at_cut"] == 1
 
 
-def test_in_a_trec_run_ties_stand_in_the_order_of_the_references_whatever_the_ranks(capsys, gold, tmp_path):
+def test_in_a_trec_run_ties_stand_in_the_order_of_the_references_whatever_the_ranks(
+    capsys, gold, tmp_path
+):
     run = tmp_path / "run.trec"
     run.write_text("p1_0 Q0 b 1 0.5 us\np1_0 Q0 a 2 0.5 us\n")
-    assert values(score(capsys, SLUG, [gold], run))["accuracy@1"] == pytest.approx(1 / 3)
+    assert values(score(capsys, SLUG, [gold], run))["accuracy@1"] == pytest.approx(
+        1 / 3
+    )
 
 
 def test_the_submitted_order_stands_where_no_scores_make_it(capsys, gold, tmp_path):
@@ -70,7 +80,9 @@ def test_members_of_a_group_that_are_no_references_do_not_count(capsys, tmp_path
     # One distinct reference is left of the group, so the second place is too late.
     assert values(scores)["success@n"] == 0
     assert scores["gold"]["instances"] == 1
-    assert scores["gold"]["notes"] == ["1 contexts cite no reference of their paper and are left out"]
+    assert scores["gold"]["notes"] == [
+        "1 contexts cite no reference of their paper and are left out"
+    ]
 
 
 def test_is_official_only_papers_with_eight_references_count(capsys, gold, tmp_path):
@@ -84,12 +96,21 @@ def test_is_official_only_papers_with_eight_references_count(capsys, gold, tmp_p
     assert published["metrics"]["success@n"]["n"] == 1
 
 
-def test_breakdowns_are_by_group_candidates_section_and_discipline(capsys, gold, tmp_path):
-    lines = [json.loads(line) for line in (gold / "contexts.jsonl").read_text().splitlines()]
-    for line, section in zip(lines, ("1. Introduction", "Results of the second experiment", ""), strict=True):
+def test_breakdowns_are_by_group_candidates_section_and_discipline(
+    capsys, gold, tmp_path
+):
+    lines = [
+        json.loads(line) for line in (gold / "contexts.jsonl").read_text().splitlines()
+    ]
+    for line, section in zip(
+        lines, ("1. Introduction", "Results of the second experiment", ""), strict=True
+    ):
         line["section"] = section
     write_lines(gold / "contexts.jsonl", lines)
-    write_lines(gold / "papers.jsonl", [{"paper_id": "p1", "discipline": "Botany"}, {"paper_id": "p2"}])
+    write_lines(
+        gold / "papers.jsonl",
+        [{"paper_id": "p1", "discipline": "Botany"}, {"paper_id": "p2"}],
+    )
     run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
     breakdowns = score(capsys, SLUG, [gold], run)["breakdowns"]
     counts = {
@@ -104,11 +125,21 @@ def test_breakdowns_are_by_group_candidates_section_and_discipline(capsys, gold,
     }
 
 
-def test_the_cocited_probability_is_that_of_the_graph_without_the_paper_under_test(capsys, tmp_path):
-    contexts = [("p1_0", "p1", ["a"]), ("p1_1", "p1", ["b", "c"]), ("p1_2", "p1", ["d"])]
+def test_the_cocited_probability_is_that_of_the_graph_without_the_paper_under_test(
+    capsys, tmp_path
+):
+    contexts = [
+        ("p1_0", "p1", ["a"]),
+        ("p1_1", "p1", ["b", "c"]),
+        ("p1_2", "p1", ["d"]),
+    ]
     gold = write_resolution(tmp_path / "gold", contexts)
     edges = {"a": "xyz", "b": "yz", "c": "z", "d": ""}
-    rows = [{"citing": citing, "cited": cited} for cited, own in edges.items() for citing in [*own, "p1"]]
+    rows = [
+        {"citing": citing, "cited": cited}
+        for cited, own in edges.items()
+        for citing in [*own, "p1"]
+    ]
     write_lines(gold / "citations.jsonl", rows)
     run = write_lines(
         tmp_path / "run.jsonl",
@@ -132,22 +163,37 @@ def test_without_a_graph_the_cocited_probability_is_undefined(capsys, gold, tmp_
 @pytest.mark.parametrize(
     ("name", "row", "words"),
     [
-        ("contexts.jsonl", {"context_id": "p1_0", "paper_id": "p1", "gold": ["a"]}, "a second time"),
-        ("contexts.jsonl", {"context_id": "x", "paper_id": "p1", "gold": []}, "“gold” is empty"),
+        (
+            "contexts.jsonl",
+            {"context_id": "p1_0", "paper_id": "p1", "gold": ["a"]},
+            "a second time",
+        ),
+        (
+            "contexts.jsonl",
+            {"context_id": "x", "paper_id": "p1", "gold": []},
+            "“gold” is empty",
+        ),
         ("contexts.jsonl", {"context_id": "x", "gold": ["a"]}, "“paper_id” is missing"),
         ("references.jsonl", {"ref_id": "a"}, "“paper_id” is missing"),
     ],
 )
-def test_gold_that_contradicts_itself_is_refused(capsys, gold, tmp_path, name, row, words):
+def test_gold_that_contradicts_itself_is_refused(
+    capsys, gold, tmp_path, name, row, words
+):
     with (gold / name).open("a") as file:
         file.write(json.dumps(row) + "\n")
     run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
     assert words in refusals(capsys, SLUG, [gold], run)[0]
 
 
-def test_links_into_a_reference_come_from_papers_that_are_not_under_test(capsys, gold, tmp_path):
+def test_links_into_a_reference_come_from_papers_that_are_not_under_test(
+    capsys, gold, tmp_path
+):
     run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
-    links = [{"ref_id": "a", "citing": name, "sentence": "As <REF> says."} for name in ("p8", "p2", "p9")]
+    links = [
+        {"ref_id": "a", "citing": name, "sentence": "As <REF> says."}
+        for name in ("p8", "p2", "p9")
+    ]
     write_lines(gold / "inlinks.jsonl", links[:1] + links[2:])
     score(capsys, SLUG, [gold], run)
     write_lines(gold / "inlinks.jsonl", links)
@@ -156,7 +202,9 @@ def test_links_into_a_reference_come_from_papers_that_are_not_under_test(capsys,
 
 
 def test_public_files_hold_no_gold_not_even_in_a_heading(gold, tmp_path):
-    lines = [json.loads(line) for line in (gold / "contexts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (gold / "contexts.jsonl").read_text().splitlines()
+    ]
     lines[0]["section"] = "After {{cite:r8}} and others"
     write_lines(gold / "contexts.jsonl", lines)
     write_lines(gold / "citations.jsonl", [{"citing": "p1", "cited": "a"}])
@@ -174,19 +222,29 @@ def test_public_files_hold_no_gold_not_even_in_a_heading(gold, tmp_path):
 
 
 @pytest.mark.parametrize("cited", ["12", 12, ["12"]])
-def test_one_reference_may_stand_without_a_list_and_is_never_split_into_letters(tmp_path, cited):
-    gold = write_resolution(tmp_path / "gold", [("p1_0", "p1", ["12"])], [("p1", ("12", "1"))])
+def test_one_reference_may_stand_without_a_list_and_is_never_split_into_letters(
+    tmp_path, cited
+):
+    gold = write_resolution(
+        tmp_path / "gold", [("p1_0", "p1", ["12"])], [("p1", ("12", "1"))]
+    )
     (line,) = map(json.loads, (gold / "contexts.jsonl").read_text().splitlines())
     write_lines(gold / "contexts.jsonl", [{**line, "gold": cited}])
     own, files = task_type(SLUG), open_input(gold)
     options = own.checked_options({})
-    assert [answer for _shown, answer in own.contents(files, own.read_gold(files, options))] == [["12"]]
+    assert [
+        answer for _shown, answer in own.contents(files, own.read_gold(files, options))
+    ] == [["12"]]
     assert b"p1_0" in dict(own.public_files(files, options))["contexts.jsonl"]
 
 
-def test_what_is_no_list_of_references_is_named_by_line_with_what_was_expected(capsys, gold, tmp_path):
+def test_what_is_no_list_of_references_is_named_by_line_with_what_was_expected(
+    capsys, gold, tmp_path
+):
     with (gold / "contexts.jsonl").open("a") as file:
         file.write('{"context_id": "p1_9", "paper_id": "p1", "gold": {"a": 1}}\n')
     run = write_lines(tmp_path / "run.jsonl", [{"id": "p1_0", "ranked": ["a"]}])
     [told] = refusals(capsys, SLUG, [gold], run)
-    assert "contexts.jsonl:4: “gold” is an object; expected an id or a list of ids" in told
+    assert (
+        "contexts.jsonl:4: “gold” is an object; expected an id or a list of ids" in told
+    )

@@ -5,12 +5,20 @@ import random
 
 import pytest
 
-from tasks.types.positional_citations.claims import ROOT, ClaimRules, split_into_claims, text_to_parse
+from tasks.types.positional_citations.claims import (
+    ROOT,
+    ClaimRules,
+    split_into_claims,
+    text_to_parse,
+)
 from tasks.types.positional_citations.rule_parser import VERSION, parse
 from tests.scoring.standing_numbers import digest
 from tests.tasks.types.standing_parses import BLOCKS, FILE, block, sentence
 
-GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
+GOLDEN = {
+    "claims.json": ClaimRules(is_official=True),
+    "claims_commas_kept.json": ClaimRules(),
+}
 #: The parser's version, and of so many beginnings of sentences what it makes of them.
 BEGINNINGS = ("rules-1", 989, "1e8aa79d1c")
 WORDS = [
@@ -51,10 +59,14 @@ def claims_of(sentence: str, rules: ClaimRules) -> list[tuple[str, list[int]]]:
 def test_four_of_five_golden_claims_come_out_word_for_word(shared):
     golden = found = 0
     for name, rules in GOLDEN.items():
-        for case in json.loads((shared / "aliice" / "golden" / name).read_text())["cases"]:
+        for case in json.loads((shared / "aliice" / "golden" / name).read_text())[
+            "cases"
+        ]:
             own = claims_of(case["sentence"], rules)
             expected = [
-                (each["text"], each["citations"]) for each in case["result"]["claims"] if each["citations"]
+                (each["text"], each["citations"])
+                for each in case["result"]["claims"]
+                if each["citations"]
             ]
             golden += len(expected)
             found += sum(claim in own for claim in expected)
@@ -66,12 +78,18 @@ def test_four_of_five_golden_claims_come_out_word_for_word(shared):
     ("sentence", "claims"),
     [
         ("Oslo is wet [1], but Rome is dry [2].", ["Oslo is wet", "Rome is dry"]),
-        ("Cups are made of glass [1] or clay [2].", ["Cups are made of glass or", "Cups are made of clay"]),
+        (
+            "Cups are made of glass [1] or clay [2].",
+            ["Cups are made of glass or", "Cups are made of clay"],
+        ),
         (
             "The war ended in 1648 [1], leaving towns poor [2].",
             ["The war ended in 1648", "leaving towns poor"],
         ),
-        ("In 1969 [1], Armstrong walked on the Moon [2].", ["In 1969", "Armstrong walked on the Moon"]),
+        (
+            "In 1969 [1], Armstrong walked on the Moon [2].",
+            ["In 1969", "Armstrong walked on the Moon"],
+        ),
         ("Although sales fell [1], profits rose [2].", None),
     ],
 )
@@ -85,14 +103,21 @@ def test_what_it_makes_of_a_sentence_stands_until_its_version_is_raised(number):
     expected = json.loads(FILE.read_text())
     assert expected["version"] == VERSION
     numbers = range(number, number + 10)
-    assert [block(one) for one in numbers] == [expected["blocks"][one] for one in numbers]
+    assert [block(one) for one in numbers] == [
+        expected["blocks"][one] for one in numbers
+    ]
 
 
 def test_what_it_makes_of_every_beginning_of_a_sentence_stands_until_its_version_is_raised():
     """Where a sentence ends early, nothing follows that could tell of what stands last."""
     assert BEGINNINGS[0] == VERSION
-    words = [sentence(random.Random(f"beginnings {number}")).split(" ") for number in range(40)]
-    found = [parse(" ".join(own[:most])) for own in words for most in range(1, len(own) + 1)]
+    words = [
+        sentence(random.Random(f"beginnings {number}")).split(" ")
+        for number in range(40)
+    ]
+    found = [
+        parse(" ".join(own[:most])) for own in words for most in range(1, len(own) + 1)
+    ]
     assert (len(found), digest(found)) == BEGINNINGS[1:]
 
 
@@ -129,11 +154,16 @@ def test_a_date_is_said_of_the_verb_and_no_other_phrase_behind_an_object(text, h
     assert parsed.tokens[parsed.heads[place]] == head
 
 
-@pytest.mark.parametrize("text", ["Prices rise while falling in May", "Sand moves although falling"])
+@pytest.mark.parametrize(
+    "text", ["Prices rise while falling in May", "Sand moves although falling"]
+)
 def test_a_participle_behind_a_conjunction_is_the_verb_of_its_clause(text):
     parsed = parse(text)
     place = parsed.tokens.index("falling")
-    assert (parsed.tokens[parsed.heads[place]], parsed.relations[place]) == (parsed.tokens[1], "advcl")
+    assert (parsed.tokens[parsed.heads[place]], parsed.relations[place]) == (
+        parsed.tokens[1],
+        "advcl",
+    )
     assert (parsed.heads[place - 1], parsed.relations[place - 1]) == (place, "mark")
 
 

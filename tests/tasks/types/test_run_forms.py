@@ -11,11 +11,15 @@ from tests.growth.readers import first_record, in_memory, index_and_options
 from tests.tasks.test_every_type import folder
 
 TYPES = list(task_types().values())
-RUNS = {each.slug: (folder(each) / "sample" / "run.jsonl").read_bytes() for each in TYPES}
+RUNS = {
+    each.slug: (folder(each) / "sample" / "run.jsonl").read_bytes() for each in TYPES
+}
 #: Whose runs have one form and are told apart by their ids alone.
 ALIKE = ({"citation-recommendation", "citation-resolution"}, {"clsumm-1a", "clsumm-1b"})
 
-of_every_type = pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+of_every_type = pytest.mark.parametrize(
+    "task_type", TYPES, ids=[each.slug for each in TYPES]
+)
 
 
 def told(task_type, content, name="run.jsonl"):
@@ -27,7 +31,9 @@ def told(task_type, content, name="run.jsonl"):
 def test_every_type_says_what_its_runs_look_like(task_type):
     assert task_type.run_form is not None
     assert task_type.run_form.fits(RUNS[task_type.slug])
-    assert any(keys <= first_record(task_type).keys() for keys in task_type.run_form.keys)
+    assert any(
+        keys <= first_record(task_type).keys() for keys in task_type.run_form.keys
+    )
 
 
 @of_every_type
@@ -42,11 +48,15 @@ def test_a_run_of_another_task_is_one_sentence_that_names_it(task_type):
 
 
 @of_every_type
-@pytest.mark.parametrize("name", ["run.jsonl", "run.json", "W01-0101.txt", "run.csv", "W01-0101.system.txt"])
+@pytest.mark.parametrize(
+    "name", ["run.jsonl", "run.json", "W01-0101.txt", "run.csv", "W01-0101.system.txt"]
+)
 def test_noise_is_called_binary_data(task_type, name):
     problems = fatal(told(task_type, random.Random(1).randbytes(20_000), name))
     assert len(problems) == 1
-    assert problems[0].message.startswith(("this is binary data", "a “.", "the input holds no file"))
+    assert problems[0].message.startswith(
+        ("this is binary data", "a “.", "the input holds no file")
+    )
 
 
 @of_every_type
@@ -57,7 +67,10 @@ def test_noise_is_called_binary_data(task_type, name):
         ("[{}]".encode("utf-16"), "text in UTF-16"),
         (b"\x1f\x8b\x08\0\0", "a gzip archive"),
         (b"<!DOCTYPE html>\n<html>\n<p>Sign in\n", "an HTML page"),
-        (b"Dear all,\nplease find our answers\nin the attachment.\nBest wishes\n", "plain text"),
+        (
+            b"Dear all,\nplease find our answers\nin the attachment.\nBest wishes\n",
+            "plain text",
+        ),
     ],
 )
 def test_another_kind_of_file_is_called_by_its_name(task_type, content, kind):
@@ -80,7 +93,10 @@ def test_a_run_without_any_facet_answers_nothing():
         "answers no instance of the split" in problem.message
         for problem in told(task_types()["clsumm-1b"], content)
     )
-    assert not any("facet" in problem.message for problem in told(task_types()["clsumm-1a"], content))
+    assert not any(
+        "facet" in problem.message
+        for problem in told(task_types()["clsumm-1a"], content)
+    )
 
 
 @of_every_type

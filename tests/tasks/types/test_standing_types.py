@@ -66,15 +66,25 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
         "clsumm-2": 7,
         "positional-citations": 8,
     }
-    rated = {kind.slug: kind.human_evaluation for kind in task_types().values() if kind.human_evaluation}
-    assert {slug: (list(own.scales), list(own.reference_scales)) for slug, own in rated.items()} == {
+    rated = {
+        kind.slug: kind.human_evaluation
+        for kind in task_types().values()
+        if kind.human_evaluation
+    }
+    assert {
+        slug: (list(own.scales), list(own.reference_scales))
+        for slug, own in rated.items()
+    } == {
         "citation-text": (["readability"], ["consistency"]),
         "clsumm-2": ([], []),
     }
 
 
 def test_of_more_than_five_names_the_rest_are_counted():
-    assert (some("abcde"), some("abcdefg")) == ("a, b, c, d, e", "a, b, c, d, e and 2 more")
+    assert (some("abcde"), some("abcdefg")) == (
+        "a, b, c, d, e",
+        "a, b, c, d, e and 2 more",
+    )
 
 
 def test_options_that_are_refused_need_no_model():
@@ -92,7 +102,9 @@ def test_one_label_that_is_open_leaves_precision_undefined():
         for metric in metrics_of(kind, "corrected", kind.checked_options({}))
         if metric.name == "alce_precision"
     ]
-    sums = np.array([float(name in ("precision", "precision_weight")) for name in PLACES])
+    sums = np.array(
+        [float(name in ("precision", "precision_weight")) for name in PLACES]
+    )
     assert precision.aggregate(sums) == precision.scale
     sums[PLACES["pending_pairs"]] = 1
     assert np.isnan(precision.aggregate(sums))

@@ -26,7 +26,12 @@ def mrr(capsys, gold, run) -> float:
 
 
 def test_scores_make_the_order_and_ranks_that_of_equal_ones(capsys, gold, tmp_path):
-    lines = ["q1 Q0 b 3 0.5 us", "q1 Q0 a 2 0.5 us", "q1 Q0 c 1 0.9 us", "q2 Q0 b 1 7e-1 us"]
+    lines = [
+        "q1 Q0 b 3 0.5 us",
+        "q1 Q0 a 2 0.5 us",
+        "q1 Q0 c 1 0.9 us",
+        "q2 Q0 b 1 7e-1 us",
+    ]
     run = write_run(tmp_path / "run.trec", lines)
     scores = score(capsys, SLUG, [gold], run)
     assert scores["metrics"]["mrr@10"]["value"] == pytest.approx((1 / 2 + 1) / 3)
@@ -88,7 +93,16 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
     ]
     run = write_run(tmp_path / "run.trec", lines)
     told = refusals(capsys, SLUG, [gold], run)
-    assert [int(line.removeprefix(f"{run}:").split(":")[0]) for line in told] == [1, 2, 4, 5, 7, 8, 11, 12]
+    assert [int(line.removeprefix(f"{run}:").split(":")[0]) for line in told] == [
+        1,
+        2,
+        4,
+        5,
+        7,
+        8,
+        11,
+        12,
+    ]
     text = "\n".join(told)
     for words in (
         "5 fields; expected `query Q0 candidate rank score tag`",
@@ -105,7 +119,9 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
 def test_too_long_a_ranking_is_refused_at_its_last_line(capsys, tmp_path):
     names = [f"w{number:02d}" for number in range(12)]
     gold = write_recommendation(tmp_path / "gold", cited=[("q1", "w00"), ("q2", "w00")])
-    write_lines(gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names])
+    write_lines(
+        gold / "references.jsonl", [{"paper_id": "p", "ref_id": name} for name in names]
+    )
     lines = [f"q1 Q0 {name} {rank} {-rank} us" for rank, name in enumerate(names)]
     run = write_run(tmp_path / "run.trec", [*lines, "q2 Q0 w00 1 1 us"])
     told = refusals(capsys, SLUG, [gold], run, "--option", "longest=10")
@@ -124,7 +140,9 @@ def test_two_files_may_share_the_contexts_but_not_one_context(capsys, gold, tmp_
     assert "c.trec:1: instance “q1” is answered in another file as well" in told[0]
 
 
-def test_a_mark_of_byte_order_and_windows_line_ends_change_nothing(capsys, gold, tmp_path):
+def test_a_mark_of_byte_order_and_windows_line_ends_change_nothing(
+    capsys, gold, tmp_path
+):
     plain = write_run(tmp_path / "plain.trec", ["q1 Q0 a 1 1 us", "q2 Q0 b 1 1 us"])
     odd = tmp_path / "odd.trec"
     odd.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes().replace(b"\n", b"\r\n"))

@@ -25,8 +25,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from citeboard.core.confined.limits import FAULT, Limits, apply_limits, die_with_parent, exit_code_of
-from citeboard.core.confined.rights import Rights, become_nobody, give_up_calls, give_up_files
+from citeboard.core.confined.limits import (
+    FAULT,
+    Limits,
+    apply_limits,
+    die_with_parent,
+    exit_code_of,
+)
+from citeboard.core.confined.rights import (
+    Rights,
+    become_nobody,
+    give_up_calls,
+    give_up_files,
+)
 
 #: In the folder of the work: what its program returned, and what it wrote for people.
 RESULT, SAID = "result.json", "said.txt"
@@ -67,7 +78,9 @@ class Server:
     #: The file in the folder of the work that each of its descriptors writes.
     outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
 
-    def __init__(self, orders: socket.socket, *, readable: Sequence[Path], means: Sequence[str]) -> None:
+    def __init__(
+        self, orders: socket.socket, *, readable: Sequence[Path], means: Sequence[str]
+    ) -> None:
         self._orders = orders
         self._parent, self._pid = os.getppid(), os.getpid()
         self._rights = Rights(readable=list(readable), writable=[Path()])
@@ -87,7 +100,11 @@ class Server:
         gc.collect()
         gc.freeze()
         while os.getppid() == self._parent:
-            deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
+            deadlines = [
+                running.deadline
+                for running in self._running.values()
+                if not running.is_out_of_time
+            ]
             left = min(deadlines, default=math.inf) - time.monotonic()
             for key, _ in self._selector.select(max(0.0, min(left, ORPHANED_FOR))):
                 if key.fileobj is self._orders:
@@ -116,7 +133,9 @@ class Server:
         if len(header) < _LENGTH or len(descriptors) != 2:
             return False
         message, length = b"", int.from_bytes(header, "big")
-        while len(message) < length and (part := self._orders.recv(length - len(message))):
+        while len(message) < length and (
+            part := self._orders.recv(length - len(message))
+        ):
             message += part
         facts = json.loads(message)
         order = Order(**{**facts, "limits": Limits(**facts["limits"])})
@@ -147,7 +166,9 @@ class Server:
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for target, name in self.outputs.items():
-                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target)
+                os.dup2(
+                    os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target
+                )
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             os.nice(min(MAX_NICENESS, NICENESS + order.behind))
             self.confine(order)
@@ -175,7 +196,11 @@ class Server:
         try:
             module, _, name = order.program.partition(":")
             program = getattr(importlib.import_module(module), name)
-            result = program(order.arguments) if order.shared is None else program(order.arguments, shared)
+            result = (
+                program(order.arguments)
+                if order.shared is None
+                else program(order.arguments, shared)
+            )
             with Path(RESULT).open("w", encoding="utf-8") as file:
                 json.dump(result, file, ensure_ascii=False)
         except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
@@ -200,7 +225,11 @@ class Server:
             running = self._running.pop(pid)
             with suppress(KeyError):
                 self._selector.unregister(running.line)
-            how = OUT_OF_TIME if running.is_out_of_time else str(os.waitstatus_to_exitcode(status))
+            how = (
+                OUT_OF_TIME
+                if running.is_out_of_time
+                else str(os.waitstatus_to_exitcode(status))
+            )
             _tell(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
             running.line.close()
 
@@ -248,7 +277,11 @@ def main() -> None:
     facts = json.loads(sys.argv[1])
     with orders_of_sender() as orders:
         preload([CODECS, *facts["preload"]])
-        Server(orders, readable=[Path(folder) for folder in facts["readable"]], means=facts["means"]).serve()
+        Server(
+            orders,
+            readable=[Path(folder) for folder in facts["readable"]],
+            means=facts["means"],
+        ).serve()
 
 
 if __name__ == "__main__":

@@ -37,7 +37,9 @@ def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
     # The first signal ends the process and says why; the second cannot be caught.
-    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5)
+    _limit(
+        resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5
+    )
     _limit(resource.RLIMIT_FSIZE, file_size, file_size)
     _limit(resource.RLIMIT_CORE, 0, 0)
     if limits.max_files is not None:
@@ -49,7 +51,11 @@ def apply_limits(limits: Limits) -> None:
 def begin_next_step(limits: Limits) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_seconds, hard)
+    _limit(
+        resource.RLIMIT_CPU,
+        math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_seconds,
+        hard,
+    )
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:

@@ -75,7 +75,12 @@ class Done:
 
 class Pool:
     def __init__(
-        self, *, size: int, work_folder: Path, setup: "Setup", hourly_seconds: float = float("inf")
+        self,
+        *,
+        size: int,
+        work_folder: Path,
+        setup: "Setup",
+        hourly_seconds: float = float("inf"),
     ) -> None:
         self.turns = Turns(size, hourly_seconds)
         self._folder = work_folder
@@ -111,7 +116,12 @@ class Pool:
                 if os.geteuid() == 0:
                     os.chown(folder, NOBODY, NOBODY)
                 code = self._run(work, folder, turn)
-                if code is None and sender is not None and sender.submits and sender.gives_way:
+                if (
+                    code is None
+                    and sender is not None
+                    and sender.submits
+                    and sender.gives_way
+                ):
                     # It used less computing than it may have, and is read in a job, which has longer.
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
@@ -157,7 +167,9 @@ class Pool:
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
                             shutil.rmtree(folder, ignore_errors=True)
-                self._server = ForkServer(self._setup.command, environment(self._setup.path))
+                self._server = ForkServer(
+                    self._setup.command, environment(self._setup.path)
+                )
             return self._server
 
 
@@ -174,7 +186,11 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
     if code != 0 and shutil.disk_usage(folder).free < LEAST_FREE:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
-        words = _read(folder / SAID, MAX_LOGGED).decode(errors="replace") if work.is_ours else "(not ours)"
+        words = (
+            _read(folder / SAID, MAX_LOGGED).decode(errors="replace")
+            if work.is_ours
+            else "(not ours)"
+        )
         log.error("%s ended with %s: %s", work.program, code, words)
         raise ProgramFailed(f"the process ended with {code}")
     try:
@@ -199,7 +215,12 @@ GRACE = 5.0
 #: Seconds between looks at what a program has written.
 LOOK = 0.2
 #: One processor for each process, so that none gets into the way of another.
-SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+SINGLE_THREADED = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 
 
 class ServerLost(Exception):
@@ -219,7 +240,11 @@ class Setup:
     @property
     def command(self) -> list[str]:
         readable = [str(folder) for folder in self.readable]
-        facts = {"preload": list(self.preload), "readable": readable, "means": list(self.means)}
+        facts = {
+            "preload": list(self.preload),
+            "readable": readable,
+            "means": list(self.means),
+        }
         return [*COMMAND, json.dumps(facts)]
 
 
@@ -233,7 +258,11 @@ class ForkServer:
         with theirs:
             end = theirs.fileno()
             self._process = subprocess.Popen(
-                [*command, str(end)], stdin=subprocess.DEVNULL, cwd="/", env=self.environment, pass_fds=[end]
+                [*command, str(end)],
+                stdin=subprocess.DEVNULL,
+                cwd="/",
+                env=self.environment,
+                pass_fds=[end],
             )
 
     @property
@@ -246,14 +275,20 @@ class ForkServer:
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
         """Exit code (None where out of time) and seconds of computing. Raises ServerLost."""
-        facts: dict[str, Any] = {"shared": work.shared, "limits": work.limits, "behind": turn.behind}
+        facts: dict[str, Any] = {
+            "shared": work.shared,
+            "limits": work.limits,
+            "behind": turn.behind,
+        }
         with self.begin(work.program, work.arguments, folder=folder, **facts) as line:
             turn.line = line
             if turn.is_over:
                 raise ServerLost("another is to be read first")
             if not heard(line, MAX_SILENCE).startswith(BEGAN):
                 raise ServerLost("the server did not begin")
-            said = heard(line, work.limits.wall_seconds + GRACE, Written(folder, work.limits))
+            said = heard(
+                line, work.limits.wall_seconds + GRACE, Written(folder, work.limits)
+            )
         how, _, seconds = said.rpartition(" ")
         if not how:
             raise ServerLost("the server did not say how the work ended")
@@ -278,7 +313,11 @@ class ForkServer:
         with theirs, self._sending:
             try:
                 self._orders.settimeout(MAX_SILENCE)
-                socket.send_fds(self._orders, [len(message).to_bytes(4)], [theirs.fileno(), descriptor])
+                socket.send_fds(
+                    self._orders,
+                    [len(message).to_bytes(4)],
+                    [theirs.fileno(), descriptor],
+                )
                 self._orders.sendall(message)
             except OSError as gone:
                 line.close()
@@ -303,7 +342,10 @@ class Written:
 
     def check(self) -> None:
         """Raises LimitExceeded."""
-        files, size = (now - before for now, before in zip(self._count(), self._before, strict=True))
+        files, size = (
+            now - before
+            for now, before in zip(self._count(), self._before, strict=True)
+        )
         most_files, most_mb = self._limits.total_files, self._limits.total_mb
         if most_files is not None and files > most_files:
             raise LimitExceeded(f"it wrote more than {most_files:,} files")

@@ -15,7 +15,13 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined.rights import MEANS, Rights, become_nobody, give_up_calls, give_up_files
+from citeboard.core.confined.rights import (
+    MEANS,
+    Rights,
+    become_nobody,
+    give_up_calls,
+    give_up_files,
+)
 
 #: No upload is read where one of these stays open and confinement is required; a file of the machine's own.
 NEEDED = ("files", "network", "processes", "ipc")
@@ -36,11 +42,29 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 
 def self_test(means: Collection[str] = MEANS) -> list[str]:
     """What stays open to a process of this machine; all that is needed where it could not even be started."""
-    command = [sys.executable, "-P", "-s", "-m", "citeboard.core.confined.probe", *means]
-    clean = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable,
+        "-P",
+        "-s",
+        "-m",
+        "citeboard.core.confined.probe",
+        *means,
+    ]
+    clean = {
+        "PATH": os.defpath,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     try:
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, timeout=60, check=True)
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=clean,
+                capture_output=True,
+                timeout=60,
+                check=True,
+            )
         told: dict[str, bool] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return list(NEEDED)

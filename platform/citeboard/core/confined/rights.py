@@ -113,7 +113,10 @@ class _Instruction(ctypes.Structure):
 
 
 class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.POINTER(_Instruction)))
+    _fields_ = (
+        ("length", ctypes.c_uint16),
+        ("instructions", ctypes.POINTER(_Instruction)),
+    )
 
 
 def has_call_filter() -> bool:
@@ -139,14 +142,21 @@ def restrict_calls(*, may_start_processes: bool) -> bool:
         (_LOAD, 0, 0, _NUMBER_AT),
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, _REFUSE),
-        *((_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
+        *(
+            (_EQUAL, len(numbers) - place, 0, number)
+            for place, number in enumerate(numbers)
+        ),
         (_RETURN, 0, 0, otherwise),
         (_RETURN, 0, 0, if_named),
     ]
-    rows = (_Instruction * len(instructions))(*(_Instruction(*row) for row in instructions))
+    rows = (_Instruction * len(instructions))(
+        *(_Instruction(*row) for row in instructions)
+    )
     program = _Program(len(rows), rows)
     libc = ctypes.CDLL(None, use_errno=True)
-    return bool(libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
+    return bool(
+        libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0
+    )
 
 
 #: System calls of Landlock, the same on every architecture.
@@ -165,7 +175,11 @@ _TCP_SINCE, _SCOPES_SINCE = 4, 6
 
 
 class _Ruleset(ctypes.Structure):
-    _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+    _fields_ = (
+        ("files", ctypes.c_uint64),
+        ("tcp", ctypes.c_uint64),
+        ("scopes", ctypes.c_uint64),
+    )
 
 
 class _PathRule(ctypes.Structure):
@@ -176,7 +190,9 @@ class _PathRule(ctypes.Structure):
 def landlock_version() -> int:
     if sys.platform != "linux":
         return 0
-    number: int = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    number: int = _libc().syscall(
+        _CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION
+    )
     return max(0, number)
 
 
@@ -190,14 +206,21 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
         return False
     rights = (1 << _FILE_BITS.get(number, _LATEST_FILE_BITS)) - 1
     ruleset = _Ruleset(
-        rights, _ALL_TCP if number >= _TCP_SINCE else 0, _ALL_SCOPES if number >= _SCOPES_SINCE else 0
+        rights,
+        _ALL_TCP if number >= _TCP_SINCE else 0,
+        _ALL_SCOPES if number >= _SCOPES_SINCE else 0,
     )
     size = 24 if number >= _SCOPES_SINCE else 16 if number >= _TCP_SINCE else 8
-    rules = _libc().syscall(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
+    rules = _libc().syscall(
+        _CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0
+    )
     if rules < 0:
         return False
     try:
-        for paths, allowed in ((readable, _READ & rights), (writable, rights & ~_EXECUTE)):
+        for paths, allowed in (
+            (readable, _READ & rights),
+            (writable, rights & ~_EXECUTE),
+        ):
             for path in paths:
                 _allow(rules, path, allowed)
         return bool(_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
@@ -241,9 +264,17 @@ class Rights:
 
 def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
     _control(_NO_NEW_PRIVILEGES, 1)
-    named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    readable = [*[Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])], *rights.readable]
-    if LANDLOCK in means and restrict_files(readable=readable, writable=rights.writable):
+    named = (
+        sysconfig.get_path(name)
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
+    readable = [
+        *[Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])],
+        *rights.readable,
+    ]
+    if LANDLOCK in means and restrict_files(
+        readable=readable, writable=rights.writable
+    ):
         return
     # Scorers read single files and devices, which only Landlock tells apart.
     if NAMESPACES in means and not rights.may_start_processes:
@@ -275,7 +306,15 @@ def _control(option: int, value: int) -> None:
 
 
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
+    1,
+    2,
+    4,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
 _DETACH = 2
 _PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED["pivot_root"], strict=True))
 _ROOT, _BEFORE = ".root", ".before"
@@ -288,7 +327,11 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
         return True
     if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
         return False
-    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+    maps = {
+        "setgroups": "deny",
+        "uid_map": f"{user} {user} 1",
+        "gid_map": f"{group} {group} 1",
+    }
     for name, content in maps.items():
         Path(f"/proc/self/{name}").write_text(content)
     return True
@@ -307,7 +350,9 @@ def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
 
 def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     """Leave these folders, and ``writable``, the present one; False where the kernel makes no namespaces."""
-    pivot_root = _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
+    pivot_root = (
+        _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
+    )
     if pivot_root is None:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
@@ -316,7 +361,13 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         return False
 
     def mount(source: str, target: Path, kind: str | None, flags: int) -> None:
-        given = (source.encode(), os.fsencode(target), kind and kind.encode(), ctypes.c_ulong(flags), None)
+        given = (
+            source.encode(),
+            os.fsencode(target),
+            kind and kind.encode(),
+            ctypes.c_ulong(flags),
+            None,
+        )
         if libc.mount(*given) != 0:
             raise OSError(ctypes.get_errno(), "mount", str(target))
 
@@ -325,14 +376,20 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     root.mkdir()
     # In here the folder is an empty one; outside, nothing of it is seen.
     mount("none", root, "tmpfs", _NO_SUID | _NO_DEVICES)
-    for path in dict.fromkeys([*(folder.resolve() for folder in readable if folder.is_dir()), own]):
+    for path in dict.fromkeys(
+        [*(folder.resolve() for folder in readable if folder.is_dir()), own]
+    ):
         target = root / path.relative_to("/")
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
             # What a user may not take away from a mount that was there before.
-            flags = os.statvfs(target).f_flag & (_NO_SUID | _NO_DEVICES | 8 | 1024 | 2048)
-            mount("none", target, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | flags)
+            flags = os.statvfs(target).f_flag & (
+                _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
+            )
+            mount(
+                "none", target, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | flags
+            )
     for link in (Path("/lib"), Path("/lib64")):
         if link.is_symlink():
             with suppress(FileExistsError):

@@ -37,13 +37,19 @@ class Sender:
 
     @property
     def keys(self) -> tuple[str, str, str]:
-        return f"team {self.team or self.account}", f"account {self.account}", f"network {self.network}"
+        return (
+            f"team {self.team or self.account}",
+            f"account {self.account}",
+            f"network {self.network}",
+        )
 
 
 class PoolFull(Exception):
     status = 503
     is_upload = True
-    words = "many files are being read just now; please send yours again in a few seconds"
+    words = (
+        "many files are being read just now; please send yours again in a few seconds"
+    )
 
     def __init__(self, words: str = "", *, retry_after: int = RETRY_AFTER) -> None:
         self.retry_after = retry_after
@@ -125,7 +131,9 @@ class KeptWaiting:
         with self._lock:
             # What counts for nobody any more is forgotten.
             left = {key: noted for key, noted in self._noted.items() if self[key] > 0.1}
-            self._noted = left | {key: (self[key] + seconds, time.monotonic()) for key in keys}
+            self._noted = left | {
+                key: (self[key] + seconds, time.monotonic()) for key in keys
+            }
 
 
 class Turns:
@@ -150,7 +158,11 @@ class Turns:
         turn = Turn(sender, next(self._numbers))
         with self._changed:
             left = self.used.begin_hour()
-            if sender and sender.gives_way and self.used[sender.keys[1]] >= self._hourly_seconds:
+            if (
+                sender
+                and sender.gives_way
+                and self.used[sender.keys[1]] >= self._hourly_seconds
+            ):
                 raise HourUsed(self._hourly_seconds, left)
             self._waiting.append(turn)
             try:
@@ -188,18 +200,32 @@ class Turns:
         """Where more are here than may be, whoever would come last goes: this one or another who waits."""
         if turn.sender is None:
             return
-        own = [other for other in (*self._waiting, *self._running) if other.account == turn.account]
+        own = [
+            other
+            for other in (*self._waiting, *self._running)
+            if other.account == turn.account
+        ]
         if len(own) > (PRESENT_PER_PLACE - 1) * self.size:
-            raise PoolFull("other files of yours are being read; please send this one again in a few seconds")
+            raise PoolFull(
+                "other files of yours are being read; please send this one again in a few seconds"
+            )
         if self.present > PRESENT_PER_PLACE * self.size:
-            going = [other for other in self._waiting if other.sender is not None and not other.is_over]
+            going = [
+                other
+                for other in self._waiting
+                if other.sender is not None and not other.is_over
+            ]
             max(going, key=self._rank).end()
             self._changed.notify_all()
 
     def _wait(self, turn: Turn) -> None:
         until = None if turn.sender is None else time.monotonic() + PATIENCE
         while not turn.is_over:
-            waiting = [other for other in self._waiting if not other.is_over and self._may_begin(other)]
+            waiting = [
+                other
+                for other in self._waiting
+                if not other.is_over and self._may_begin(other)
+            ]
             if waiting and min(waiting, key=self._rank) is turn:
                 if len(self._running) < self.size:
                     self._changed.notify_all()
@@ -218,7 +244,9 @@ class Turns:
     def _make_room(self, turn: Turn) -> None:
         if turn.sender is None or any(other.is_over for other in self._running):
             return
-        yielding = [other for other in self._running if other.sender and other.sender.gives_way]
+        yielding = [
+            other for other in self._running if other.sender and other.sender.gives_way
+        ]
         last = max(yielding, key=self._rank, default=None)
         if last is not None and self._rank(last)[:-1] > self._rank(turn)[:-1]:
             last.end()

@@ -23,7 +23,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def is_usable(self) -> bool:
-        return not self.errors_occurred and self._file is not None and self._file == self._file_there()
+        return (
+            not self.errors_occurred
+            and self._file is not None
+            and self._file == self._file_there()
+        )
 
     def _file_there(self) -> tuple[int, int] | None:
         try:

@@ -40,10 +40,14 @@ def told(name: str) -> Iterator[None]:
     except StorageAway:
         raise
     except FileNotFoundError as reason:
-        raise FileMissing(errno.ENOENT, "the storage has no such file", name) from reason
+        raise FileMissing(
+            errno.ENOENT, "the storage has no such file", name
+        ) from reason
     except OSError as reason:
         kind = StorageFull if reason.errno in FULL else StorageAway
-        raise kind(reason.errno or errno.EIO, reason.strerror or str(reason), name) from reason
+        raise kind(
+            reason.errno or errno.EIO, reason.strerror or str(reason), name
+        ) from reason
 
 
 def words_of(reason: BaseException) -> str:
@@ -78,16 +82,24 @@ class FolderStorage(Storage):
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    delete, exists, size, listdir, _open = map(_in_folder, ("delete", "exists", "size", "listdir", "open"))
+    delete, exists, size, listdir, _open = map(
+        _in_folder, ("delete", "exists", "size", "listdir", "open")
+    )
 
     def _save(self, name: str, content: File[Any]) -> str:
         with told(name):
-            return default_storage.save(f"{self.folder}/{name}", content).removeprefix(f"{self.folder}/")
+            return default_storage.save(f"{self.folder}/{name}", content).removeprefix(
+                f"{self.folder}/"
+            )
 
     def entries(self, path: str) -> Iterator[Entry]:
         with told(path):
             for entry in default_storage.entries(f"{self.folder}/{path}".rstrip("/")):  # type: ignore[attr-defined]
-                yield Entry(entry.name.removeprefix(f"{self.folder}/"), entry.size, entry.modified)
+                yield Entry(
+                    entry.name.removeprefix(f"{self.folder}/"),
+                    entry.size,
+                    entry.modified,
+                )
 
     def url(self, name: str | None) -> str:
         raise ValueError("files of runs and gold are served by views alone")
@@ -130,4 +142,6 @@ class Disk(FileSystemStorage):
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)
-                    yield Entry(path.relative_to(root).as_posix(), state.st_size, modified)
+                    yield Entry(
+                        path.relative_to(root).as_posix(), state.st_size, modified
+                    )

@@ -31,7 +31,11 @@ def answered() -> Iterator[None]:
         yield
     except ClientError as reason:
         status = reason.response["ResponseMetadata"].get("HTTPStatusCode")
-        number = {_MISSING: errno.ENOENT, _CHANGED: errno.ESTALE, _FULL: errno.ENOSPC}.get(status, errno.EIO)
+        number = {
+            _MISSING: errno.ENOENT,
+            _CHANGED: errno.ESTALE,
+            _FULL: errno.ENOSPC,
+        }.get(status, errno.EIO)
         # A bucket that is not there is no missing file.
         if reason.response["Error"].get("Code") == "NoSuchBucket":
             number = errno.EIO
@@ -52,7 +56,9 @@ class BucketStorage(S3Storage):
             response_checksum_validation="when_required",
         )
         # One part is in memory at a time.
-        transfer = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, use_threads=False)
+        transfer = TransferConfig(
+            multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
+        )
         super().__init__(client_config=config, transfer_config=transfer, **options)
 
     @property
@@ -61,9 +67,13 @@ class BucketStorage(S3Storage):
 
     def _open(self, name: str, mode: str = "rb") -> File[Any]:
         if mode != "rb":
-            raise ValueError(f"files of a bucket are opened to be read as bytes, not as {mode!r}")
+            raise ValueError(
+                f"files of a bucket are opened to be read as bytes, not as {mode!r}"
+            )
         with answered():
-            content = BucketFile(self.client, self.bucket_name, self._normalize_name(name))
+            content = BucketFile(
+                self.client, self.bucket_name, self._normalize_name(name)
+            )
             return File(io.BufferedReader(content, RANGE), name)
 
     _save = answered()(S3Storage._save)  # noqa: SLF001
@@ -79,7 +89,11 @@ class BucketStorage(S3Storage):
         with answered():
             for page in pages.paginate(Bucket=self.bucket_name, Prefix=below):
                 for entry in page.get("Contents", ()):
-                    yield Entry(entry["Key"].removeprefix(base), entry["Size"], entry["LastModified"])
+                    yield Entry(
+                        entry["Key"].removeprefix(base),
+                        entry["Size"],
+                        entry["LastModified"],
+                    )
 
 
 class BucketFile(io.RawIOBase):
@@ -105,7 +119,9 @@ class BucketFile(io.RawIOBase):
         return self._place
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.length}[whence]
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.length}[
+            whence
+        ]
         self._place = max(0, start + offset)
         return self._place
 
@@ -117,7 +133,10 @@ class BucketFile(io.RawIOBase):
         with answered():
             content = self._client.get_object(**self._object, Range=span)["Body"].read()
         if len(content) != wanted:
-            raise OSError(errno.EIO, f"the bucket gave {len(content)} bytes where {wanted} were asked for")
+            raise OSError(
+                errno.EIO,
+                f"the bucket gave {len(content)} bytes where {wanted} were asked for",
+            )
         buffer[:wanted] = content
         self._place += wanted
         return wanted

@@ -32,20 +32,31 @@ class Copied:
 
 
 def copy_all(
-    source: Any, target: Any, journal: Path, tell: Callable[[str], object], *, is_dry_run: bool = False
+    source: Any,
+    target: Any,
+    journal: Path,
+    tell: Callable[[str], object],
+    *,
+    is_dry_run: bool = False,
 ) -> Copied:
     """Files stay in the source. ``journal`` holds what earlier calls have copied and compared."""
     done = Copied()
     seen: dict[str, int] = {}
     with _noted(journal) as (states, note):
         for _ in range(PASSES):
-            fresh = [entry for entry in _entries(source) if seen.get(entry.name) != entry.size]
+            fresh = [
+                entry
+                for entry in _entries(source)
+                if seen.get(entry.name) != entry.size
+            ]
             if not fresh:
                 break
             there = {entry.name: entry.size for entry in _entries(target)}
             for entry in fresh:
                 seen[entry.name] = entry.size
-                if there.get(entry.name) == entry.size and states.get(entry.name) == _state(entry):
+                if there.get(entry.name) == entry.size and states.get(
+                    entry.name
+                ) == _state(entry):
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
@@ -82,7 +93,9 @@ def copied(source: Storage, target: Storage, name: str) -> bool:
             target.save(name, content)
     if _digest(target, name) == digest:
         return is_new
-    words = "was written and reads otherwise" if is_new else "is there with another content"
+    words = (
+        "was written and reads otherwise" if is_new else "is there with another content"
+    )
     raise NotCopied(f"{name} {words}")
 
 
@@ -101,7 +114,9 @@ def _state(entry: Entry) -> list[Any]:
 
 
 @contextmanager
-def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
+def _noted(
+    journal: Path,
+) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
     states: dict[str, list[Any]] = {}
     if journal.exists():
         for line in journal.read_text(encoding="utf-8").splitlines():

@@ -31,7 +31,12 @@ class _Part:
 
 
 def download(
-    request: HttpRequest, storage: FolderStorage, name: str, *, filename: str, content_type: str
+    request: HttpRequest,
+    storage: FolderStorage,
+    name: str,
+    *,
+    filename: str,
+    content_type: str,
 ) -> HttpResponseBase:
     # What stands under a name is never written again.
     tag = f'"{hashlib.sha256(name.encode()).hexdigest()[:32]}"'
@@ -43,12 +48,19 @@ def download(
     if span is not None and span[0] >= span[1]:
         file.close()
         return HttpResponse(
-            status=416, headers={"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
+            status=416,
+            headers={"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"},
         )
     start, end = span or (0, size)
     file.seek(start)
     part, code = _Part(file, end - start), 200 if span is None else 206
-    answer = FileResponse(part, as_attachment=True, filename=filename, content_type=content_type, status=code)
+    answer = FileResponse(
+        part,
+        as_attachment=True,
+        filename=filename,
+        content_type=content_type,
+        status=code,
+    )
     answer.block_size = 1 << 16
     answer["Content-Length"] = str(end - start)
     answer["Accept-Ranges"] = "bytes"
@@ -58,9 +70,15 @@ def download(
     return answer
 
 
-def _range_of(headers: Mapping[str, str], tag: str, size: int) -> tuple[int, int] | None:
+def _range_of(
+    headers: Mapping[str, str], tag: str, size: int
+) -> tuple[int, int] | None:
     match = _RANGE.fullmatch(headers.get("Range", "").strip())
-    if match is None or match.group() == "bytes=-" or headers.get("If-Range", tag) != tag:
+    if (
+        match is None
+        or match.group() == "bytes=-"
+        or headers.get("If-Range", tag) != tag
+    ):
         return None
     first, last = match.groups()
     if not first:

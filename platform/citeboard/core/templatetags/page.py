@@ -13,7 +13,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop as _
 
 from citeboard.core import legal_pages, markdown, middleware, words
-from citeboard.core.instants import MONTHS, is_no_end, written_instant, zone_name, zone_of
+from citeboard.core.instants import (
+    MONTHS,
+    is_no_end,
+    written_instant,
+    zone_name,
+    zone_of,
+)
 
 #: What scripts say, by which they call it.
 WORDS = (
@@ -54,11 +60,22 @@ def counted(number: int, nouns: str) -> str:
 @register.simple_tag(takes_context=True)
 def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
     """As a history keeps it: an instant on the clocks of the season that the page is of, and in UTC."""
-    if not isinstance(value, str) or not _INSTANT.fullmatch(value) or is_no_end(key, value):
+    if (
+        not isinstance(value, str)
+        or not _INSTANT.fullmatch(value)
+        or is_no_end(key, value)
+    ):
         return words.setting(value, key)
-    at, name = dt.datetime.fromisoformat(value), getattr(context.get("season"), "time_zone", "UTC")
+    at, name = (
+        dt.datetime.fromisoformat(value),
+        getattr(context.get("season"), "time_zone", "UTC"),
+    )
     in_utc = f"{written_instant(at, zone_of('UTC'))} UTC"
-    return in_utc if name == "UTC" else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
+    return (
+        in_utc
+        if name == "UTC"
+        else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
+    )
 
 
 @register.simple_tag
@@ -76,7 +93,9 @@ def moment(at: dt.datetime) -> SafeString:
 
 @register.simple_tag
 def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
-    return format_html("<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone))
+    return format_html(
+        "<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone)
+    )
 
 
 @register.simple_tag(name="instant_in")
@@ -105,7 +124,9 @@ def cached(template: str, **shown: object) -> SafeString:
 
 
 @lru_cache(maxsize=1000, typed=True)
-def rendered(_language: str | None, template: str, names: Sequence[str], *values: object) -> SafeString:
+def rendered(
+    _language: str | None, template: str, names: Sequence[str], *values: object
+) -> SafeString:
     return render_to_string(template, dict(zip(names, values, strict=True)))
 
 
@@ -116,7 +137,9 @@ def foot() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _foot(_language: str | None, notices: tuple[legal_pages.Notice, ...]) -> SafeString:
-    return render_to_string("_foot.html", {"notices": notices, "languages": settings.LANGUAGES})
+    return render_to_string(
+        "_foot.html", {"notices": notices, "languages": settings.LANGUAGES}
+    )
 
 
 @register.simple_tag
@@ -127,10 +150,16 @@ def mail_is_printed() -> bool:
 def _time(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
     named = zone_name(zone)
     if named == "UTC":
-        return format_html('<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at))
+        return format_html(
+            '<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at)
+        )
     written = f"{_clock(at.astimezone(zone_of(zone)))} {named}"
     return format_html(
-        '<time datetime="{}" data-shown="{}" title="{}">{}</time>', iso(at), shown, exact(at), written
+        '<time datetime="{}" data-shown="{}" title="{}">{}</time>',
+        iso(at),
+        shown,
+        exact(at),
+        written,
     )
 
 
@@ -143,5 +172,10 @@ def exact(at: dt.datetime) -> str:
 
 
 def _clock(at: dt.datetime) -> str:
-    parts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year, "time": f"{at:%H:%M}"}
+    parts = {
+        "day": at.day,
+        "month": MONTHS[at.month - 1],
+        "year": at.year,
+        "time": f"{at:%H:%M}",
+    }
     return gettext("%(day)d %(month)s %(year)d, %(time)s") % parts

@@ -19,12 +19,18 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("target", metavar="TARGET", type=Path, help="a folder that is not there yet")
-        parser.add_argument("--without-secret", action="store_true", help="leave the secret key out")
+        parser.add_argument(
+            "target", metavar="TARGET", type=Path, help="a folder that is not there yet"
+        )
+        parser.add_argument(
+            "--without-secret", action="store_true", help="leave the secret key out"
+        )
         linked = "link what the newest backup beside this one has already"
         parser.add_argument("--incremental", action="store_true", help=linked)
         parser.add_argument(
-            "--bucket", metavar="s3://BUCKET/…", help="send it to a bucket too, each content of a file once"
+            "--bucket",
+            metavar="s3://BUCKET/…",
+            help="send it to a bucket too, each content of a file once",
         )
         text = "remove all but the N newest backups, here and in the bucket"
         parser.add_argument("--keep", type=int, metavar="N", help=text)
@@ -34,11 +40,18 @@ class Command(BaseCommand):
         if keep is not None and keep < 1:
             raise CommandError("--keep takes a number of at least 1")
         with refusing(backups.BackupRefused, OSError, words="No backup was made: {}"):
-            bucket = bucket_backups.opened(options["bucket"]) if options["bucket"] else None
-            manifest = backups.write_backup(
-                target, with_secret=not options["without_secret"], is_incremental=options["incremental"]
+            bucket = (
+                bucket_backups.opened(options["bucket"]) if options["bucket"] else None
             )
-        files, boards = counted(len(manifest.files), "file"), counted(len(manifest.boards), "board")
+            manifest = backups.write_backup(
+                target,
+                with_secret=not options["without_secret"],
+                is_incremental=options["incremental"],
+            )
+        files, boards = (
+            counted(len(manifest.files), "file"),
+            counted(len(manifest.boards), "board"),
+        )
         self.stdout.write(
             f"{target}: {files} of {file_size(manifest.size)} and {boards}, read back and found equal; "
             f"secret key {manifest.secret}"
@@ -47,13 +60,19 @@ class Command(BaseCommand):
             for folder in backups.remove_older(target, keep):
                 self.stdout.write(f"{folder}: removed")
         if bucket is not None:
-            with refusing(OSError, words="The backup is here and not in the bucket: {}"):
+            with refusing(
+                OSError, words="The backup is here and not in the bucket: {}"
+            ):
                 moment, sent = bucket_backups.send(target, bucket)
-                self.stdout.write(f"{moment}: {counted(sent, 'new file')} in the bucket")
+                self.stdout.write(
+                    f"{moment}: {counted(sent, 'new file')} in the bucket"
+                )
                 for old in bucket_backups.remove_older(bucket, keep) if keep else ():
                     self.stdout.write(f"{old}: removed from the bucket")
         if manifest.lost:
             for name in manifest.lost:
                 self.stderr.write(f"{name}: lost or damaged in the site's own storage")
             number = counted(len(manifest.lost), "file")
-            raise CommandError(f"The backup lacks {number} that the site has lost", returncode=LOST)
+            raise CommandError(
+                f"The backup lacks {number} that the site has lost", returncode=LOST
+            )

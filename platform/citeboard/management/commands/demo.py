@@ -21,7 +21,11 @@ class Command(BaseCommand):
         with problems_told(self, otherwise="the demo is not complete"):
             if only != "rest":
                 demo = begin_demo()
-                facts = json.dumps(as_facts(demo), ensure_ascii=False) if options["json"] else ""
+                facts = (
+                    json.dumps(as_facts(demo), ensure_ascii=False)
+                    if options["json"]
+                    else ""
+                )
                 self.stdout.write(facts or as_words(demo))
             if only != "begin":
                 finish_demo()

@@ -17,16 +17,24 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--only", nargs="+", choices=list(CHECKS), help="these checks and no others")
-        parser.add_argument("--json", action="store_true", help="a list of objects instead of lines")
+        parser.add_argument(
+            "--only", nargs="+", choices=list(CHECKS), help="these checks and no others"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="a list of objects instead of lines"
+        )
 
     def handle(self, *args: Any, only: list[str] | None, **options: Any) -> None:
         findings = examine(only)
         if options["json"]:
-            self.stdout.write(json.dumps([finding.as_dict() for finding in findings], indent=2))
+            self.stdout.write(
+                json.dumps([finding.as_dict() for finding in findings], indent=2)
+            )
         else:
             for finding in findings:
-                self.stdout.write(f"{finding.state:<5} {finding.name:<11} {finding.found}")
+                self.stdout.write(
+                    f"{finding.state:<5} {finding.name:<11} {finding.found}"
+                )
                 if finding.advice:
                     self.stdout.write(f"{'':<17} {finding.advice}")
         if any(finding.state == State.BAD for finding in findings):

@@ -14,7 +14,9 @@ class Command(BaseCommand):
     help = "Write the labels of an entailment model, as the offline scorer and import_labels take them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("model", metavar="MODEL", help="by its full name, such as NAME@REVISION")
+        parser.add_argument(
+            "model", metavar="MODEL", help="by its full name, such as NAME@REVISION"
+        )
         parser.add_argument(
             "--season",
             default="",

@@ -11,9 +11,14 @@ class Command(BaseCommand):
     help = "Write the pairs that runs wait to have decided, each once, as JSON lines."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--model", metavar="NAME", help="those for this model alone")
         parser.add_argument(
-            "--run", type=int, metavar="NUMBER", help="those of the run at /submissions/NUMBER/"
+            "--model", metavar="NAME", help="those for this model alone"
+        )
+        parser.add_argument(
+            "--run",
+            type=int,
+            metavar="NUMBER",
+            help="those of the run at /submissions/NUMBER/",
         )
         parser.add_argument(
             "--next",
@@ -22,8 +27,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = {"model__name": options["model"] or None, "job__submission": options["run"]}
-        waiting = waiting_jobs().filter(**{name: own for name, own in given.items() if own is not None})
+        given = {
+            "model__name": options["model"] or None,
+            "job__submission": options["run"],
+        }
+        waiting = waiting_jobs().filter(
+            **{name: own for name, own in given.items() if own is not None}
+        )
         count = 0
         for pair in open_pairs(list(waiting), is_next_only=options["next"]):
             self.stdout.write(json.dumps(pair, ensure_ascii=False))

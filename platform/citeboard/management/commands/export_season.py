@@ -20,16 +20,25 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("season", metavar="SLUG")
         parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+            "--out",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="a folder that is not there yet",
         )
-        parser.add_argument("--archive", action="store_true", help="write the archive of what is public")
+        parser.add_argument(
+            "--archive", action="store_true", help="write the archive of what is public"
+        )
         parser.add_argument(
             "--with-gold",
             action="store_true",
             help="put in all gold, which the organisers have released; else what everybody may download",
         )
         parser.add_argument(
-            "--archive-version", default="1", metavar="TEXT", help="of a deposit; 1 unless given"
+            "--archive-version",
+            default="1",
+            metavar="TEXT",
+            help="of a deposit; 1 unless given",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,13 +49,20 @@ class Command(BaseCommand):
                 exported.write(folder)
             except FileExistsError as there:
                 raise CommandError(f"{folder} is there already") from there
-            self.stdout.write(f"{folder}: season.toml and {counted(len(exported.files), 'file')}")
+            self.stdout.write(
+                f"{folder}: season.toml and {counted(len(exported.files), 'file')}"
+            )
             if any(task.published for task in season.tasks.all()):
-                self.stderr.write("published results are loaded from their own files, before the season")
+                self.stderr.write(
+                    "published results are loaded from their own files, before the season"
+                )
             return
         with refusing(FileExistsError):
             written = write_archive(
-                season, options["out"], version=options["archive_version"], with_gold=options["with_gold"]
+                season,
+                options["out"],
+                version=options["archive_version"],
+                with_gold=options["with_gold"],
             )
         self.stdout.write(
             f"{options['out']}: {written.boards} boards, {written.runs} runs, "

@@ -16,14 +16,22 @@ class Command(BaseCommand):
     help = "Keep the judgements of a run in place of earlier ones, and print how far they agree, as JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", type=int, metavar="RUN", help="the run at /submissions/RUN/")
+        parser.add_argument(
+            "run", type=int, metavar="RUN", help="the run at /submissions/RUN/"
+        )
         parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines")
         parser.add_argument(
-            "--publish", action="store_true", help="put the ratings of its responses on the board"
+            "--publish",
+            action="store_true",
+            help="put the ratings of its responses on the board",
         )
 
     def handle(self, *args: Any, run: int, file: Path, **options: Any) -> None:
-        found = Submission.objects.select_related("phase__task__season").filter(pk=run).first()
+        found = (
+            Submission.objects.select_related("phase__task__season")
+            .filter(pk=run)
+            .first()
+        )
         if found is None:
             raise CommandError(f"there is no run {run}")
         if not file.is_file():
@@ -32,7 +40,9 @@ class Command(BaseCommand):
             agreed = read_agreement(found, file, file.name, None)
             keep_file(submission=found, path=file, filename=file.name, by=None)
         except FileRefused as refused:
-            raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
+            raise CommandError(
+                "\n".join(["nothing was kept:", *told(refused.problems)])
+            ) from refused
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
             with refusing(Refused, words="the judgements are kept; not published: {}"):

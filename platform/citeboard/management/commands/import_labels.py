@@ -17,23 +17,40 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="as `python -m scoring decide` writes it")
         parser.add_argument(
-            "--model", default="", metavar="NAME", help="whose labels they are, where the file does not say"
+            "file",
+            type=Path,
+            metavar="FILE",
+            help="as `python -m scoring decide` writes it",
+        )
+        parser.add_argument(
+            "--model",
+            default="",
+            metavar="NAME",
+            help="whose labels they are, where the file does not say",
         )
 
         parser.add_argument(
-            "--season", default="", metavar="SLUG", help="the only season whose runs they decide"
+            "--season",
+            default="",
+            metavar="SLUG",
+            help="the only season whose runs they decide",
         )
 
-    def handle(self, *args: Any, file: Path, model: str, season: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, file: Path, model: str, season: str, **options: Any
+    ) -> None:
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
         own = season_named(season) if season else None
         try:
-            done = import_labels(path=file, filename=file.name, by=None, model=model, season=own)
+            done = import_labels(
+                path=file, filename=file.name, by=None, model=model, season=own
+            )
         except FileRefused as refused:
-            raise CommandError("\n".join(["nothing was kept:", *told(refused.problems)])) from refused
+            raise CommandError(
+                "\n".join(["nothing was kept:", *told(refused.problems)])
+            ) from refused
         self.stdout.write(
             f"{counted(done.added, 'label')} of {done.model} added, {done.known} were there; "
             f"{counted(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"

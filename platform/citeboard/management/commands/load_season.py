@@ -14,7 +14,13 @@ from tasks.gold.early import WouldLetOut, going_on
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.load import load_season
-from tasks.seasons.file.plan import UNSAID, Decisions, Difference, KeyNotKnown, LoadConflicts
+from tasks.seasons.file.plan import (
+    UNSAID,
+    Decisions,
+    Difference,
+    KeyNotKnown,
+    LoadConflicts,
+)
 
 #: Nothing was loaded, since it would undo what was changed in the site.
 CONFLICT = 3
@@ -25,16 +31,34 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
-        add("folder", type=Path, metavar="DIR", help="the folder of season.toml, or that file")
-        add("--data", type=Path, metavar="ROOT", help="where gold and runs are looked for beside DIR")
-        add("--reason", default="", metavar="TEXT", help="why gold that the site has already is corrected")
+        add(
+            "folder",
+            type=Path,
+            metavar="DIR",
+            help="the folder of season.toml, or that file",
+        )
+        add(
+            "--data",
+            type=Path,
+            metavar="ROOT",
+            help="where gold and runs are looked for beside DIR",
+        )
+        add(
+            "--reason",
+            default="",
+            metavar="TEXT",
+            help="why gold that the site has already is corrected",
+        )
         add("--let-out", metavar="TASK", default="", help=LET_OUT)
         add(
             "--dry-run",
             action="store_true",
             help="show what would change and what would follow, and change nothing",
         )
-        for name, value in (("--apply", "the file's value"), ("--keep", "the site's value")):
+        for name, value in (
+            ("--apply", "the file's value"),
+            ("--keep", "the site's value"),
+        ):
             words = f"keys that were changed in the site since the last load and take {value}, or all"
             add(name, nargs="+", action="extend", default=[], metavar="KEY", help=words)
 
@@ -42,7 +66,11 @@ class Command(BaseCommand):
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
         folder: Path = options["folder"]
         folder = folder.parent if folder.name == NAME else folder
-        given = {"data": options["data"], "reason": options["reason"].strip(), "decisions": decisions}
+        given = {
+            "data": options["data"],
+            "reason": options["reason"].strip(),
+            "decisions": decisions,
+        }
         load, rehearsal = partial(load_season, folder, **given), None
         try:
             with (
@@ -51,10 +79,14 @@ class Command(BaseCommand):
             ):
                 loaded = load(dry_run=options["dry_run"])
                 if options["dry_run"]:
-                    rehearsal = rehearsed_load(loaded.season if loaded.season.pk else None, load)
+                    rehearsal = rehearsed_load(
+                        loaded.season if loaded.season.pk else None, load
+                    )
         except (KeyNotKnown, WouldLetOut) as refused:
             more = (
-                "; nothing was loaded" if isinstance(refused, KeyNotKnown) else ", by --let-out and --reason"
+                "; nothing was loaded"
+                if isinstance(refused, KeyNotKnown)
+                else ", by --let-out and --reason"
             )
             raise CommandError(f"{refused}{more}", returncode=REFUSED) from refused
         except LoadConflicts as found:
@@ -67,7 +99,9 @@ class Command(BaseCommand):
         for change in loaded.changes:
             self.stdout.write(change)
         for row in loaded.differences:
-            self.stdout.write(f"  {row.key}: {setting(row.site, row.key)} → {setting(row.file, row.key)}")
+            self.stdout.write(
+                f"  {row.key}: {setting(row.site, row.key)} → {setting(row.file, row.key)}"
+            )
         self._tell_conflicts(loaded.conflicts)
         if not loaded.changes and not loaded.differences and not loaded.conflicts:
             self.stdout.write(f"season {loaded.season.slug}: nothing to change")
@@ -79,6 +113,12 @@ class Command(BaseCommand):
 
     def _tell_conflicts(self, conflicts: list[Difference]) -> None:
         for row in conflicts:
-            last = "" if row.last is UNSAID else f", which said {setting(row.last, row.key)} before"
+            last = (
+                ""
+                if row.last is UNSAID
+                else f", which said {setting(row.last, row.key)} before"
+            )
             here, there = setting(row.site, row.key), setting(row.file, row.key)
-            self.stderr.write(f"{row.key}: changed in the site to {here}; the file says {there}{last}")
+            self.stderr.write(
+                f"{row.key}: changed in the site to {here}; the file says {there}{last}"
+            )

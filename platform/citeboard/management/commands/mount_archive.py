@@ -17,10 +17,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "archive", type=Path, metavar="DIR", nargs="?", help="of `export_season --archive`"
+            "archive",
+            type=Path,
+            metavar="DIR",
+            nargs="?",
+            help="of `export_season --archive`",
         )
         parser.add_argument(
-            "--as", dest="slug", default="", metavar="SLUG", help="its address; its own unless given"
+            "--as",
+            dest="slug",
+            default="",
+            metavar="SLUG",
+            help="its address; its own unless given",
         )
         parser.add_argument("--unmount", metavar="SLUG", help="take it away again")
 
@@ -33,4 +41,6 @@ class Command(BaseCommand):
                 self.stdout.write(f"{options['unmount']} is not shown any more")
                 return
             made = mount(options["archive"], options["slug"])
-        self.stdout.write(f"{made.title}: {made.mount['verified']}; shown at /archives/{made.slug}/")
+        self.stdout.write(
+            f"{made.title}: {made.mount['verified']}; shown at /archives/{made.slug}/"
+        )

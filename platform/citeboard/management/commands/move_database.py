@@ -26,7 +26,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("address", metavar="ADDRESS", help="postgres://user:password@host:5432/name")
+        parser.add_argument(
+            "address", metavar="ADDRESS", help="postgres://user:password@host:5432/name"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         with refusing(Refused, ValueError, words="Nothing is moved: {}"):
@@ -43,8 +45,13 @@ def move_database(address: str) -> dict[str, int]:
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")
     if missing := database.schema_state().missing:
-        raise Refused(f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first")
-    connections.databases[TARGET] = {**connections.databases["default"], **env.database_settings(address)}
+        raise Refused(
+            f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first"
+        )
+    connections.databases[TARGET] = {
+        **connections.databases["default"],
+        **env.database_settings(address),
+    }
     target = connections[TARGET]
     if target.vendor != "postgresql":
         raise Refused(f"the new database is {target.display_name}; expected PostgreSQL")
@@ -58,9 +65,16 @@ def move_database(address: str) -> dict[str, int]:
             if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
         ]
         # Nobody writes to SQLite until the rows are there and compared.
-        with transaction.atomic(), transaction.atomic(using=TARGET), target.cursor() as cursor:
+        with (
+            transaction.atomic(),
+            transaction.atomic(using=TARGET),
+            target.cursor() as cursor,
+        ):
             cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-            names = ", ".join(target.ops.quote_name(model._meta.db_table) for model in models)  # noqa: SLF001
+            names = ", ".join(
+                target.ops.quote_name(model._meta.db_table)  # noqa: SLF001
+                for model in models
+            )
             cursor.execute(f"TRUNCATE {names}")
             tables = {model._meta.db_table: _moved(model, cursor) for model in models}  # noqa: SLF001
             for statement in target.ops.sequence_reset_sql(no_style(), models):
@@ -81,13 +95,17 @@ def _moved(model: type[Model], cursor: Any) -> int:
         for row in _rows(model, "default"):
             copy.write_row(
                 [
-                    json.dumps(value) if isinstance(field, JSONField) and value is not None else value
+                    json.dumps(value)
+                    if isinstance(field, JSONField) and value is not None
+                    else value
                     for field, value in zip(fields, row, strict=True)
                 ]
             )
     before, after = (_counted(model, alias) for alias in ("default", TARGET))
     if before != after:
-        raise Refused(f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others")
+        raise Refused(
+            f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others"
+        )
     return before[0]
 
 
@@ -101,7 +119,13 @@ def _counted(model: type[Model], alias: str) -> tuple[int, int]:
     """How many rows, and a digest of them in whatever order; objects in JSON have no order either."""
     count = total = 0
     for row in _rows(model, alias):
-        values = [bytes(value).hex() if isinstance(value, bytes | memoryview) else value for value in row]
+        values = [
+            bytes(value).hex() if isinstance(value, bytes | memoryview) else value
+            for value in row
+        ]
         text = json.dumps(values, sort_keys=True, default=str)
-        count, total = count + 1, total + int.from_bytes(hashlib.sha256(text.encode()).digest())
+        count, total = (
+            count + 1,
+            total + int.from_bytes(hashlib.sha256(text.encode()).digest()),
+        )
     return count, total

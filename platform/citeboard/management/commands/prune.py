@@ -26,7 +26,11 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="say what would go, and remove nothing",
+        )
         parser.add_argument(
             "--older-than",
             nargs="+",
@@ -36,7 +40,13 @@ class Command(BaseCommand):
             help=f"also remove rows by age, of {' and '.join(BY_AGE)}; at least {MIN_DAYS} days",
         )
 
-    def handle(self, *args: Any, dry_run: bool, older_than: list[tuple[str, int]], **options: Any) -> None:
+    def handle(
+        self,
+        *args: Any,
+        dry_run: bool,
+        older_than: list[tuple[str, int]],
+        **options: Any,
+    ) -> None:
         verb = "would be removed" if dry_run else "removed"
         for found in prune(dry_run=dry_run, days=dict(older_than)):
             size = f", {file_size(found.size)}" if found.size else ""

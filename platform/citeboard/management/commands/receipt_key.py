@@ -13,7 +13,11 @@ class Command(BaseCommand):
     help = "Print the public key that signs receipts; or put another one in its place, as when it was lost."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--replace", action="store_true", help="with a new key, which the old one signs")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="with a new key, which the old one signs",
+        )
 
     def handle(self, *args: Any, replace: bool, **options: Any) -> None:
         if replace:
@@ -24,7 +28,9 @@ class Command(BaseCommand):
                     "The key before it was lost and could not sign it: whoever trusts that one has to be "
                     "told of the new one in another way."
                 )
-            self.stdout.write(f"{log.give_places()} receipts that waited are in the log.")
+            self.stdout.write(
+                f"{log.give_places()} receipts that waited are in the log."
+            )
         if lost := why_lost():
             raise CommandError(f"Receipts wait: {lost}. --replace makes another key.")
         log.keep_up()

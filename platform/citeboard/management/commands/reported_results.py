@@ -35,8 +35,13 @@ class Command(BaseCommand):
                 raise InputRefused(refused)
         with transaction.atomic():
             for publication, odd in read:
-                key, changes = publication.paper.key, season_results.store_publication(publication)
+                key, changes = (
+                    publication.paper.key,
+                    season_results.store_publication(publication),
+                )
                 for line in (*changes, *(f"note: {problem}" for problem in odd)):
                     self.stdout.write(line)
                 state = "" if changes else ", as it was"
-                self.stdout.write(f"{key}: at {Paper.objects.get(key=key).get_absolute_url()}{state}")
+                self.stdout.write(
+                    f"{key}: at {Paper.objects.get(key=key).get_absolute_url()}{state}"
+                )

@@ -19,12 +19,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument(
-            "phase", metavar="PHASE", nargs="?", help="SEASON/TASK/PHASE, or the phase's number"
+            "phase",
+            metavar="PHASE",
+            nargs="?",
+            help="SEASON/TASK/PHASE, or the phase's number",
         )
-        what.add_argument("--season", metavar="SEASON", help="every phase of the season that has gold")
-        what.add_argument("--run", metavar="NUMBER", type=int, help="the run at /submissions/NUMBER/")
+        what.add_argument(
+            "--season", metavar="SEASON", help="every phase of the season that has gold"
+        )
+        what.add_argument(
+            "--run", metavar="NUMBER", type=int, help="the run at /submissions/NUMBER/"
+        )
         parser.add_argument(
-            "--stop", action="store_true", help="take out of the queue instead what waits to be scored again"
+            "--stop",
+            action="store_true",
+            help="take out of the queue instead what waits to be scored again",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,7 +45,9 @@ class Command(BaseCommand):
         for phase in self.phases(options):
             if options["stop"]:
                 taken = stop(phase=phase, by=None)
-                self.stdout.write(f"{phase.task.slug}/{phase.slug}: {taken} scorings taken out of the queue")
+                self.stdout.write(
+                    f"{phase.task.slug}/{phase.slug}: {taken} scorings taken out of the queue"
+                )
             else:
                 self.queue(phase, is_one=options["phase"] is not None)
 
@@ -44,7 +55,9 @@ class Command(BaseCommand):
         if options["phase"] is not None:
             with refusing(NoSuchPlace):
                 return [phase_at(options["phase"])]
-        phases = Phase.objects.select_related("task__season").filter(task__season__slug=options["season"])
+        phases = Phase.objects.select_related("task__season").filter(
+            task__season__slug=options["season"]
+        )
         found = [phase for phase in phases if Gold.objects.current(phase)]
         if not found:
             raise CommandError(f"no season “{options['season']}” has a phase with gold")
@@ -52,20 +65,32 @@ class Command(BaseCommand):
 
     def queue(self, phase: Phase, *, is_one: bool) -> None:
         if (gold := Gold.objects.current(phase)) is None:
-            raise CommandError(f"split {phase.split} has no gold yet; load_gold or load_season brings it")
+            raise CommandError(
+                f"split {phase.split} has no gold yet; load_gold or load_season brings it"
+            )
         jobs = rescore_at_once(phase)
         where = "" if is_one else f"{phase.task.slug}/{phase.slug}: "
-        words = f"every run has been queued or scored against gold v{gold.number} already"
+        words = (
+            f"every run has been queued or scored against gold v{gold.number} already"
+        )
         if jobs:
             runs = len({job.submission_id for job in jobs})
             words = f"{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
         self.stdout.write(f"{where}{words}")
 
     def run_anew(self, number: int) -> None:
-        run = Submission.objects.select_related("phase__task__season").filter(pk=number).first()
+        run = (
+            Submission.objects.select_related("phase__task__season")
+            .filter(pk=number)
+            .first()
+        )
         if run is None:
             raise CommandError(f"there is no run {number}")
         with refusing(Refused):
             queued = score_again(submission=run, by=None)
-        words = f"{queued} scorings of {run} queued" if queued else f"{run} is being scored already"
+        words = (
+            f"{queued} scorings of {run} queued"
+            if queued
+            else f"{run} is being scored already"
+        )
         self.stdout.write(words)

@@ -20,22 +20,30 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("target", metavar="TARGET", type=Path, help="the folder of the backup")
+        parser.add_argument(
+            "target", metavar="TARGET", type=Path, help="the folder of the backup"
+        )
         parser.add_argument(
             "--bucket",
             metavar="s3://BUCKET/…",
             help="fetch it from a bucket first, into TARGET, which is not there yet",
         )
-        parser.add_argument("--moment", help="which of the bucket's; by default the newest")
         parser.add_argument(
-            "--overwrite", action="store_true", help="although this system has people or seasons of its own"
+            "--moment", help="which of the bucket's; by default the newest"
+        )
+        parser.add_argument(
+            "--overwrite",
+            action="store_true",
+            help="although this system has people or seasons of its own",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["target"].absolute()
         with refusing(backups.BackupRefused, OSError, words=f"{target}: {{}}"):
             if options["bucket"]:
-                bucket_backups.fetch(bucket_backups.opened(options["bucket"]), options["moment"], target)
+                bucket_backups.fetch(
+                    bucket_backups.opened(options["bucket"]), options["moment"], target
+                )
             manifest, differing, has_other_key = backups.restore_backup(
                 target, overwrite=options["overwrite"]
             )
@@ -54,5 +62,7 @@ class Command(BaseCommand):
         if differing:
             for name in differing:
                 self.stderr.write(f"{name} is not what it was")
-            raise CommandError("The site is restored and is not what it was", returncode=DIFFERS)
+            raise CommandError(
+                "The site is restored and is not what it was", returncode=DIFFERS
+            )
         self.stdout.write("Every file and every board is what it was.")

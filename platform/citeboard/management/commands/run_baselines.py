@@ -17,9 +17,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("season", metavar="SEASON", help="the season's slug")
         parser.add_argument("--task", metavar="TASK", help="the slug of one task")
-        parser.add_argument("--phase", metavar="PHASE", help="the slug of one phase in each task")
         parser.add_argument(
-            "--baseline", metavar="NAME", action="append", help="one baseline; may be given several times"
+            "--phase", metavar="PHASE", help="the slug of one phase in each task"
+        )
+        parser.add_argument(
+            "--baseline",
+            metavar="NAME",
+            action="append",
+            help="one baseline; may be given several times",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -27,20 +32,38 @@ class Command(BaseCommand):
         known = {name for phase in phases for name in names_for(phase)}
         if unknown := [name for name in wanted if name not in known]:
             there_are = ", ".join(sorted(known)) or "none"
-            raise CommandError(f"no baseline “{unknown[0]}” of these tasks; there are {there_are}")
+            raise CommandError(
+                f"no baseline “{unknown[0]}” of these tasks; there are {there_are}"
+            )
         for phase in phases:
-            self.ask_for(phase, [name for name in names_for(phase) if name in wanted] if wanted else None)
+            self.ask_for(
+                phase,
+                [name for name in names_for(phase) if name in wanted]
+                if wanted
+                else None,
+            )
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
         if (season := Season.objects.filter(slug=options["season"]).first()) is None:
-            known = ", ".join(Season.objects.order_by("slug").values_list("slug", flat=True)) or "none"
-            raise CommandError(f"there is no season “{options['season']}”; there are {known}")
+            known = (
+                ", ".join(
+                    Season.objects.order_by("slug").values_list("slug", flat=True)
+                )
+                or "none"
+            )
+            raise CommandError(
+                f"there is no season “{options['season']}”; there are {known}"
+            )
         given = {"task__slug": options["task"], "slug": options["phase"]}
         phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
         phases = phases.filter(**{name: slug for name, slug in given.items() if slug})
         if not phases:
-            raise CommandError(f"{season} has no phase with runs that fits --task and --phase")
-        return list(phases.select_related("task__season").order_by("task__position", "position"))
+            raise CommandError(
+                f"{season} has no phase with runs that fits --task and --phase"
+            )
+        return list(
+            phases.select_related("task__season").order_by("task__position", "position")
+        )
 
     def ask_for(self, phase: Phase, names: list[str] | None) -> None:
         where = f"{phase.task.slug}/{phase.slug}"
@@ -53,5 +76,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{where}: {reason}")
             return
         for request in asked:
-            state = "queued" if request.is_new else request.submission.get_status_display()
+            state = (
+                "queued" if request.is_new else request.submission.get_status_display()
+            )
             self.stdout.write(f"{where}: {request.name} {state}")

@@ -28,14 +28,22 @@ class Command(BaseCommand):
     requires_system_checks = ["environment", "models"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--only", choices=PARTS, help="one of the two, where the other runs elsewhere")
         parser.add_argument(
-            "--no-migrate", action="store_true", help="refuse a database of an earlier release instead"
+            "--only",
+            choices=PARTS,
+            help="one of the two, where the other runs elsewhere",
+        )
+        parser.add_argument(
+            "--no-migrate",
+            action="store_true",
+            help="refuse a database of an earlier release instead",
         )
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
         parts = (only,) if only else PARTS
-        if SITE in parts and (words := processes.complaint(settings.BIND, settings.PORT)):
+        if SITE in parts and (
+            words := processes.complaint(settings.BIND, settings.PORT)
+        ):
             raise CommandError(words)
         prepare_database(migrates=not options["no_migrate"])
         if SITE in parts and not is_gathered():
@@ -58,12 +66,17 @@ class Command(BaseCommand):
 def is_gathered() -> bool:
     root = Path(settings.STATIC_ROOT)
     try:
-        paths = json.loads((root / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
+        paths = json.loads((root / "staticfiles.json").read_text(encoding="utf-8"))[
+            "paths"
+        ]
         for finder in get_finders():
             for name, storage in finder.list(StaticFilesConfig.ignore_patterns):
                 whole = "/".join(filter(None, [getattr(storage, "prefix", None), name]))
                 gathered = root / paths[whole]
-                if not (gathered.is_file() and filecmp.cmp(storage.path(name), root / whole, shallow=False)):
+                if not (
+                    gathered.is_file()
+                    and filecmp.cmp(storage.path(name), root / whole, shallow=False)
+                ):
                     return False
     except (OSError, ValueError, KeyError):
         return False
@@ -74,7 +87,11 @@ def gather() -> None:
     try:
         call_command("collectstatic", interactive=False, verbosity=0)
     except OSError as reason:
-        log.error("Scripts and styles could not be gathered in %s: %s", settings.STATIC_ROOT, reason)  # noqa: TRY400
+        log.error(  # noqa: TRY400
+            "Scripts and styles could not be gathered in %s: %s",
+            settings.STATIC_ROOT,
+            reason,
+        )
 
 
 def prepare_database(*, migrates: bool) -> None:

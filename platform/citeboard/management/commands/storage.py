@@ -23,11 +23,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("act", choices=["copy"])
-        parser.add_argument("source", metavar="FROM", help="a folder, or a bucket as in CITEBOARD_STORAGE")
+        parser.add_argument(
+            "source",
+            metavar="FROM",
+            help="a folder, or a bucket as in CITEBOARD_STORAGE",
+        )
         parser.add_argument("target", metavar="TO", help="the same")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be copied")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be copied"
+        )
 
-    def handle(self, *args: Any, source: str, target: str, dry_run: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, source: str, target: str, dry_run: bool, **options: Any
+    ) -> None:
         given, wanted = _place(source), _place(target)
         if given == wanted:
             raise CommandError("FROM and TO are the same place.")
@@ -39,10 +47,17 @@ class Command(BaseCommand):
         try:
             done = copy_all(of, to, journal, tell, is_dry_run=dry_run)
             if not dry_run:
-                lost = {file.name for file in named_files()} - {entry.name for entry in to.entries("")}
-                done.refused += [f"{name} is named by the database and is not there" for name in sorted(lost)]
+                lost = {file.name for file in named_files()} - {
+                    entry.name for entry in to.entries("")
+                }
+                done.refused += [
+                    f"{name} is named by the database and is not there"
+                    for name in sorted(lost)
+                ]
         except OSError as reason:
-            raise CommandError(f"{reason}. What was copied stands; start the command again.") from reason
+            raise CommandError(
+                f"{reason}. What was copied stands; start the command again."
+            ) from reason
         verb = "would be copied" if dry_run else "copied and compared"
         self.stdout.write(
             f"{words.counted(done.copied, 'file')} ({words.file_size(done.bytes)}) {verb}, "
@@ -59,7 +74,9 @@ def _place(address: str) -> dict[str, Any]:
     if not address.startswith("s3:"):
         folder = Path(address)
         if not folder.is_absolute():
-            raise CommandError(f"“{address}” is neither an absolute folder nor the address of a bucket.")
+            raise CommandError(
+                f"“{address}” is neither an absolute folder nor the address of a bucket."
+            )
         return env.backend(None, folder)
     try:
         return env.backend(env.bucket_at(address), Path())

@@ -16,24 +16,35 @@ class Command(BaseCommand):
     requires_system_checks = ["environment", "models"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until ended, at this pace")
+        parser.add_argument(
+            "--every",
+            type=float,
+            metavar="SECONDS",
+            help="go on until ended, at this pace",
+        )
         parser.add_argument(
             "--without-posting",
             action="store_true",
             help="wait for no mail server and no program of organisers; another sweeper sends to them",
         )
 
-    def handle(self, *args: Any, every: float | None, without_posting: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, every: float | None, without_posting: bool, **options: Any
+    ) -> None:
         if every is None:
             done, steps = sweep_all(), len(STEPS)
             if not without_posting:
                 done, steps = [*done, *post_all()], steps + len(POSTING)
             self.stdout.write("; ".join(done))
             if len(done) < steps:
-                raise CommandError(f"{steps - len(done)} of {steps} steps failed; the log says why.")
+                raise CommandError(
+                    f"{steps - len(done)} of {steps} steps failed; the log says why."
+                )
             return
         if not without_posting:
-            threading.Thread(target=post_until, args=[threading.Event()], name="posting", daemon=True).start()
+            threading.Thread(
+                target=post_until, args=[threading.Event()], name="posting", daemon=True
+            ).start()
         while True:
             sweep_all()
             time.sleep(every)

@@ -30,7 +30,14 @@ from citeboard.web.pages import page_alike, place_of
 from scoring.exchange.citations import of_board
 from scoring.figures import Bars
 from scoring.models import Snapshot
-from scoring.results.board import cache, charts, confirming, human_columns, label_shares, visibility
+from scoring.results.board import (
+    cache,
+    charts,
+    confirming,
+    human_columns,
+    label_shares,
+    visibility,
+)
 from scoring.results.board.counting import (
     Turnout,
     has_figures_beside,
@@ -45,7 +52,14 @@ from scoring.results.board.leak_budget import limits_in_words
 from scoring.results.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
-from scoring.results.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
+from scoring.results.board.table import (
+    OwnRun,
+    Table,
+    Writers,
+    own_runs,
+    sorted_in_words,
+    table,
+)
 from scoring.results.comparison.contenders import CompareQuery
 from scoring.results.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
@@ -59,7 +73,15 @@ TEMPLATE = "boards/board.html"
 #: Nobody else knows these words, and they are in no page that is sent.
 PLACES = {
     name: secrets.token_hex()
-    for name in ("address", "newest_href", "turnout", "updated", "figure", "cited", "standings")
+    for name in (
+        "address",
+        "newest_href",
+        "turnout",
+        "updated",
+        "figure",
+        "cited",
+        "standings",
+    )
 }
 
 
@@ -74,7 +96,9 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
 
         def everybodys() -> BoardFacts:
             return kept_facts(
-                lambda: requested_board(phase_for(None, season, task, phase), None, query, public),
+                lambda: requested_board(
+                    phase_for(None, season, task, phase), None, query, public
+                ),
                 "visitors",
                 facts,
                 chosen,
@@ -99,7 +123,11 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
 
     def the_audiences() -> BoardFacts:
         return kept_facts(
-            lambda: requested_board(found, user, query, audience), audience, known, named, chosen
+            lambda: requested_board(found, user, query, audience),
+            audience,
+            known,
+            named,
+            chosen,
         )
 
     def context() -> dict[str, Any]:
@@ -108,9 +136,13 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     def own_page() -> str:
         if not isinstance(user, User):
             return render_to_string(TEMPLATE, context(), request)
-        return page_alike(request, TEMPLATE, context, (request.path, query, known, reader.teams))
+        return page_alike(
+            request, TEMPLATE, context, (request.path, query, known, reader.teams)
+        )
 
-    return cache.phase_page(request, found, audience, query, own_page, reader.teams, facts=known)
+    return cache.phase_page(
+        request, found, audience, query, own_page, reader.teams, facts=known
+    )
 
 
 @require_safe
@@ -120,7 +152,9 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     public = visibility.Audience.PUBLIC
 
     def page() -> str:
-        context = _context(query, BoardFacts(requested_board(found, None, query, public)))
+        context = _context(
+            query, BoardFacts(requested_board(found, None, query, public))
+        )
         # Names are escaped: these tags are ours.
         rows = context["page"].table.rows.replace(
             'href="', f'href="{reverse("board", args=[season, task, phase])}'
@@ -133,13 +167,17 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     return response
 
 
-def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> dict[str, Any]:
+def _context(
+    query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()
+) -> dict[str, Any]:
     name_as(facts.phase.task)
     page = BoardPage(facts=facts, query=query, teams=frozenset(own))
     return {**place_of(facts.phase), "page": page}
 
 
-def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settings: object) -> str:
+def _in_frame(
+    request: HttpRequest, facts: BoardFacts, query: BoardQuery, settings: object
+) -> str:
     """Only what a reader's choices or a score change is rendered; the page around it was before. ``settings``
     are all that boards follow from.
     """
@@ -155,11 +193,15 @@ def _in_frame(request: HttpRequest, facts: BoardFacts, query: BoardQuery, settin
         before, written = kept.get(key, (None, ""))
         if before != shown:
             around = BoardPage(facts=facts, query=query)
-            vars(around).update(PLACES, figure=page.figure and SafeString(PLACES["figure"]))
+            vars(around).update(
+                PLACES, figure=page.figure and SafeString(PLACES["figure"])
+            )
             written = render_to_string(TEMPLATE, {**context, "page": around}, request)
             kept.set(key, (shown, written), cache.SECONDS)
         facts.frames[kind] = written
-    vars(page)["standings"] = SafeString(render_to_string("boards/_standings.html", context))
+    vars(page)["standings"] = SafeString(
+        render_to_string("boards/_standings.html", context)
+    )
     for name, place in PLACES.items():
         if place in written:
             written = written.replace(place, conditional_escape(getattr(page, name)))
@@ -194,25 +236,38 @@ class BoardFacts:
     @cached_property
     def kept_back(self) -> dict[str, dt.datetime | None] | None:
         """Until when others on the same gold keep it back, None without an end; None where nobody does."""
-        is_shown = self.phase.board_now in (Phase.Audience.EVERYONE, Phase.Audience.RANKS)
+        is_shown = self.phase.board_now in (
+            Phase.Audience.EVERYONE,
+            Phase.Audience.RANKS,
+        )
         end = secrecy_of(self.phase).until(Kind.OTHERS) if is_shown else None
         return None if end is None else {"until": None if end == NEVER else end}
 
     @property
     def is_being_released(self) -> bool:
-        return self.board.audience not in visibility.RUNS_THE_SEASON and is_being_released(self.phase)
+        return (
+            self.board.audience not in visibility.RUNS_THE_SEASON
+            and is_being_released(self.phase)
+        )
 
     @cached_property
     def newest(self) -> Gold | None:
         """Of a frozen board nothing that came later is told."""
         if self.board.frozen_at is not None:
             return None
-        is_shown = self.board.gold is not None and self.board.gold.pk == secrecy_of(self.phase).newest
+        is_shown = (
+            self.board.gold is not None
+            and self.board.gold.pk == secrecy_of(self.phase).newest
+        )
         return self.board.gold if is_shown else Gold.objects.current(self.phase)
 
     @cached_property
     def being_scored(self) -> int:
-        if self.newest is None or self.board.gold is None or self.newest.pk == self.board.gold.pk:
+        if (
+            self.newest is None
+            or self.board.gold is None
+            or self.newest.pk == self.board.gold.pk
+        ):
             return 0
         return unsettled(self.phase, self.newest).count()
 
@@ -250,7 +305,11 @@ class BoardFacts:
     @cached_property
     def judged_columns(self) -> list[str]:
         names = {f"human_{kind}" for kind in RATINGS}
-        return [metric_label(column.metric) for column in self.board.columns if column.metric in names]
+        return [
+            metric_label(column.metric)
+            for column in self.board.columns
+            if column.metric in names
+        ]
 
     @property
     def _has_ratings(self) -> bool:
@@ -263,7 +322,9 @@ class BoardFacts:
         dimension, metric = shown_classes(board, BoardQuery())
         if not metric:
             return None
-        return charts.system_bars(class_table(board, chosen_systems(board, ()), dimension, metric))
+        return charts.system_bars(
+            class_table(board, chosen_systems(board, ()), dimension, metric)
+        )
 
     @cached_property
     def sections(self) -> list[parts.Section]:
@@ -277,7 +338,9 @@ class BoardFacts:
             parts.PEOPLE: self._has_ratings,
             parts.CONFIDENCE: label_shares.has_labels(self.phase.task.task_type)
             and visibility.may_see_instances(self.phase, self.board.audience),
-            parts.DISCOURSE: bool(label_shares.schemes_of([column.name for column in self.board.columns])),
+            parts.DISCOURSE: bool(
+                label_shares.schemes_of([column.name for column in self.board.columns])
+            ),
         }
         return [section for section, is_there in has.items() if is_there]
 
@@ -298,8 +361,12 @@ COUNTED = {
     Phase.Counting.BEST: gettext_lazy("The best run of each team"),
     Phase.Counting.LAST: gettext_lazy("The last scored run of each team"),
     Phase.Counting.ALL: gettext_lazy("Every run of each team"),
-    Phase.Counting.SELECTED: gettext_lazy("The run that each team chose (none where it has not)"),
-    Phase.Counting.PRIORITY: gettext_lazy("The first %(runs)s of each team by the priority that it gave"),
+    Phase.Counting.SELECTED: gettext_lazy(
+        "The run that each team chose (none where it has not)"
+    ),
+    Phase.Counting.PRIORITY: gettext_lazy(
+        "The first %(runs)s of each team by the priority that it gave"
+    ),
 }
 
 
@@ -336,10 +403,20 @@ class BoardPage:
         """What a page with rows shows besides `PLACES` and what follows from the settings of its board."""
         facts, board = self.facts, self.board
         return (
-            [(one.number, one.instances, one.reason) for one in (board.gold, facts.newest) if one],
+            [
+                (one.number, one.instances, one.reason)
+                for one in (board.gold, facts.newest)
+                if one
+            ],
             [(each.slug, each.title) for each in facts.phases],
             [kept.pk for kept in facts.snapshots],
-            (facts.confirmation, facts.being_scored, self.limits, self.errata, self.sections),
+            (
+                facts.confirmation,
+                facts.being_scored,
+                self.limits,
+                self.errata,
+                self.sections,
+            ),
             (board.holds_other_keys, board.frozen_at, board.ranks_of),
         )
 
@@ -403,14 +480,20 @@ class BoardPage:
             query=self.query,
             task=(task.season.slug, task.slug),
             rules=board.rules,
-            rules_offered=tuple(task.rules) if self.shows_scores and len(task.rules) > 1 else (),
-            numbers=(len(board.main), len(board.filled)) if self.shows_scores else (0, 0),
+            rules_offered=tuple(task.rules)
+            if self.shows_scores and len(task.rules) > 1
+            else (),
+            numbers=(len(board.main), len(board.filled))
+            if self.shows_scores
+            else (0, 0),
             kinds=frozenset(row.kind for row in board.rows),
             has_published=published,
             # Papers print tables of the built-in types, and of tasks that say so.
             has_paper_view=self.shows_scores and (published or not task.declaration_id),
             marks=tuple(facts.marks.items()),
-            declared=tuple((label, tuple(words.items())) for label, words in facts.declared.items()),
+            declared=tuple(
+                (label, tuple(words.items())) for label, words in facts.declared.items()
+            ),
             unit=task.unit,
             separation=board.separation,
         )
@@ -425,7 +508,11 @@ class BoardPage:
     def table(self) -> Table:
         # Where a run is compared with the first; its number goes behind this.
         same = CompareQuery(rules=self.query.rules, gold=self.query.gold)
-        compare = f"compare/?{urlencode([*same.pairs(), ('a', '')])}" if self.shows_scores else ""
+        compare = (
+            f"compare/?{urlencode([*same.pairs(), ('a', '')])}"
+            if self.shows_scores
+            else ""
+        )
         return table(self.facts.writers, self.rows, self.query, compare, self.teams)
 
     @cached_property
@@ -440,7 +527,10 @@ class BoardPage:
         if len(self.phase.task.rules) > 1:
             facts = {"metric": measure, "rules": self.board.rules}
             measure = _("%(metric)s under the rules “%(rules)s”") % facts
-        ranked = _("%(rule)s, ranked by %(measure)s") % {"rule": rule, "measure": measure}
+        ranked = _("%(rule)s, ranked by %(measure)s") % {
+            "rule": rule,
+            "measure": measure,
+        }
         sentences = [ranked if self.board.ranking else rule]
         if self.query.sort != RANK:
             sentences.append(sorted_in_words(self.board, self.query))
@@ -455,7 +545,11 @@ class BoardPage:
 
     @property
     def untested(self) -> str:
-        labels = [metric_label(column.metric) for column in self.board.filled if not column.is_exchangeable]
+        labels = [
+            metric_label(column.metric)
+            for column in self.board.filled
+            if not column.is_exchangeable
+        ]
         return listed(list(dict.fromkeys(labels)))
 
     # -- Below it

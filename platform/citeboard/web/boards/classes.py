@@ -25,7 +25,14 @@ from scoring.results.board import (
     label_shares,
     open_gold,
 )
-from scoring.results.board.formatting import DASH, class_label, dimension_label, interval, metric_label, shown
+from scoring.results.board.formatting import (
+    DASH,
+    class_label,
+    dimension_label,
+    interval,
+    metric_label,
+    shown,
+)
 from scoring.results.board.leaders import leaders_of
 from scoring.results.board.query import BoardQuery, board_with_scores
 from scoring.results.board.standings import Board, Row
@@ -50,10 +57,15 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
         lambda board: _context(board, query, request.user),
         comparison_state.classes_seen(phase.pk),
     )
-    if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
+    if (
+        request.headers.get("HX-Request")
+        and request.headers.get("HX-Trigger") != DIFFERENCES.fetching
+    ):
         # What a reader chose here stands in the address of the board around it. What the page fetches by
         # itself may come after a choice on the board, whose address stays.
-        board = reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+        board = reverse(
+            "board", args=[phase.task.season.slug, phase.task.slug, phase.slug]
+        )
         response["HX-Replace-Url"] = board + query.with_().removesuffix("?")
     return response
 
@@ -61,11 +73,17 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
 def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     board.rows = board.systems
     dimensions = by_class.offered_dimensions(board)
-    has_transfer = by_class.DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
+    has_transfer = by_class.DATA_SET in dimensions and any(
+        trained_on(row.card) for row in board.rows
+    )
     is_every = query.dimension == by_class.EVERY and len(dimensions) > 1
     dimension, metric = by_class.shown_classes(board, query)
     current = by_class.EVERY if is_every else dimension
-    context: dict[str, Any] = {"board": board, "metric": metric, "metric_label": metric_label(metric)}
+    context: dict[str, Any] = {
+        "board": board,
+        "metric": metric,
+        "metric_label": metric_label(metric),
+    }
     if not metric:
         return context | {"is_withdrawn": bool(dimension)}
     chosen = by_class.chosen_systems(board, query.systems)
@@ -88,9 +106,13 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
             "dimension",
             [*dimensions, *every],
             current,
-            lambda name: _("all of them") if name == by_class.EVERY else dimension_label(name),
+            lambda name: (
+                _("all of them") if name == by_class.EVERY else dimension_label(name)
+            ),
         ),
-        "metrics": query.choices("metric", by_class.metrics_of(board, dimension), metric, metric_label),
+        "metrics": query.choices(
+            "metric", by_class.metrics_of(board, dimension), metric, metric_label
+        ),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
         "plain_order": query.with_(order="") if query.order else "",
@@ -99,7 +121,11 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
         "is_every": is_every,
         "reads": reads,
         "has_transfer": has_transfer,
-        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
+        "figures": {
+            part[f"{kind}_name"]: part[kind]
+            for part in parts
+            for kind in ("heat", "bars")
+        },
         "export": query.with_(dimension=current, metric=metric, figure=""),
     }
 
@@ -113,13 +139,17 @@ def _part(
     )
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
     pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
-    leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
+    leaders = leaders_of(board, dimension, metric).among(
+        {name.label for name in everywhere.classes}
+    )
     best = leaders.significant
     rows = [row for row in table.systems if isinstance(row, Row)]
 
     def leads(label: str, row: by_class.System) -> str:
         assert isinstance(row, Row)
-        asked = InstancesQuery(rules=board.rules, metric=metric, of_class=f"{dimension}:{label}")
+        asked = InstancesQuery(
+            rules=board.rules, metric=metric, of_class=f"{dimension}:{label}"
+        )
         return reverse("submission-instances", args=[row.submission]) + asked.with_()
 
     def cell(label: str, row: by_class.System) -> dict[str, Any]:
@@ -135,17 +165,26 @@ def _part(
         "dimension": dimension,
         "label": dimension_label(dimension),
         "heat": charts.heat_map(everywhere, best),
-        "links": [[leads(name.label, row) for row in everywhere.systems] for name in everywhere.classes],
+        "links": [
+            [leads(name.label, row) for row in everywhere.systems]
+            for name in everywhere.classes
+        ],
         "bars": charts.system_bars(table),
         "words": charts.in_words(table),
         "no_intervals": charts.without_intervals(table, set(pending)),
         "is_compared": leaders.is_known,
         "has_marks": bool(best),
         "has_best": everywhere.higher_is_better is not None,
-        "significant": leaders.is_known and charts.significant_in_words(everywhere, best),
-        "min_class_size": secrecy_of(board.phase).min_class_size if everywhere.hidden else 0,
+        "significant": leaders.is_known
+        and charts.significant_in_words(everywhere, best),
+        "min_class_size": secrecy_of(board.phase).min_class_size
+        if everywhere.hidden
+        else 0,
         "heads": [
-            by_class.system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows
+            by_class.system_head(
+                table, row, query.order, query.with_, str(row.submission)
+            )
+            for row in rows
         ],
         "lines": [
             {
@@ -158,7 +197,9 @@ def _part(
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
             # The number of the board, which every instance counts alike in.
-            shown(cell.value, table.scale, is_infinite=cell.is_infinite) if cell else DASH
+            shown(cell.value, table.scale, is_infinite=cell.is_infinite)
+            if cell
+            else DASH
             for cell in (row.scores.get(table.metric) for row in rows)
         ],
     }
@@ -167,15 +208,26 @@ def _part(
 def _ordered(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
     name = query.order.removeprefix("-")
     row = next(
-        (system for system in table.systems if isinstance(system, Row) and str(system.submission) == name),
+        (
+            system
+            for system in table.systems
+            if isinstance(system, Row) and str(system.submission) == name
+        ),
         None,
     )
-    return by_class.in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
+    return (
+        by_class.in_order_of(table, row, is_reversed=query.order.startswith("-"))
+        if row
+        else table
+    )
 
 
 #: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
 OWN, PUBLISHED = "own", "published"
-FORMS = {OWN: gettext_lazy("each data set by itself"), PUBLISHED: gettext_lazy("the published form")}
+FORMS = {
+    OWN: gettext_lazy("each data set by itself"),
+    PUBLISHED: gettext_lazy("the published form"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,17 +253,24 @@ def discourse(request: HttpRequest, phase: Phase) -> Answer:
         return render_to_string("boards/discourse.html", context, request)
 
     content_type = figure_type(query.figure) if query.figure else cache.HTML
-    return cache.phase_page(request, phase, audience, query, body, content_type=content_type)
+    return cache.phase_page(
+        request, phase, audience, query, body, content_type=content_type
+    )
 
 
-def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
+def _discourse(
+    board: Board, query: DiscourseQuery, schemes: Sequence[str]
+) -> dict[str, Any]:
     scheme = query.scheme if query.scheme in schemes else schemes[0]
     compared = board.rows[: by_class.MAX_IN_HEAT_MAP]
-    evaluations = Evaluation.objects.select_related("phase__task").in_bulk(row.evaluation for row in compared)
+    evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
+        row.evaluation for row in compared
+    )
     counted = [
         (row, counts)
         for row in compared
-        if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme)) is not None
+        if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme))
+        is not None
     ]
     hidden = by_class.hidden_on(board)
     datasets = [
@@ -222,7 +281,10 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     dataset = query.dataset if query.dataset in datasets else ""
     named = [(row, own) for row, own in counted if row.submission in query.systems]
     with_labels = [(row, own) for row, own in counted if own.sentences(RUN)]
-    drawn = named[: label_shares.MAX_DRAWN] or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
+    drawn = (
+        named[: label_shares.MAX_DRAWN]
+        or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
+    )
     wanted = {row.evaluation for row, _ in drawn}
     divergences = _divergences(counted, datasets, query.form)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
@@ -232,8 +294,12 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
         **place_of(board.phase),
         "carried": query.pairs(dataset=dataset, systems=()),
         "what": str(label_shares.SCHEMES[scheme]),
-        "schemes": query.choices("scheme", schemes, scheme, lambda name: str(label_shares.SCHEMES[name])),
-        "forms": query.choices("form", FORMS, query.form, lambda form: str(FORMS[form])),
+        "schemes": query.choices(
+            "scheme", schemes, scheme, lambda name: str(label_shares.SCHEMES[name])
+        ),
+        "forms": query.choices(
+            "form", FORMS, query.form, lambda form: str(FORMS[form])
+        ),
         "datasets": query.choices(
             "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
         ),
@@ -250,12 +316,16 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
 
 
 def _divergences(
-    counted: Sequence[tuple[Row, label_shares.LabelCounts]], datasets: Sequence[str], form: str
+    counted: Sequence[tuple[Row, label_shares.LabelCounts]],
+    datasets: Sequence[str],
+    form: str,
 ) -> dict[str, Any]:
     values: list[list[float | None]] = []
     for _row, own in counted:
         of = own.published_divergence if form == PUBLISHED else own.divergence
-        values.append([None if math.isnan(value) else value for value in map(of, datasets)])
+        values.append(
+            [None if math.isnan(value) else value for value in map(of, datasets)]
+        )
     lines = [
         {
             "system": row.system,
@@ -267,8 +337,12 @@ def _divergences(
     return {
         "heads": datasets,
         "lines": lines,
-        "gold_labelled": label_shares.sources_in_words(counted[0][1], "gold") if counted else "",
-        "heat": label_shares.divergence_map([row.system for row, _ in counted], datasets, values),
+        "gold_labelled": label_shares.sources_in_words(counted[0][1], "gold")
+        if counted
+        else "",
+        "heat": label_shares.divergence_map(
+            [row.system for row, _ in counted], datasets, values
+        ),
     }
 
 
@@ -276,15 +350,22 @@ def _divergences(
 def thresholds(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it."""
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
-    sweeps = charts.sweeps_of(board, dict(built_in_runs(phase).values_list("pk", "built_in")))
+    board = board_with_scores(
+        phase, request.user, query, audience_of(phase, request.user)
+    )
+    sweeps = charts.sweeps_of(
+        board, dict(built_in_runs(phase).values_list("pk", "built_in"))
+    )
     if not sweeps:
         raise Http404(_("No baseline of this task has a threshold."))
     context = {
         **place_of(phase),
         "board": board,
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
-        "sweeps": [(sweep, charts.sweep_in_words(sweep) if sweep.points else "") for sweep in sweeps],
+        "sweeps": [
+            (sweep, charts.sweep_in_words(sweep) if sweep.points else "")
+            for sweep in sweeps
+        ],
         "figures": {
             f"sweep-chart-{place}": charts.sweep_chart(sweep)
             for place, sweep in enumerate(sweeps, start=1)
@@ -295,7 +376,9 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
     if query.figure:
         return figure_response(context["figures"], query.figure)
     return render(
-        request, "boards/thresholds.html", context | {"figure_address": lambda name: query.with_(figure=name)}
+        request,
+        "boards/thresholds.html",
+        context | {"figure_address": lambda name: query.with_(figure=name)},
     )
 
 
@@ -303,14 +386,18 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
 def transfer(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it, and so does what a run's card says."""
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
+    board = board_with_scores(
+        phase, request.user, query, audience_of(phase, request.user)
+    )
     matrix = by_class.transfer_of(board, query.metric)
     if matrix is None:
         raise Http404(_("No run of this board says on which data sets it was trained."))
     return {
         "board": board,
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
-        "metrics": query.choices("metric", matrix["metrics"], matrix["metric"], metric_label),
+        "metrics": query.choices(
+            "metric", matrix["metrics"], matrix["metric"], metric_label
+        ),
         "metric_label": metric_label(matrix["metric"]),
         "matrix": matrix,
         "printed": printed_transfers(phase.task),

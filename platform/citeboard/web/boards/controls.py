@@ -12,7 +12,10 @@ from scoring.results.board import comparisons
 from scoring.results.board.query import RANK, BoardQuery
 from tasks.models import Submission
 
-BY = {comparisons.VALUE: gettext_lazy("value"), comparisons.SIGNIFICANCE: gettext_lazy("significance")}
+BY = {
+    comparisons.VALUE: gettext_lazy("value"),
+    comparisons.SIGNIFICANCE: gettext_lazy("significance"),
+}
 
 
 class Toggle(NamedTuple):
@@ -30,7 +33,9 @@ class Controls:
     task: Sequence[str]  # slugs of its season, and of its own
     rules: str | None
     rules_offered: Sequence[str]
-    numbers: tuple[int, int]  # of main columns, and of all; none where no scores are shown
+    numbers: tuple[
+        int, int
+    ]  # of main columns, and of all; none where no scores are shown
     kinds: frozenset[str]
     has_published: bool
     has_paper_view: bool
@@ -49,18 +54,35 @@ class Controls:
 
     @property
     def ways(self) -> list[Choice]:
-        return self.query.choices("by", comparisons.WAYS, self.query.by, lambda way: str(BY[way]))
+        return self.query.choices(
+            "by", comparisons.WAYS, self.query.by, lambda way: str(BY[way])
+        )
 
     @property
     def toggles(self) -> list[Toggle]:
         query = self.query
         offered = [
-            (Submission.Kind.BASELINE in self.kinds, "baselines", "baselines", _("baselines")),
-            (Submission.Kind.HUMAN in self.kinds, "human", "human-line", _("the human line")),
+            (
+                Submission.Kind.BASELINE in self.kinds,
+                "baselines",
+                "baselines",
+                _("baselines"),
+            ),
+            (
+                Submission.Kind.HUMAN in self.kinds,
+                "human",
+                "human-line",
+                _("the human line"),
+            ),
             (self.has_published, "reported", "reported", _("published results")),
         ]
         toggles = [
-            Toggle(element, query.with_(**{name: not getattr(query, name)}), getattr(query, name), label)
+            Toggle(
+                element,
+                query.with_(**{name: not getattr(query, name)}),
+                getattr(query, name),
+                label,
+            )
             for is_offered, name, element, label in offered
             if is_offered
         ]
@@ -74,10 +96,20 @@ class Controls:
     @cached_property
     def columns(self) -> list[Choice]:
         main, number = self.numbers
-        words = (_("main (%(number)s)") % {"number": main}, _("all %(number)s") % {"number": number})
+        words = (
+            _("main (%(number)s)") % {"number": main},
+            _("all %(number)s") % {"number": number},
+        )
         return [
-            Choice(name, label, self.query.with_(all_columns=is_all), is_all == self.query.all_columns)
-            for name, label, is_all in zip(("main", "all"), words, (False, True), strict=True)
+            Choice(
+                name,
+                label,
+                self.query.with_(all_columns=is_all),
+                is_all == self.query.all_columns,
+            )
+            for name, label, is_all in zip(
+                ("main", "all"), words, (False, True), strict=True
+            )
             if number != main
         ]
 

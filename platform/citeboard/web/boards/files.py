@@ -16,18 +16,43 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
-from citeboard.web.pages import Answer, attachment, phase_readers, season_readers, task_readers
-from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
+from citeboard.web.pages import (
+    Answer,
+    attachment,
+    phase_readers,
+    season_readers,
+    task_readers,
+)
+from scoring.exchange.citations import (
+    Citation,
+    of_paper,
+    of_run,
+    of_season,
+    of_snapshot,
+    of_task,
+)
 from scoring.exchange.figure_files import converted, file_forms
 from scoring.exchange.formats import as_file, as_hugging_face, badge, board_file
 from scoring.exchange.results import Results
 from scoring.figures.share_card import CardRow, share_card
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import CitedTooOften, Paper, Sheet, Snapshot
-from scoring.results.board import confirming, differences, exports, formatting, human_columns, public_results
+from scoring.results.board import (
+    confirming,
+    differences,
+    exports,
+    formatting,
+    human_columns,
+    public_results,
+)
 from scoring.results.board.cache import SECONDS, digest_of, phase_page
 from scoring.results.board.leaders import leaders_of
-from scoring.results.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
+from scoring.results.board.query import (
+    BoardQuery,
+    TableChoice,
+    board_with_scores,
+    chosen_rows,
+)
 from scoring.results.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.results.board.standings import Board, Row, standing_of, standings
 from scoring.results.board.visibility import (
@@ -40,13 +65,23 @@ from scoring.results.board.visibility import (
 )
 from scoring.results.comparison.contenders import SeveralQuery
 from tasks.gold.secrecy import looked_up
-from tasks.models import Phase, Registration, Season, Submission, Task, run_cards, seasons
+from tasks.models import (
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+    run_cards,
+    seasons,
+)
 from tasks.seasons.access import phase_for, season_for
 
 
 @readable_anywhere
 @require_safe
-def board_export(request: HttpRequest, season: str, task: str, phase: str, suffix: str) -> HttpResponse:
+def board_export(
+    request: HttpRequest, season: str, task: str, phase: str, suffix: str
+) -> HttpResponse:
     board, rows = _exported(request, season, task, phase)
     return board_file(Results(board, rows, TableChoice.of(request.GET)), suffix)
 
@@ -56,13 +91,17 @@ CLASSES = {"csv": exports.classes_csv, "json": exports.classes_json}
 
 @readable_anywhere
 @require_safe
-def classes_file(request: HttpRequest, season: str, task: str, phase: str, form: str) -> HttpResponse:
+def classes_file(
+    request: HttpRequest, season: str, task: str, phase: str, form: str
+) -> HttpResponse:
     board = _with_systems(request, season, task, phase)
     return as_file(CLASSES[form](board), board, f"classes.{form}")
 
 
 @require_safe
-def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def classes_tex(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """The table of the page whose query this is."""
     board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
@@ -92,19 +131,31 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
 
 
 @require_safe
-def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def board_hugging_face(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
-    results = Results(*_exported(request, season, task, phase), TableChoice.of(request.GET))
+    results = Results(
+        *_exported(request, season, task, phase), TableChoice.of(request.GET)
+    )
     dataset = request.GET.get("dataset", "")
     if dataset and not re.fullmatch(seasons.HUB_DATASET, dataset):
-        raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
+        raise BadRequest(
+            _(
+                "A data set of the Hub is named by its owner and name, such as owner/name."
+            )
+        )
     return as_file(as_hugging_face(results, dataset), results.board, "hugging-face.zip")
 
 
-def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple[Board, list[Row]]:
+def _exported(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> tuple[Board, list[Row]]:
     found = phase_for(request.user, season, task, phase)
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
+    board = board_with_scores(
+        found, request.user, query, audience_of(found, request.user)
+    )
     return board, chosen_rows(board, query)
 
 
@@ -119,24 +170,31 @@ SVG = "image/svg+xml"
 
 @readable_anywhere
 @phase_readers.page()
-def team_badge(request: HttpRequest, phase: Phase, slug: str, system: str = "") -> Answer:
+def team_badge(
+    request: HttpRequest, phase: Phase, slug: str, system: str = ""
+) -> Answer:
     """The rank of the run that counts for a team now under the rules that rank, or of one of its systems."""
     if visibility_of(phase, Audience.PUBLIC) == Visibility.NOTHING:
         raise Http404(_("The ranks of this board are not published."))
     if not shows_teams(phase, Audience.PUBLIC):
         raise Http404(_("Whose the systems of this board are is not published."))
-    get_object_or_404(Registration.objects.approved(), season=phase.task.season_id, team__slug=slug)
+    get_object_or_404(
+        Registration.objects.approved(), season=phase.task.season_id, team__slug=slug
+    )
 
     def body() -> str:
         board = standings(phase, None, audience=Audience.PUBLIC)
         own = [
             row
             for row in board.rows
-            if row.team_slug == slug and system in ("", public_results.system_slug(row.system))
+            if row.team_slug == slug
+            and system in ("", public_results.system_slug(row.system))
         ]
         return badge(board, next((row for row in own if row.rank is not None), None))
 
-    return phase_page(request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG)
+    return phase_page(
+        request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG
+    )
 
 
 FORMS = {"md": as_markdown, "json": as_json}
@@ -195,11 +253,16 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     ]
     return {
         "kept": stored,
-        "errata": confirming.errata_for(phase, audience_of(phase, request.user), stored.created_at),
+        "errata": confirming.errata_for(
+            phase, audience_of(phase, request.user), stored.created_at
+        ),
         "citation": of_snapshot(stored),
         "heads": [formatting.metric_label(column["metric"]) for column in columns],
         "keys": [column["key"] for column in columns],
-        "lines": [_line(row, columns, is_compared=content["compared"]) for row in content["rows"]],
+        "lines": [
+            _line(row, columns, is_compared=content["compared"])
+            for row in content["rows"]
+        ],
     }
 
 
@@ -219,21 +282,32 @@ def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
     return stored
 
 
-def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool) -> dict[str, Any]:
+def _line(
+    row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool
+) -> dict[str, Any]:
     competes = row["kind"] not in Submission.TEAMLESS
-    owner = str(row["team"] or _("a team")) if competes else str(Submission.Kind(row["kind"]).label)
+    owner = (
+        str(row["team"] or _("a team"))
+        if competes
+        else str(Submission.Kind(row["kind"]).label)
+    )
     contrastive = _("contrastive") if row["kind"] == Submission.Kind.CONTRASTIVE else ""
     numbers = []
     for column in columns:
         value = around = ""
         if cell := row["scores"].get(column["name"]):
-            told = {"is_infinite": cell.get("infinite", False), "withheld": cell.get("withheld", "")}
+            told = {
+                "is_infinite": cell.get("infinite", False),
+                "withheld": cell.get("withheld", ""),
+            }
             value = formatting.shown(cell["value"], column["scale"], **told)
             around = formatting.interval(cell["low"], cell["high"], column["scale"])
         numbers.append((value, around))
     return {
         "submission": row["submission"],
-        "rank": formatting.rank_text(row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared),
+        "rank": formatting.rank_text(
+            row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared
+        ),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
         "marks": [words for _, words in run_cards.marks_of(row.get("card", {}))],
@@ -258,7 +332,14 @@ def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirming.confirmation_of(board)))
+    return _bibtex(
+        of_run(
+            board,
+            row,
+            keep_cited(board),
+            confirmation=confirming.confirmation_of(board),
+        )
+    )
 
 
 @phase_readers.page()
@@ -272,27 +353,45 @@ def paper_bib(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _bibtex(citation: Citation) -> HttpResponse:
-    return HttpResponse(citation.bibtex, content_type="application/x-bibtex; charset=utf-8")
+    return HttpResponse(
+        citation.bibtex, content_type="application/x-bibtex; charset=utf-8"
+    )
 
 
 @require_safe
-def board_card(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def board_card(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """The picture of a board for those who link to it; of one run or of two where they are named."""
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
-    places = public_results.public_places(found, runs) if runs else public_results.public_top(found)
+    places = (
+        public_results.public_places(found, runs)
+        if runs
+        else public_results.public_top(found)
+    )
     metric = next((place.metric for place in places if place.metric), "")
     heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
-    return _png(share_card(found.task.title, facts, heading, [_card_row(place) for place in places], foot))
+    return _png(
+        share_card(
+            found.task.title,
+            facts,
+            heading,
+            [_card_row(place) for place in places],
+            foot,
+        )
+    )
 
 
 @require_safe
 def season_card(request: HttpRequest, season: str) -> HttpResponse:
     """The picture of a season: the first of each of its boards that shows anybody."""
     found = season_for(None, season)
-    phases = looked_up(Phase.objects.filter(task__season=found).select_related("task__season"))
+    phases = looked_up(
+        Phase.objects.filter(task__season=found).select_related("task__season")
+    )
     rows = [
         CardRow(
             rank="",
@@ -323,7 +422,9 @@ def _png(svg: str) -> HttpResponse:
     if "png" not in file_forms():
         raise Http404(_("Pictures cannot be made here."))
     key = f"share-card:{digest_of(svg)}"
-    picture = caches["pages"].get_or_set(key, lambda: converted(svg.encode(), "png", scale=1.0), SECONDS)
+    picture = caches["pages"].get_or_set(
+        key, lambda: converted(svg.encode(), "png", scale=1.0), SECONDS
+    )
     response = HttpResponse(picture, content_type="image/png")
     response["Cache-Control"] = "public, max-age=600"
     return response

@@ -17,7 +17,14 @@ from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
-from scoring.results.board import cache, differences, human_columns, label_shares, open_gold, visibility
+from scoring.results.board import (
+    cache,
+    differences,
+    human_columns,
+    label_shares,
+    open_gold,
+    visibility,
+)
 from scoring.results.board.charts import (
     best_so_far,
     history,
@@ -95,14 +102,18 @@ DISCOURSE = Section(
     name="discourse",
     title=gettext_lazy("What the sentences do"),
     link=gettext_lazy("Shares of intents and discourse tags"),
-    rest=gettext_lazy("systems against gold, and how far they are apart in each data set."),
+    rest=gettext_lazy(
+        "systems against gold, and how far they are apart in each data set."
+    ),
     is_fetched=False,
 )
 
 CONFIDENCE = Section(
     name="confidence",
     title=gettext_lazy("Labels and confidence"),
-    link=gettext_lazy("What systems answer for each label, and how often they are right when they are sure"),
+    link=gettext_lazy(
+        "What systems answer for each label, and how often they are right when they are sure"
+    ),
     rest=gettext_lazy("as charts and as tables."),
 )
 PAPER = Section(
@@ -133,13 +144,19 @@ def section_page(
         if query.figure:
             return figure_file(shown.get("figures", {}), query.figure)
         shown["figure_address"] = lambda name: request.path + query.with_(figure=name)
-        return render_to_string(part if is_part else "boards/section.html", shown, request)
+        return render_to_string(
+            part if is_part else "boards/section.html", shown, request
+        )
 
     content_type = figure_type(query.figure) if query.figure else cache.HTML
-    return cache.phase_page(request, phase, audience, query, body, is_part, *seen, content_type=content_type)
+    return cache.phase_page(
+        request, phase, audience, query, body, is_part, *seen, content_type=content_type
+    )
 
 
-def page_of(section: Section, asked: type[BoardQuery] = BoardQuery) -> Callable[[Callable[..., Any]], View]:
+def page_of(
+    section: Section, asked: type[BoardQuery] = BoardQuery
+) -> Callable[[Callable[..., Any]], View]:
     """A view from what the section shows of a board, as the address asks for it and the viewer may see it."""
 
     def decorator(shown: Callable[..., Any]) -> View:
@@ -148,7 +165,11 @@ def page_of(section: Section, asked: type[BoardQuery] = BoardQuery) -> Callable[
         def view(request: HttpRequest, phase: Phase) -> Answer:
             query = asked.of(request.GET)
             return section_page(
-                request, phase, section, query, lambda board: shown(board, query, request.user)
+                request,
+                phase,
+                section,
+                query,
+                lambda board: shown(board, query, request.user),
             )
 
         return view
@@ -165,14 +186,22 @@ class CostQuery(BoardQuery):
 def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
     reported = team_reported(board)
     by_name = {cost.name: cost for cost in reported.costs}
-    measure, ranking = by_name.get(query.cost, next(iter(reported.costs), None)), board.ranking
+    measure, ranking = (
+        by_name.get(query.cost, next(iter(reported.costs), None)),
+        board.ranking,
+    )
     labels = {cost.name: cost.label for cost in reported.costs}
     rows = []
     for row in reported.rows:
         cell = row.scores.get(ranking.name) if ranking else None
         score = shown(cell.value, ranking.scale) if cell and ranking else ""
         told = [written(reported.value(row, measure)) for measure in reported.measures]
-        line = {"rank": board.rank_of(row), "system": row.system, "team": row.team, "score": score}
+        line = {
+            "rank": board.rank_of(row),
+            "system": row.system,
+            "team": row.team,
+            "score": score,
+        }
         rows.append({**line, "figures": told})
     figures = {}
     if measure and ranking:
@@ -181,7 +210,9 @@ def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
         "metric_label": metric_label(ranking.metric) if ranking else "",
         "measures": reported.measures,
         "measure": measure,
-        "choices": query.choices("cost", labels, measure.name if measure else "", labels.__getitem__),
+        "choices": query.choices(
+            "cost", labels, measure.name if measure else "", labels.__getitem__
+        ),
         "figures": figures,
         "rows": rows,
     }
@@ -191,7 +222,8 @@ def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
 def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     found = pairings_of(board)
     charts = {
-        f"pairing-{place}": one_against_another(pairing) for place, pairing in enumerate(found, start=1)
+        f"pairing-{place}": one_against_another(pairing)
+        for place, pairing in enumerate(found, start=1)
     }
     return {"pairings": found, "figures": charts}
 
@@ -201,19 +233,30 @@ def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any
     """Of some systems, for whoever may see single instances: both tell more of the gold than scores do."""
     if not visibility.may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
-    rows = differences.chosen_systems(board, query.systems)[: differences.CHOSEN_AT_FIRST]
-    evaluations = Evaluation.objects.select_related("submission", "phase__task").in_bulk(
-        row.evaluation for row in rows
-    )
+    rows = differences.chosen_systems(board, query.systems)[
+        : differences.CHOSEN_AT_FIRST
+    ]
+    evaluations = Evaluation.objects.select_related(
+        "submission", "phase__task"
+    ).in_bulk(row.evaluation for row in rows)
     parts: list[dict[str, Any]] = []
     figures: dict[str, Any] = {}
     for row in rows:
         confusion = label_shares.confusion_of(evaluations[row.evaluation])
         calibration = reliability(evaluations[row.evaluation], 1)
-        names = {kind: f"{kind}-{row.evaluation}" for kind in ("confusion", "reliability")}
+        names = {
+            kind: f"{kind}-{row.evaluation}" for kind in ("confusion", "reliability")
+        }
         figures |= {names["confusion"]: confusion.heat} if confusion else {}
         figures |= {names["reliability"]: calibration["figure"]} if calibration else {}
-        parts.append({"row": row, "confusion": confusion, "reliability": calibration, "names": names})
+        parts.append(
+            {
+                "row": row,
+                "confusion": confusion,
+                "reliability": calibration,
+                "names": names,
+            }
+        )
     reads = open_gold.reads_instances(board.phase, board.audience, viewer)
     return {"parts": parts, "figures": figures, "reads": reads}
 
@@ -225,15 +268,24 @@ def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]
     if ranking is None:
         return {"rows": []}
     sent = sorted(
-        (row for row in board.rows if row.competes and row.scores), key=lambda row: row.submitted_at
+        (row for row in board.rows if row.competes and row.scores),
+        key=lambda row: row.submitted_at,
     )
-    cells = [(row, cell) for row in sent if (cell := row.scores.get(ranking.name)) and cell.value is not None]
+    cells = [
+        (row, cell)
+        for row in sent
+        if (cell := row.scores.get(ranking.name)) and cell.value is not None
+    ]
     rises = ranking.higher_is_better is not False
     best = best_so_far([cell.value for _row, cell in cells], rises)
     label = metric_label(ranking.metric)
     points = [(row.submitted_at, Measured.of(cell), row.system) for row, cell in cells]
     figure = history(
-        points, label, ranking.scale, higher_is_better=rises, published=_published(board, ranking)
+        points,
+        label,
+        ranking.scale,
+        higher_is_better=rises,
+        published=_published(board, ranking),
     )
     return {
         "metric_label": label,
@@ -288,7 +340,9 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
         view = paper_view.PaperView(shown=shown, board=board, by_class=by_class)
         return {
             "view": view,
-            "tables": query.choices("table", names, str(query.table), names.__getitem__),
+            "tables": query.choices(
+                "table", names, str(query.table), names.__getitem__
+            ),
             "figures": {"paper-chart": view.bars} if len(view.lines) > 1 else {},
         }
 
@@ -307,7 +361,10 @@ def outside(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
                 "rank": board.rank_of(row),
                 "system": row.system,
                 "name": row.marked_name,
-                "values": [written(found.value(measure, row.submission)) for measure in found.measures],
+                "values": [
+                    written(found.value(measure, row.submission))
+                    for measure in found.measures
+                ],
             }
             for row in rows
             if found.of(row.submission)
@@ -336,8 +393,12 @@ def people(request: HttpRequest, phase: Phase) -> Answer:
         if organises:
             known |= judged(imported)
         else:
-            of_responses = judged(human_columns.published_judgements(board.phase, board.frozen_at))
-            known |= {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
+            of_responses = judged(
+                human_columns.published_judgements(board.phase, board.frozen_at)
+            )
+            known |= {
+                kind: of_responses[kind] for kind in RATINGS if kind in of_responses
+            }
         if not known:
             raise Http404(_("Nobody has judged the texts of this board."))
         criterion = query.criterion if query.criterion in known else next(iter(known))
@@ -345,17 +406,29 @@ def people(request: HttpRequest, phase: Phase) -> Answer:
         # By the name of its figure what each is over.
         over = {
             "people-1": (_("over systems"), [line.over_systems for line in found]),
-            "people-2": (_("over single texts"), [line.over_instances for line in found]),
+            "people-2": (
+                _("over single texts"),
+                [line.over_instances for line in found],
+            ),
         }
         return {
             "criterion": criterion.replace("_", " "),
-            "criteria": query.choices("criterion", known, criterion, lambda name: name.replace("_", " ")),
+            "criteria": query.choices(
+                "criterion", known, criterion, lambda name: name.replace("_", " ")
+            ),
             "coefficients": list(COEFFICIENTS),
             "lines": [
-                (line.metric, _cells(line.over_systems), _cells(line.over_instances)) for line in found
+                (line.metric, _cells(line.over_systems), _cells(line.over_instances))
+                for line in found
             ],
-            "systems": max((one.n for line in found for one in line.over_systems.values()), default=0),
-            "texts": max((one.n for line in found for one in line.over_instances.values()), default=0),
+            "systems": max(
+                (one.n for line in found for one in line.over_systems.values()),
+                default=0,
+            ),
+            "texts": max(
+                (one.n for line in found for one in line.over_instances.values()),
+                default=0,
+            ),
             "titles": {name: title for name, (title, _side) in over.items()},
             "figures": {
                 name: _correlations([line.metric for line in found], side, title)
@@ -364,16 +437,27 @@ def people(request: HttpRequest, phase: Phase) -> Answer:
         }
 
     return section_page(
-        request, phase, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
+        request,
+        phase,
+        PEOPLE,
+        query,
+        context,
+        organises,
+        *imported.values_list("pk", "published_at"),
     )
 
 
 def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     found = (by_name[name] for name in COEFFICIENTS)
-    return [(shown(_known(one.value), SCALE), interval(one.low, one.high, SCALE)) for one in found]
+    return [
+        (shown(_known(one.value), SCALE), interval(one.low, one.high, SCALE))
+        for one in found
+    ]
 
 
-def _correlations(metrics: Sequence[str], found: Sequence[Mapping[str, Correlation]], over: str) -> Dots:
+def _correlations(
+    metrics: Sequence[str], found: Sequence[Mapping[str, Correlation]], over: str
+) -> Dots:
     return Dots(
         title=_("Correlation %(over)s") % {"over": over},
         labels=metrics,
@@ -381,13 +465,19 @@ def _correlations(metrics: Sequence[str], found: Sequence[Mapping[str, Correlati
             Series(
                 name=name,
                 values=[
-                    Measured(value=_known(of[name].value), low=of[name].low, high=of[name].high)
+                    Measured(
+                        value=_known(of[name].value),
+                        low=of[name].low,
+                        high=of[name].high,
+                    )
                     for of in found
                 ],
             )
             for name in COEFFICIENTS
         ],
-        axis=Axis(title=_("Correlation"), decimals=3, bounds=(-1.0, 1.0), has_zero=True),
+        axis=Axis(
+            title=_("Correlation"), decimals=3, bounds=(-1.0, 1.0), has_zero=True
+        ),
     )
 
 

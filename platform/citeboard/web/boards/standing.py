@@ -56,10 +56,20 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     shows_instances = rights_to(run, request.user) is not None
     wanted = request.GET.get("score")
     if wanted is not None:
-        numbers = [number for _, group in groups for number in group if str(number.id) == wanted]
+        numbers = [
+            number
+            for _, group in groups
+            for number in group
+            if str(number.id) == wanted
+        ]
         if not numbers:
             raise Http404(_("This row has no such number."))
-        context = {"number": numbers[0], "row": row, "board": board, "shows_instances": shows_instances}
+        context = {
+            "number": numbers[0],
+            "row": row,
+            "board": board,
+            "shows_instances": shows_instances,
+        }
         return render(request, "boards/_number.html", context)
     confirmation = confirmation_of(board)
     return {
@@ -81,12 +91,20 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "site": settings.BASE_URL,
         "shows_instances": shows_instances,
         "shows_claims": visibility.may_see_claims(run, request.user, stands=True)
-        and any(map(claims.has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
-        "has_threshold": run.built_in in baselines() and bool(baselines()[run.built_in].sweep),
+        and any(
+            map(
+                claims.has_claims,
+                Evaluation.objects.filter(submission=run).prefetch_related("scores"),
+            )
+        ),
+        "has_threshold": run.built_in in baselines()
+        and bool(baselines()[run.built_in].sweep),
     }
 
 
-def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, tuple[results.Explained, ...]]]:
+def _numbers(
+    board: standings.Board, run: Submission
+) -> list[tuple[str, tuple[results.Explained, ...]]]:
     task = board.phase.task
     assert board.gold is not None
     newest = _by_rules(board.gold, run, board.frozen_at)
@@ -97,15 +115,27 @@ def _numbers(board: standings.Board, run: Submission) -> list[tuple[str, tuple[r
     ]
 
 
-_receipts = Prepared(lambda run: Receipt.objects.filter(evaluation__submission=run).only("pk")[:1])
-_evaluations = Prepared(lambda gold, run: Evaluation.objects.filter(gold=gold, submission=run).order_by("id"))
+_receipts = Prepared(
+    lambda run: Receipt.objects.filter(evaluation__submission=run).only("pk")[:1]
+)
+_evaluations = Prepared(
+    lambda gold, run: Evaluation.objects.filter(gold=gold, submission=run).order_by(
+        "id"
+    )
+)
 _scores_of = Prepared(lambda evaluation: Score.objects.filter(evaluation=evaluation))
 
 
-def _by_rules(gold: Gold, run: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
+def _by_rules(
+    gold: Gold, run: Submission, at: dt.datetime | None = None
+) -> dict[str, Evaluation]:
     """The newest of each rule set, of those `known_at` the instant."""
     found = _evaluations(gold.pk, run.pk)
-    return {own.rules: own for own in found if at is None or (own.replaced_at or own.created_at) <= at}
+    return {
+        own.rules: own
+        for own in found
+        if at is None or (own.replaced_at or own.created_at) <= at
+    }
 
 
 def _scores(evaluation: Evaluation) -> list[Score]:
@@ -119,15 +149,21 @@ GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
 
 
 @require_safe
-def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) -> HttpResponseBase:
+def gold(
+    request: HttpRequest, season: str, task: str, phase: str, number: int
+) -> HttpResponseBase:
     """A version of the gold, once it is nobody's secret."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
-    own = Gold.objects.filter(task=found.task_id, split=found.split, number=number).first()
+    own = Gold.objects.filter(
+        task=found.task_id, split=found.split, number=number
+    ).first()
     if own is None or not open_gold.may_have_gold(found, person, own):
         raise Http404(_("The gold of this phase is not given out."))
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
-    return download(request, storage.gold, own.file, filename=name, content_type="application/zip")
+    return download(
+        request, storage.gold, own.file, filename=name, content_type="application/zip"
+    )
 
 
 @require_safe
@@ -141,11 +177,19 @@ def standing_run(
     if run is None:
         raise Http404(_("The runs of this board are not given out."))
     name = f"{season}-{task}-{run.pk}-{run.neutral_filename}"
-    return download(request, storage.runs, run.file, filename=name, content_type="application/octet-stream")
+    return download(
+        request,
+        storage.runs,
+        run.file,
+        filename=name,
+        content_type="application/octet-stream",
+    )
 
 
 @require_safe
-def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponseBase:
+def labels(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponseBase:
     """The entailment labels that decide the board's runs, where all gold behind them is given out too."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
@@ -160,10 +204,14 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     out = tempfile.TemporaryFile()  # noqa: SIM115  (the answer closes it)
     data_sets.write_labels(out, found, deciding)
     out.seek(0)
-    return FileResponse(out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip")
+    return FileResponse(
+        out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip"
+    )
 
 
-def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[dict[str, str]]:
+def recomputations(
+    phase: Phase, viewer: object, run: Submission, gold: Gold | None
+) -> list[dict[str, str]]:
     """How to get the run's numbers under each rule set; without a command ``lacking`` says why."""
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
@@ -174,11 +222,17 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
         score = next(iter(_scores(evaluation)), None) if evaluation else None
         if evaluation is None or score is None:
             continue
-        named = [name for name, value in evaluation.options.items() if Path(value).is_absolute()]
+        named = [
+            name
+            for name, value in evaluation.options.items()
+            if Path(value).is_absolute()
+        ]
         if stored_model(evaluation.options):
             lacking = _("the entailment labels that decided it are the season's own")
         elif named:
-            lacking = _("it rests on a file of the season: %(names)s") % {"names": ", ".join(named)}
+            lacking = _("it rests on a file of the season: %(names)s") % {
+                "names": ", ".join(named)
+            }
         else:
             command = offline_command(
                 phase.task.type,
@@ -222,7 +276,9 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     query = BoardQuery.of(request.GET)
 
     def body() -> str:
-        return render_to_string("boards/changes.html", _context(phase, request, query, audience), request)
+        return render_to_string(
+            "boards/changes.html", _context(phase, request, query, audience), request
+        )
 
     return cache.phase_page(request, phase, audience, query, body)
 
@@ -230,11 +286,17 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
 def _context(
     phase: Phase, request: HttpRequest, query: BoardQuery, audience: visibility.Audience
 ) -> dict[str, Any]:
-    versions = list(Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number"))
+    versions = list(
+        Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
+    )
     at = visibility.frozen_at(phase, audience)
     stood = counting.gold_at(phase, at) if at else None
     if at is not None:
-        versions = [version for version in versions if stood is not None and version.number <= stood.number]
+        versions = [
+            version
+            for version in versions
+            if stood is not None and version.number <= stood.number
+        ]
     wanted = query.gold or (versions[0].number if versions else None)
     gold = next((version for version in versions if version.number == wanted), None)
     if gold is None:
@@ -246,7 +308,9 @@ def _context(
     context: dict[str, Any] = {
         **place_of(phase),
         "gold": gold,
-        "versions": [(version, query.with_(gold=version.number)) for version in versions],
+        "versions": [
+            (version, query.with_(gold=version.number)) for version in versions
+        ],
     }
     if not two:
         return context

@@ -80,14 +80,27 @@ class Concern:
 
     @classmethod
     def of(cls, name: str, title: str, lines: Sequence[Line], advice: str = "") -> Self:
-        return cls(name=name, title=title, lines=lines[:SHOWN], total=len(lines), advice=advice)
+        return cls(
+            name=name, title=title, lines=lines[:SHOWN], total=len(lines), advice=advice
+        )
 
     @classmethod
     def of_rows(
-        cls, name: str, title: str, rows: QuerySet[Any], line: Callable[[Any], Line], *more: str
+        cls,
+        name: str,
+        title: str,
+        rows: QuerySet[Any],
+        line: Callable[[Any], Line],
+        *more: str,
     ) -> Self:
         lines = [line(row) for row in rows[:SHOWN]]
-        return cls(name, title, lines, rows.count() if len(lines) == SHOWN else len(lines), *more)
+        return cls(
+            name,
+            title,
+            lines,
+            rows.count() if len(lines) == SHOWN else len(lines),
+            *more,
+        )
 
     @property
     def more(self) -> int:
@@ -139,7 +152,9 @@ def _failed_rescorings(season: Season) -> Concern:
         words = _("under %(rules)s, gold v%(gold)s: %(reason)s")
         words %= {"rules": job.rules, "gold": job.gold.number, "reason": job.reason}
         line = _run_line(job.submission, words, job.finished_at)
-        lines.append(replace(line, failure={"submission": job.submission.pk, "job": job.pk}))
+        lines.append(
+            replace(line, failure={"submission": job.submission.pk, "job": job.pk})
+        )
     advice = _(
         "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on without "
         "these runs."
@@ -156,8 +171,12 @@ def _gold_problems(season: Season) -> Concern:
         standing = counting.board_gold(phase) if newest else None
         if newest is None:
             if phase.closes > at and phase.opens < at + SOON:
-                words = _("The split “%(split)s” has no gold, so that no run is accepted.")
-                lines.append(_phase_line(phase, "organise-gold", words % {"split": phase.split}))
+                words = _(
+                    "The split “%(split)s” has no gold, so that no run is accepted."
+                )
+                lines.append(
+                    _phase_line(phase, "organise-gold", words % {"split": phase.split})
+                )
         elif standing and standing.pk != newest.pk:
             waiting = counting.unsettled(phase, newest).count()
             words = ngettext(
@@ -167,8 +186,14 @@ def _gold_problems(season: Season) -> Concern:
             )
             if not waiting:
                 waiting = counting.failed_against(phase, newest).count()
-                words = _("The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s.")
-            words %= {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
+                words = _(
+                    "The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s."
+                )
+            words %= {
+                "gold": standing.number,
+                "runs": counted(waiting, "run"),
+                "newest": newest.number,
+            }
             lines.append(_phase_line(phase, "organise-gold", words, newest.created_at))
     return Concern.of("gold", _("Gold"), lines)
 
@@ -179,29 +204,49 @@ def _kept_back(season: Season) -> Concern:
         _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})
         for early in kept_back(scored_phases(season).filter(closes__gt=now()))
     ]
-    advice = _("These phases show it by their own settings; it is shown from the instant that is named.")
+    advice = _(
+        "These phases show it by their own settings; it is shown from the instant that is named."
+    )
     return Concern.of("kept-back", _("Kept back by another phase"), lines, advice)
 
 
 def _changed_before_the_end(season: Season) -> Concern:
     at = now()
     lines = [
-        _phase_line(phase, "organise-history", f"{changed.who} {changed.words}.", changed.at)
-        for changed in history(season).filter(at__gt=at - AHEAD, action__in=LATE_CHANGES)[:1]
+        _phase_line(
+            phase, "organise-history", f"{changed.who} {changed.words}.", changed.at
+        )
+        for changed in history(season).filter(
+            at__gt=at - AHEAD, action__in=LATE_CHANGES
+        )[:1]
         for phase in scored_phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
     ]
     advice = _("Teams may not have seen it; announce it, or move the end.")
-    return Concern.of("late-changes", _("Changed within 48 hours of an end"), lines, advice)
+    return Concern.of(
+        "late-changes", _("Changed within 48 hours of an end"), lines, advice
+    )
 
 
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
     # What is of no team is little, but not for SQLite, which would go through all that is scored.
-    baselines = Submission.objects.filter(phase__in=phases, team=None, kind=Submission.Kind.BASELINE)
-    have = {phase for phase, status in baselines.values_list("phase", "status") if status == Status.SCORED}
-    words = _("No baseline stands on the board, so that nobody can tell what a score is worth.")
-    lines = [_phase_line(phase, "organise-baselines", words) for phase in phases if phase.pk not in have]
+    baselines = Submission.objects.filter(
+        phase__in=phases, team=None, kind=Submission.Kind.BASELINE
+    )
+    have = {
+        phase
+        for phase, status in baselines.values_list("phase", "status")
+        if status == Status.SCORED
+    }
+    words = _(
+        "No baseline stands on the board, so that nobody can tell what a score is worth."
+    )
+    lines = [
+        _phase_line(phase, "organise-baselines", words)
+        for phase in phases
+        if phase.pk not in have
+    ]
     return Concern.of("no-baseline", _("Boards without a baseline"), lines)
 
 
@@ -215,9 +260,15 @@ def _without_card(season: Season) -> Concern:
     ]
     for phase in scored_phases(season):
         empty = {METHOD: Q(description=""), COSTS: Q(team_figures=None)}
-        lacks = [empty.get(name, ~Q(card__has_key=name)) for name in phase.card_required]
-        standing = Submission.objects.filter(phase=phase, team__isnull=False, status=Status.SCORED)
-        lacking = standing.filter(reduce(or_, lacks), exclusion="").count() if lacks else 0
+        lacks = [
+            empty.get(name, ~Q(card__has_key=name)) for name in phase.card_required
+        ]
+        standing = Submission.objects.filter(
+            phase=phase, team__isnull=False, status=Status.SCORED
+        )
+        lacking = (
+            standing.filter(reduce(or_, lacks), exclusion="").count() if lacks else 0
+        )
         if lacking:
             words = _("%(runs)s without all that the phase requires of run cards.")
             words %= {"runs": counted(lacking, "scored run")}
@@ -231,12 +282,20 @@ def _without_first_rank(season: Season) -> Concern:
         board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
-            words = _("Any of %(systems)s may be first: no other is told apart from rank one.")
+            words = _(
+                "Any of %(systems)s may be first: no other is told apart from rank one."
+            )
             why = board.separation.sentences if board.separation else ()
-            words = " ".join([words % {"systems": counted(ranked, "ranked system")}, *why])
+            words = " ".join(
+                [words % {"systems": counted(ranked, "ranked system")}, *why]
+            )
             lines.append(_phase_line(phase, "organise-power", words))
-    advice = _("A larger test set tells more apart; the page behind each says how large.")
-    return Concern.of("no-first-rank", _("Boards without a legible first rank"), lines, advice)
+    advice = _(
+        "A larger test set tells more apart; the page behind each says how large."
+    )
+    return Concern.of(
+        "no-first-rank", _("Boards without a legible first rank"), lines, advice
+    )
 
 
 def _mails_given_up(season: Season) -> Concern:
@@ -247,13 +306,19 @@ def _mails_given_up(season: Season) -> Concern:
         _("E-mails that were not taken"),
         lost.select_related("user", "job"),
         lambda told: Line(str(told.user), href, told.job.reason, told.created_at),
-        _("These people read on the site alone what they are told; ask them for another address."),
+        _(
+            "These people read on the site alone what they are told; ask them for another address."
+        ),
     )
 
 
 def _columns_without_value(season: Season) -> Concern:
     lines = []
-    named = ((task, rules) for task in season.tasks.filter(is_reported_only=False) for rules in task.rules)
+    named = (
+        (task, rules)
+        for task in season.tasks.filter(is_reported_only=False)
+        for rules in task.rules
+    )
     for task, rules in named:
         if lacking := task.task_type.without_value(rules, task.options):
             words = ngettext(
@@ -267,25 +332,38 @@ def _columns_without_value(season: Season) -> Concern:
             words %= facts | {"options": listed(sorted(set(lacking.values())))}
             lines.append(Line(str(task), _address("organise-file", season), words))
     advice = _("Give the option and score the runs again, or leave the rules out.")
-    return Concern.of("columns-without-value", _("Metrics without a value"), lines, advice)
+    return Concern.of(
+        "columns-without-value", _("Metrics without a value"), lines, advice
+    )
 
 
 def _same_files(season: Season) -> Concern:
     """The same bytes, or the same answers in others, from several teams, in whichever phases of a task."""
     runs = _runs(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
-    others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task")).exclude(sha256="")
+    others = runs.filter(
+        sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task")
+    ).exclude(sha256="")
     same_bytes = runs.filter(Exists(others.exclude(team=OuterRef("team"))))
-    scored = Evaluation.objects.filter(submission__in=runs.values("pk")).exclude(answers_digest="")
-    alike = scored.filter(**{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")})
+    scored = Evaluation.objects.filter(submission__in=runs.values("pk")).exclude(
+        answers_digest=""
+    )
+    alike = scored.filter(
+        **{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")}
+    )
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
     # Looked for once: both databases would do it for each way in which a run may be one of them.
-    found = {*same_bytes.values_list("pk", flat=True), *copied.values_list("submission", flat=True)}
+    found = {
+        *same_bytes.values_list("pk", flat=True),
+        *copied.values_list("submission", flat=True),
+    }
     return Concern.of_rows(
         "same-files",
         _("The same file, or the same answers, from several teams"),
         runs.filter(pk__in=found).order_by("sha256", "submitted_at"),
         lambda run: _run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at),
-        _("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
+        _(
+            "A mistake, or somebody else's work; a run can be hidden or disqualified on its page."
+        ),
     )
 
 
@@ -295,9 +373,15 @@ def _probes(season: Season) -> Concern:
     return Concern.of_rows(
         "probes",
         _("Runs that look like probes"),
-        found.select_related("submission__phase__task", "submission__team").order_by("-submitted_at"),
-        lambda row: _run_line(row.submission, leak_budget.probe_in_words(row.probe), row.submitted_at),
-        _("They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."),
+        found.select_related("submission__phase__task", "submission__team").order_by(
+            "-submitted_at"
+        ),
+        lambda row: _run_line(
+            row.submission, leak_budget.probe_in_words(row.probe), row.submitted_at
+        ),
+        _(
+            "They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."
+        ),
     )
 
 
@@ -311,8 +395,20 @@ def _contested_results(season: Season) -> Concern:
             run, said = result.run, result.said
             if said is not None and result.is_contested:
                 name = _("%(system)s of %(team)s, %(task)s, %(phase)s")
-                name %= {"system": run.system, "team": run.team, "task": phase.task, "phase": phase}
-                lines.append(Line(name, reverse("submission", args=[run.submission]), said.message, said.at))
+                name %= {
+                    "system": run.system,
+                    "team": run.team,
+                    "task": phase.task,
+                    "phase": phase,
+                }
+                lines.append(
+                    Line(
+                        name,
+                        reverse("submission", args=[run.submission]),
+                        said.message,
+                        said.at,
+                    )
+                )
     advice = _(
         "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
         "confirmation with a reason."
@@ -321,13 +417,17 @@ def _contested_results(season: Season) -> Concern:
 
 
 def _waiting_teams(season: Season) -> Concern:
-    entries = Registration.objects.filter(season=season).waiting().select_related("team")
+    entries = (
+        Registration.objects.filter(season=season).waiting().select_related("team")
+    )
     href = _address("organise-teams", season)
     return Concern.of_rows(
         "waiting-teams",
         _("Teams that wait for approval"),
         entries.order_by("registered_at"),
-        lambda entry: Line(entry.team.name, href, _("asks to take part"), entry.registered_at),
+        lambda entry: Line(
+            entry.team.name, href, _("asks to take part"), entry.registered_at
+        ),
         _("They cannot send runs until you approve them."),
         href,
     )
@@ -351,10 +451,14 @@ def _open_questions(season: Season) -> Concern:
 
 def _waiting_runs(season: Season) -> Concern:
     # First by the state alone, since hardly any of a season's runs are in one of these.
-    moving = _runs(season).filter(status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING])
+    moving = _runs(season).filter(
+        status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
+    )
     queued = Job.objects.filter(submission=OuterRef("pk"), state=Job.State.QUEUED)
     unbegun = Q(status=Status.QUEUED) | Q(Exists(queued))
-    runs = moving.filter(Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE)))
+    runs = moving.filter(
+        Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
+    )
     unclear = _("Nobody has begun to score it; see whether a worker is running.")
     return Concern.of_rows(
         "waiting-runs",
@@ -367,8 +471,12 @@ def _waiting_runs(season: Season) -> Concern:
 
 
 def _unserved_queues(season: Season) -> Concern:
-    queued = Job.objects.filter(state=Job.State.QUEUED, submission__phase__task__season=season).order_by()
-    rows = queued.values_list("queue").annotate(Count("submission", distinct=True), Min("created_at"))
+    queued = Job.objects.filter(
+        state=Job.State.QUEUED, submission__phase__task__season=season
+    ).order_by()
+    rows = queued.values_list("queue").annotate(
+        Count("submission", distinct=True), Min("created_at")
+    )
     lines = [
         Line(
             _("Queue %(queue)s") % {"queue": queue},
@@ -379,48 +487,83 @@ def _unserved_queues(season: Season) -> Concern:
         for queue, runs, oldest in sorted(rows)
         if (why := why_unserved(queue))
     ]
-    advice = _("A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it.")
-    return Concern.of("unserved-queues", _("Queues that nothing is taken from"), lines, advice)
+    advice = _(
+        "A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."
+    )
+    return Concern.of(
+        "unserved-queues", _("Queues that nothing is taken from"), lines, advice
+    )
 
 
 def _teams_without_score(season: Season) -> Concern:
     phases = scored_phases(season)
     if not any(phase.opens <= now() for phase in phases):
         return Concern.of("teams-without-score", "", ())
-    own = Tallied.objects.filter(what=tallies.RUNS, phase__in=phases.values("pk"), team=OuterRef("team"))
+    own = Tallied.objects.filter(
+        what=tallies.RUNS, phase__in=phases.values("pk"), team=OuterRef("team")
+    )
     scored, moving, failed = (
-        Coalesce(own.filter(state__in=states).values("team").annotate(n=Sum("number")).values("n"), 0)
+        Coalesce(
+            own.filter(state__in=states)
+            .values("team")
+            .annotate(n=Sum("number"))
+            .values("n"),
+            0,
+        )
         for states in ([Status.SCORED], Submission.MOVING, [Status.FAILED])
     )
-    entries = Registration.objects.filter(season=season).approved().alias(scored=scored).filter(scored=0)
+    entries = (
+        Registration.objects.filter(season=season)
+        .approved()
+        .alias(scored=scored)
+        .filter(scored=0)
+    )
     lines = []
-    rows = entries.order_by("team__name").values_list("team__name", "team__slug", moving, failed)
+    rows = entries.order_by("team__name").values_list(
+        "team__name", "team__slug", moving, failed
+    )
     for name, slug, on_the_way, lost in rows[:SHOWN]:
-        so_far = [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}] if on_the_way else []
-        so_far += [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
+        so_far = (
+            [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}]
+            if on_the_way
+            else []
+        )
+        so_far += (
+            [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
+        )
         words = ", ".join(so_far) or _("no run that could be scored")
-        lines.append(Line(name, f"{_address('organise-runs', season)}?team={slug}", words))
+        lines.append(
+            Line(name, f"{_address('organise-runs', season)}?team={slug}", words)
+        )
     title, href = _("Teams without a scored run"), _address("organise-teams", season)
     return Concern("teams-without-score", title, lines, entries.count(), all_href=href)
 
 
 def _runs(season: Season) -> QuerySet[Submission]:
-    return Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
+    return Submission.objects.filter(phase__task__season=season).select_related(
+        "phase__task", "team"
+    )
 
 
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
     display_name = run.team.name if run.team else run.get_kind_display()
     named = {"system": run.system, "number": run.number, "team": display_name}
     return Line(
-        _("%(system)s, run %(number)s of %(team)s") % named if run.team else f"{run.system}, {display_name}",
+        _("%(system)s, run %(number)s of %(team)s") % named
+        if run.team
+        else f"{run.system}, {display_name}",
         reverse("submission", args=[run.pk]),
         f"{run.phase.task}, {run.phase}. {words}",
         since or run.status_since,
     )
 
 
-def _phase_line(phase: Phase, page: str, words: str, since: dt.datetime | None = None) -> Line:
-    return Line(f"{phase.task}, {phase}", _address(page, phase.task.season), words, since)
+def _phase_line(
+    phase: Phase, page: str, words: str, since: dt.datetime | None = None
+) -> Line:
+    return Line(
+        f"{phase.task}, {phase}", _address(page, phase.task.season), words, since
+    )
 
 
 def _address(name: str, season: Season) -> str:

@@ -16,7 +16,14 @@ from citeboard.acts.declaring import DECLARE_ANEW
 from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.words import counted
-from citeboard.web.pages import Answer, SignedInRequest, organisers, refusals_at, said_in, sent
+from citeboard.web.pages import (
+    Answer,
+    SignedInRequest,
+    organisers,
+    refusals_at,
+    said_in,
+    sent,
+)
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
@@ -66,7 +73,9 @@ LABELS = {
 
 class GoldOfTask(forms.Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
-    form = forms.ChoiceField(label=gettext_lazy("Form of an answer"), choices=list(declaring.FORMS.items()))
+    form = forms.ChoiceField(
+        label=gettext_lazy("Form of an answer"), choices=list(declaring.FORMS.items())
+    )
     file = forms.FileField(
         label=gettext_lazy("Gold"),
         help_text=gettext_lazy(
@@ -91,11 +100,17 @@ class DeclarationForm(forms.Form):
         self.task: Told = draft["task"]
         gold, said = self.task["gold"], self.task.get("answer", {})
         declared = self.task.get("dimensions", [])
-        named = [{"name": own, "field": own} if isinstance(own, str) else own for own in declared]
+        named = [
+            {"name": own, "field": own} if isinstance(own, str) else own
+            for own in declared
+        ]
         known = {own["name"]: own for own in named}
         baselines = [own["name"] for own in self.task.get("baselines", [])]
         self.dimensions = {
-            **{field["name"]: {"name": field["name"], "field": field["name"]} for field in draft["fields"]},
+            **{
+                field["name"]: {"name": field["name"], "field": field["name"]}
+                for field in draft["fields"]
+            },
             **known,
         }
         text = draft["files"].get(MEASURES, "")
@@ -112,36 +127,64 @@ class DeclarationForm(forms.Form):
             **said,
         }
         super().__init__(data, initial=initial, label_suffix="")
-        words = _("%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)")
-        fields = [(own["name"], words % {**own, "all": draft["instances"]}) for own in draft["fields"]]
+        words = _(
+            "%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)"
+        )
+        fields = [
+            (own["name"], words % {**own, "all": draft["instances"]})
+            for own in draft["fields"]
+        ]
         whole = [(name, words) for name, words in fields if "." not in name]
         one, many = self._one, self._many
         one("key", _("Field with the id"), whole)
         one("gold", _("Field with the answer"), fields)
-        one("unit", _("Field of what belongs together"), [("", _("each instance is by itself")), *fields])
+        one(
+            "unit",
+            _("Field of what belongs together"),
+            [("", _("each instance is by itself")), *fields],
+        )
         many("shown", _("Fields that participants see; all else is secret"), whole)
         if parts := [own for own in fields if "." in own[0]]:
             many("hidden", _("Of these, parts that are taken out"), parts)
         dimensions = [(name, dict(fields).get(name, name)) for name in self.dimensions]
-        many("dimensions", _("Classes that scores are broken down by, which may be secret"), dimensions)
+        many(
+            "dimensions",
+            _("Classes that scores are broken down by, which may be secret"),
+            dimensions,
+        )
         for name, kind in ANSWERS[self.task["form"]].items():
-            own = forms.FloatField if kind == NUMBER else LinesField if kind == LINES else forms.CharField
+            own = (
+                forms.FloatField
+                if kind == NUMBER
+                else LinesField
+                if kind == LINES
+                else forms.CharField
+            )
             if kind in (WORD, NUMBER, LINES):
                 self.fields[name] = own(
-                    label=LABELS[name], required=name == "labels" and self.task["form"] != "spans"
+                    label=LABELS[name],
+                    required=name == "labels" and self.task["form"] != "spans",
                 )
             else:
-                choices = [("", _("none")), *fields] if kind == FIELD else [(word, word) for word in kind]
+                choices = (
+                    [("", _("none")), *fields]
+                    if kind == FIELD
+                    else [(word, word) for word in kind]
+                )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
         #: By rule set and name, as it says them, the measures that it may have.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
-            self.measures.append({**dict(zip(classes, classes, strict=True)), **own_measures})
+            self.measures.append(
+                {**dict(zip(classes, classes, strict=True)), **own_measures}
+            )
             self._rule_set(number, rules)
         if own_baselines := [
-            name for name in BASELINES[self.task["form"]] if name in baselines or name != "tfidf-logistic"
+            name
+            for name in BASELINES[self.task["form"]]
+            if name in baselines or name != "tfidf-logistic"
         ]:
             many("baselines", _("Baselines"), [(name, name) for name in own_baselines])
         self.fields["own_measures"] = forms.CharField(
@@ -164,15 +207,21 @@ class DeclarationForm(forms.Form):
             )
         else:
             now = timezone.now().replace(second=0, microsecond=0)
-            self.fields["opens"] = MomentField(label=_("Opens"), zone=season.zone, initial=now)
-            self.fields["closes"] = EndField(label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR)
+            self.fields["opens"] = MomentField(
+                label=_("Opens"), zone=season.zone, initial=now
+            )
+            self.fields["closes"] = EndField(
+                label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR
+            )
         self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _rule_set(self, number: int, rules: Told) -> None:
         end = f"_{number + 1}" if number else ""
         of = f" ({rules['name']})" if len(self.task["rules"]) > 1 else ""
-        has = [own if isinstance(own, str) else own["name"] for own in rules["measures"]]
+        has = [
+            own if isinstance(own, str) else own["name"] for own in rules["measures"]
+        ]
         self.initial.update({f"measures{end}": has, f"first{end}": has[0]})
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
@@ -188,12 +237,21 @@ class DeclarationForm(forms.Form):
         # Fields that the counts do not name stand in declarations too, such as parts of parts.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
-        self.fields[name] = forms.ChoiceField(label=label, choices=[*choices, *more], required=bool(present))
+        self.fields[name] = forms.ChoiceField(
+            label=label, choices=[*choices, *more], required=bool(present)
+        )
 
-    def _many(self, name: str, label: Any, choices: list[Any], *, is_needed: bool = False) -> None:
-        more = [(own, own) for own in self.initial.get(name, ()) if own not in dict(choices)]
+    def _many(
+        self, name: str, label: Any, choices: list[Any], *, is_needed: bool = False
+    ) -> None:
+        more = [
+            (own, own) for own in self.initial.get(name, ()) if own not in dict(choices)
+        ]
         self.fields[name] = forms.MultipleChoiceField(
-            label=label, choices=[*choices, *more], required=is_needed, widget=forms.CheckboxSelectMultiple
+            label=label,
+            choices=[*choices, *more],
+            required=is_needed,
+            widget=forms.CheckboxSelectMultiple,
         )
 
     def declared(self) -> Told:
@@ -220,32 +278,45 @@ class DeclarationForm(forms.Form):
             "gold": _without_empty(gold),
             "answer": _without_empty(said),
             "rules": rule_sets,
-            "baselines": [kept.get(name, {"name": name}) for name in given.get("baselines", [])],
+            "baselines": [
+                kept.get(name, {"name": name}) for name in given.get("baselines", [])
+            ],
         }
         return _without_empty(task)
 
 
 def _without_empty(values: Told) -> Told:
-    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+    return {
+        name: value for name, value in values.items() if value not in (None, "", [], {})
+    }
 
 
 @organisers.form("organise/declare.html", "settings", back="organise-settings season")
-def declare(request: SignedInRequest, season: Season, task: Task | None = None) -> Answer:
+def declare(
+    request: SignedInRequest, season: Season, task: Task | None = None
+) -> Answer:
     """A new task from its gold, or the declaration of one that is there."""
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}
     draft = _draft_sent(request, season, task)
     if draft is None:
-        return context | (_of_gold(request, season) if task is None else _of_task(request, season, task))
-    draft["files"] = {name: text for name, text in draft["files"].items() if name != MEASURES}
+        return context | (
+            _of_gold(request, season)
+            if task is None
+            else _of_task(request, season, task)
+        )
+    draft["files"] = {
+        name: text for name, text in draft["files"].items() if name != MEASURES
+    }
     if own := request.POST.get("own_measures", "").strip():
         draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
     form = DeclarationForm(request.POST, draft, season)
     if not form.is_valid():
         return context | {"form": form}
     told = declaring.look_at(
-        {**draft, "task": form.declared(), "card": form.cleaned_data["card"]}, request.user
+        {**draft, "task": form.declared(), "card": form.cleaned_data["card"]},
+        request.user,
     )
     if "save" not in request.POST or told["problems"]:
         return context | _shown(form, told)
@@ -307,14 +378,18 @@ def _saved(
     return words % {"task": made, "instances": counted(told["instances"], "instance")}
 
 
-def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: str) -> tuple[Told, Told]:
+def _begun(
+    request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
+) -> tuple[Told, Told]:
     """The file stays in the storage of gold; where nothing is saved in time it is pruned like any that no row
     names.
     """
     given = first.cleaned_data
     with received(given["file"]) as upload:
         with upload.path.open("rb") as content:
-            stored = storage.gold.save(f"drafts/{secrets.token_hex(16)}.upload", File(content))
+            stored = storage.gold.save(
+                f"drafts/{secrets.token_hex(16)}.upload", File(content)
+            )
         draft = {
             "season": season.pk,
             "edits": None,
@@ -333,15 +408,23 @@ def _begun(request: SignedInRequest, season: Season, first: GoldOfTask, slug: st
 
 def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
     try:
-        draft: Told = signing.loads(request.POST.get("draft", ""), salt=SALT, max_age=A_DAY)
+        draft: Told = signing.loads(
+            request.POST.get("draft", ""), salt=SALT, max_age=A_DAY
+        )
     except signing.BadSignature:
         return None
-    is_ours = draft["season"] == season.pk and draft["edits"] == (task.pk if task else None)
+    is_ours = draft["season"] == season.pk and draft["edits"] == (
+        task.pk if task else None
+    )
     return draft if is_ours and storage.gold.exists(draft["stored"]) else None
 
 
 def _facts(told: Told) -> Told:
-    return {name: told[name] for name in ("task", "fields", "instances", "card") if name in told}
+    return {
+        name: told[name]
+        for name in ("task", "fields", "instances", "card")
+        if name in told
+    }
 
 
 def _problems(told: Told) -> Told:
@@ -350,9 +433,15 @@ def _problems(told: Told) -> Told:
 
 
 def _shown(form: DeclarationForm, told: Told) -> Told:
-    names = {ITSELF: _("The gold itself"), DAMAGED: _("The gold, each third answer changed")}
+    names = {
+        ITSELF: _("The gold itself"),
+        DAMAGED: _("The gold, each third answer changed"),
+    }
     rows = [
-        {"system": names.get(row["system"], row["system"]), "values": row["scores"].values()}
+        {
+            "system": names.get(row["system"], row["system"]),
+            "values": row["scores"].values(),
+        }
         for row in told.get("board", ())
     ]
     return {

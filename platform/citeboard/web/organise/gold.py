@@ -24,7 +24,12 @@ from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.results.board import comparisons, planning
 from scoring.results.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
 from scoring.tools.baselines import baselines_of, has_papers
-from scoring.worker import background, baseline_runs, entailment_labels as labels, rescoring
+from scoring.worker import (
+    background,
+    baseline_runs,
+    entailment_labels as labels,
+    rescoring,
+)
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
@@ -40,12 +45,21 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
             try:
                 ready = acts.packed_gold(season, form.cleaned_data, request.user)
                 _tell(
-                    request, perform(acts.PUBLISH_GOLD, season, request.user, ready, pages.said_in(request))
+                    request,
+                    perform(
+                        acts.PUBLISH_GOLD,
+                        season,
+                        request.user,
+                        ready,
+                        pages.said_in(request),
+                    ),
                 )
                 return redirect("organise-gold", season.slug)
             except AskFirst as asked:
                 again = [("stored", acts.stored_gold(ready))]
-                return pages.shown_first(request, asked.rehearsal, season, again, "gold")
+                return pages.shown_first(
+                    request, asked.rehearsal, season, again, "gold"
+                )
             except rescoring.GoldRefused as refused:
                 problems, more = capped(refused.problems)
                 several = len({problem.file for problem in problems}) > 1
@@ -60,36 +74,63 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
     for new in made:
-        tell, words = messages.info, _("This is gold v%(number)s as it is; nothing has changed.")
+        tell, words = (
+            messages.info,
+            _("This is gold v%(number)s as it is; nothing has changed."),
+        )
         if new.is_new:
             tell = messages.success
-            words = _("Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it.")
+            words = _(
+                "Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it."
+            )
         elif len(made) > 1:
-            words = _("This is gold v%(number)s of %(task)s as it is; nothing has changed.")
+            words = _(
+                "This is gold v%(number)s of %(task)s as it is; nothing has changed."
+            )
         instances = counted(new.gold.instances, "instance")
-        tell(request, words % {"number": new.gold.number, "task": new.gold.task, "instances": instances})
+        tell(
+            request,
+            words
+            % {
+                "number": new.gold.number,
+                "task": new.gold.task,
+                "instances": instances,
+            },
+        )
 
 
 rescore = pages.does(acts.RESCORE, "organise-gold season")
 stop_rescoring = pages.does(acts.STOP_RESCORING, "organise-gold season")
 rescore_season = pages.does(acts.RESCORE_SEASON, "organise-gold season")
-rescore_run = pages.does(acts.RESCORE_RUN, "submission pk", pages.Pages(acts.run_to_organise, "pk"))
+rescore_run = pages.does(
+    acts.RESCORE_RUN, "submission pk", pages.Pages(acts.run_to_organise, "pk")
+)
 
 
 def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
-    for version in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
+    for version in (
+        Gold.objects.filter(task__season=season)
+        .select_related("task")
+        .order_by("-number")
+    ):
         versions.setdefault((version.task_id, version.split), []).append(version)
     phases: dict[tuple[int, str], list[rescoring.Progress]] = {}
-    for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
-        phases.setdefault((phase.task_id, phase.split), []).append(rescoring.progress(phase))
+    for phase in Phase.objects.filter(task__season=season).select_related(
+        "task__season"
+    ):
+        phases.setdefault((phase.task_id, phase.split), []).append(
+            rescoring.progress(phase)
+        )
     shared = shared_by_split(season)
     return [
         {
             "task": task,
             "split": split,
             "versions": versions.get((task.pk, split), []),
-            "power": comparisons.gold_power(known[0]) if (known := versions.get((task.pk, split))) else None,
+            "power": comparisons.gold_power(known[0])
+            if (known := versions.get((task.pk, split)))
+            else None,
             "phases": phases.get((task.pk, split), []),
             "shared": shared.get((task.pk, split), []),
         }
@@ -111,7 +152,10 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
     """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
-    return {"phases": [_phase_lines(phase) for phase in scored_phases(season)], "has_papers": has_papers()}
+    return {
+        "phases": [_phase_lines(phase) for phase in scored_phases(season)],
+        "has_papers": has_papers(),
+    }
 
 
 def _phase_lines(phase: Phase) -> dict[str, Any]:
@@ -122,9 +166,17 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     names, known = baseline_runs.names_for(phase), baselines_of(phase.task.task_type)
     shown = []
     for name in names:
-        summary, source, sees = baseline_runs.HUMAN_DESCRIPTION, "", _("gold of several annotators")
+        summary, source, sees = (
+            baseline_runs.HUMAN_DESCRIPTION,
+            "",
+            _("gold of several annotators"),
+        )
         if name != baseline_runs.HUMAN:
-            summary, source, sees = known[name].summary, known[name].source, known[name].sees
+            summary, source, sees = (
+                known[name].summary,
+                known[name].source,
+                known[name].sees,
+            )
         line = {"name": name, "summary": summary, "source": source, "sees": sees}
         shown.append({**line, "run": latest.get(name), "value": values.get(name, "")})
     return {
@@ -132,8 +184,12 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
         "gold": Gold.objects.current(phase),
         "lines": shown,
         "has_sweep": any(baseline.sweep for baseline in known.values()),
-        "sources": list(dict.fromkeys(line["source"] for line in shown if line["source"])),
-        "is_moving": any(run.is_moving for name, run in latest.items() if name in names),
+        "sources": list(
+            dict.fromkeys(line["source"] for line in shown if line["source"])
+        ),
+        "is_moving": any(
+            run.is_moving for name, run in latest.items() if name in names
+        ),
     }
 
 
@@ -147,7 +203,9 @@ def secrecy(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
-    return pages.private(JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))}))
+    return pages.private(
+        JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))})
+    )
 
 
 seal = pages.does(acts.SEAL_GOLD, "organise-secrecy season")
@@ -177,7 +235,12 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
 
 
 models = pages.fills(
-    IMPORT_LABELS, "organise/models.html", "models", at="file", shows=_shown, then=pages.to_job
+    IMPORT_LABELS,
+    "organise/models.html",
+    "models",
+    at="file",
+    shows=_shown,
+    then=pages.to_job,
 )
 
 
@@ -186,8 +249,15 @@ def _waiting(season: Season) -> QuerySet[PendingLabels]:
 
 
 def _line(name: str, season: Season) -> dict[str, Any]:
-    decided = {model.season_id: model.decided for model in EntailmentModel.objects.deciding(name, season)}
-    return {"name": name, "own": decided.get(season.pk, 0), "shared": decided.get(None, 0)}
+    decided = {
+        model.season_id: model.decided
+        for model in EntailmentModel.objects.deciding(name, season)
+    }
+    return {
+        "name": name,
+        "own": decided.get(season.pk, 0),
+        "shared": decided.get(None, 0),
+    }
 
 
 @pages.organisers.page()
@@ -200,7 +270,9 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
         waiting = waiting.none() if "\0" in model else waiting.filter(model__name=model)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
-        waiting = waiting.filter(job__submission=int(run)) if is_number else waiting.none()
+        waiting = (
+            waiting.filter(job__submission=int(run)) if is_number else waiting.none()
+        )
     open_ones = labels.open_pairs(list(waiting), is_next_only="next" in request.GET)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
     return pages.attachment(lines, f"{season.slug}-pairs.jsonl", is_private=True)
@@ -211,10 +283,14 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
     name = request.GET.get("model", "")
     is_asked_for = name in labels.models_of_season(season)
-    deciding = list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
+    deciding = (
+        list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
+    )
     if not deciding:
         raise Http404(acts.NO_LABELS)
-    return pages.attachment(labels.label_lines(deciding), "labels.jsonl", is_private=True)
+    return pages.attachment(
+        labels.label_lines(deciding), "labels.jsonl", is_private=True
+    )
 
 
 share = pages.does(acts.SHARE_LABELS, "organise-models season")

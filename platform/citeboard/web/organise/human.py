@@ -17,7 +17,12 @@ from scoring.human import claim_review, outcome, ratings
 from scoring.human.outcome import Agreement, means_by_class
 from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
 from scoring.models import CRITERIA, JudgedRun, Sheet
-from scoring.results.board.formatting import dimension_label, interval, shown, with_interval
+from scoring.results.board.formatting import (
+    dimension_label,
+    interval,
+    shown,
+    with_interval,
+)
 from scoring.results.board.human_columns import SCALE
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.worker import background, local_copies
@@ -30,13 +35,19 @@ def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return _sheets(season, request.user)
 
 
-def _sheets(season: Season, viewer: User, bound: acts.SheetForm | None = None) -> dict[str, Any]:
+def _sheets(
+    season: Season, viewer: User, bound: acts.SheetForm | None = None
+) -> dict[str, Any]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = [
         {
             "phase": phase,
-            "form": bound if bound and bound.of == phase else acts.SheetForm(of=phase, by=viewer),
-            "sheets": Sheet.objects.filter(phase=phase).annotate(raters=Count("annotators", distinct=True)),
+            "form": bound
+            if bound and bound.of == phase
+            else acts.SheetForm(of=phase, by=viewer),
+            "sheets": Sheet.objects.filter(phase=phase).annotate(
+                raters=Count("annotators", distinct=True)
+            ),
         }
         for phase in judged_phases(list(phases))
     ]
@@ -48,7 +59,11 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
     form = acts.SheetForm(request.POST, of=phase, by=request.user)
     with pages.refusals_at(form, None):
         if form.is_valid():
-            return pages.to_job(request, phase, acts.MAKE_SHEET(phase, request.user, **form.cleaned_data))
+            return pages.to_job(
+                request,
+                phase,
+                acts.MAKE_SHEET(phase, request.user, **form.cleaned_data),
+            )
     context = {"season": season, "part": "human", **_sheets(season, request.user, form)}
     return render(request, "organise/human.html", context, status=422)
 
@@ -61,13 +76,17 @@ def sheet(request: HttpRequest, season: Season, sheet: Sheet) -> pages.Answer:
 def _sheet(sheet: Sheet) -> dict[str, Any]:
     annotators = sheet.annotators.annotate(rated=Count("ratings"))
     has_ratings = any(annotator.rated for annotator in annotators)
-    could_show = sheet.is_open and not sheet.has_references and could_show_references(sheet)
+    could_show = (
+        sheet.is_open and not sheet.has_references and could_show_references(sheet)
+    )
     return {
         "phase": sheet.phase,
         "texts": ratings.texts_of(sheet).count(),
         "instances": sheet.instances.count(),
         "annotators": annotators,
-        "agreement": [_agreement(name, found) for name, found in outcome.agreement(sheet).items()],
+        "agreement": [
+            _agreement(name, found) for name, found in outcome.agreement(sheet).items()
+        ],
         "criteria": [_(name) for name in CRITERIA],
         "means": [] if sheet.is_open else _means(sheet),
         "class_tables": [] if sheet.is_open else _class_tables(sheet),
@@ -75,19 +94,29 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "has_ratings": has_ratings,
         "could_show_references": could_show and not has_ratings,
         "in_dispute": len(ratings.all_disputed(sheet)),
-        "distance_form": human.DistanceForm(initial={"distance": sheet.adjudicated_from}),
+        "distance_form": human.DistanceForm(
+            initial={"distance": sheet.adjudicated_from}
+        ),
         "form": human.AnnotatorForm(),
         "ratings_form": human.RatingsForm(),
     }
 
 
 def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
-    context = {"season": sheet.phase.task.season, "part": "human", "sheet": sheet, **_sheet(sheet), **forms}
+    context = {
+        "season": sheet.phase.task.season,
+        "part": "human",
+        "sheet": sheet,
+        **_sheet(sheet),
+        **forms,
+    }
     return render(request, "organise/sheet.html", context, status=422)
 
 
 @pages.organisers.act("organise-sheet season sheet")
-def add_annotator(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+def add_annotator(
+    request: pages.SignedInRequest, season: Season, sheet: Sheet
+) -> pages.Answer:
     form = human.AnnotatorForm(request.POST)
     with pages.refusals_at(form, "email"):
         if form.is_valid():
@@ -97,7 +126,9 @@ def add_annotator(request: pages.SignedInRequest, season: Season, sheet: Sheet) 
 
 
 @pages.organisers.act("organise-sheet season sheet")
-def adjudication(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+def adjudication(
+    request: pages.SignedInRequest, season: Season, sheet: Sheet
+) -> pages.Answer:
     form = human.DistanceForm(request.POST)
     if not form.is_valid():
         return _refused(request, sheet, distance_form=form)
@@ -106,7 +137,9 @@ def adjudication(request: pages.SignedInRequest, season: Season, sheet: Sheet) -
 
 
 @pages.organisers.act("organise-sheet season sheet")
-def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
+def bring_ratings(
+    request: pages.SignedInRequest, season: Season, sheet: Sheet
+) -> pages.Answer:
     form = human.RatingsForm(request.POST, request.FILES)
     problems: Sequence[Any] = ()
     if form.is_valid():
@@ -124,13 +157,24 @@ def bring_ratings(request: pages.SignedInRequest, season: Season, sheet: Sheet) 
 
 remove, references, publish_sheet, take_sheet_back = (
     pages.does(act, "organise-sheet season sheet")
-    for act in (human.REMOVE_ANNOTATOR, human.SHOW_REFERENCES, acts.PUBLISH_SHEET, acts.TAKE_SHEET_BACK)
+    for act in (
+        human.REMOVE_ANNOTATOR,
+        human.SHOW_REFERENCES,
+        acts.PUBLISH_SHEET,
+        acts.TAKE_SHEET_BACK,
+    )
 )
 
 
-@pages.organisers.form("organise/data_sheet.html", "human", back="organise-sheet season sheet")
-def data_sheet(request: pages.SignedInRequest, season: Season, sheet: Sheet) -> pages.Answer:
-    form = human.DataSheetForm(request.POST if request.method == "POST" else None, initial=sheet.data_sheet)
+@pages.organisers.form(
+    "organise/data_sheet.html", "human", back="organise-sheet season sheet"
+)
+def data_sheet(
+    request: pages.SignedInRequest, season: Season, sheet: Sheet
+) -> pages.Answer:
+    form = human.DataSheetForm(
+        request.POST if request.method == "POST" else None, initial=sheet.data_sheet
+    )
     if form.is_valid():
         human.ANSWER_DATA_SHEET(sheet, request.user, **form.cleaned_data)
         return human.ANSWER_DATA_SHEET.told(sheet, None, {})
@@ -143,27 +187,42 @@ def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
         "mean": with_interval(found.mean_kappa, found.mean_interval, 100),
         "alpha": with_interval(found.alpha, found.alpha_interval, 100),
         "pairs": [
-            {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)} for pair in found.pairs
+            {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)}
+            for pair in found.pairs
         ],
         "leniency": [
-            {**vars(one), "value": with_interval(one.value, one.interval, SCALE)} for one in found.leniency
+            {**vars(one), "value": with_interval(one.value, one.interval, SCALE)}
+            for one in found.leniency
         ],
     }
 
 
 def _means(sheet: Sheet) -> list[dict[str, Any]]:
     lines: dict[int, dict[str, Any]] = {}
-    for score in sheet.scores.select_related("submission__team").order_by("-value", "submission"):
-        line = lines.setdefault(score.submission_id, {"run": score.submission, "cells": {}, "merit": 0.0})
-        line["merit"] = score.value if score.criterion == next(iter(CRITERIA)) else line["merit"]
+    for score in sheet.scores.select_related("submission__team").order_by(
+        "-value", "submission"
+    ):
+        line = lines.setdefault(
+            score.submission_id, {"run": score.submission, "cells": {}, "merit": 0.0}
+        )
+        line["merit"] = (
+            score.value if score.criterion == next(iter(CRITERIA)) else line["merit"]
+        )
         line["cells"][score.criterion] = _cell(score.value, score.low, score.high)
     ordered = sorted(lines.values(), key=lambda line: -line["merit"])
-    return [{**line, "cells": [line["cells"].get(name) for name in CRITERIA]} for line in ordered]
+    return [
+        {**line, "cells": [line["cells"].get(name) for name in CRITERIA]}
+        for line in ordered
+    ]
 
 
 def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     """By dimension with several classes on the sheet and criterion; a dash where nobody rated a text."""
-    runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().order_by("system", "pk")
+    runs = (
+        Submission.objects.filter(sheet_texts__instance__sheet=sheet)
+        .distinct()
+        .order_by("system", "pk")
+    )
     tables = []
     for dimension in sheet.phase.task.task_type.dimensions:
         by_class = list(means_by_class(sheet, dimension))
@@ -171,14 +230,19 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
             lines = []
             for label, instances, of_class in by_class:
                 found = (of_class[criterion].get(run.pk) for run in runs)
-                cells = [_cell(own.value, *(own.interval or ())) if own else _cell() for own in found]
+                cells = [
+                    _cell(own.value, *(own.interval or ())) if own else _cell()
+                    for own in found
+                ]
                 lines.append({"label": label, "instances": instances, "cells": cells})
             heads = {"dimension": dimension_label(dimension), "criterion": _(criterion)}
             tables.append({**heads, "runs": runs, "lines": lines})
     return tables
 
 
-def _cell(value: float | None = None, low: float | None = None, high: float | None = None) -> dict[str, str]:
+def _cell(
+    value: float | None = None, low: float | None = None, high: float | None = None
+) -> dict[str, str]:
     return {"value": shown(value, SCALE), "interval": interval(low, high, SCALE)}
 
 
@@ -189,7 +253,9 @@ TITLES = {
     "citation_utility": gettext_lazy("Utility of citations, 0 or 1"),
 }
 judged_runs = pages.Pages(
-    run_to_judge, "pk", context=lambda run: {**pages.place_of(run.phase), "submission": run}
+    run_to_judge,
+    "pk",
+    context=lambda run: {**pages.place_of(run.phase), "submission": run},
 )
 
 
@@ -209,8 +275,12 @@ judgements = pages.fills(
     then=pages.to_job,
 )
 
-publish_judgements = pages.does(acts.PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs)
-take_judgements_back = pages.does(acts.TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs)
+publish_judgements = pages.does(
+    acts.PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs
+)
+take_judgements_back = pages.does(
+    acts.TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs
+)
 
 
 def _compared(judged: JudgedRun) -> dict[str, Any]:
@@ -222,18 +292,26 @@ def _compared(judged: JudgedRun) -> dict[str, Any]:
     for kind in (RECALL, PRECISION):
         if (found := agreements[kind])["items"]:
             intervals = found["cohen_intervals"]
-            cohen = [(name, with_interval(kappa, intervals[name])) for name, kappa in found["cohen"].items()]
+            cohen = [
+                (name, with_interval(kappa, intervals[name]))
+                for name, kappa in found["cohen"].items()
+            ]
             numbers = {
                 "pending": found["pending"],
                 "automatic": shown(found["automatic"], 100),
                 "cohen": cohen,
-                "cohen_mean": with_interval(found["cohen_mean"], found["cohen_mean_interval"]),
+                "cohen_mean": with_interval(
+                    found["cohen_mean"], found["cohen_mean_interval"]
+                ),
                 "people": with_interval(found["people"], found["people_interval"], 100),
             }
             decided.append({**_common(kind, found), **numbers})
     for kind in RATINGS:
         if (found := agreements[kind])["items"]:
-            numbers = {"people": shown(found["people"], 1), "interval": interval(found["low"], found["high"])}
+            numbers = {
+                "people": shown(found["people"], 1),
+                "interval": interval(found["low"], found["high"]),
+            }
             rated.append({**_common(kind, found), **numbers})
     return {"judged": judged, "decided": decided, "rated": rated}
 
@@ -244,5 +322,7 @@ def _common(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
         "items": found["items"],
         "annotators": found["annotators"],
         "fleiss": with_interval(found["fleiss"], found["fleiss_interval"]),
-        "krippendorff": with_interval(found["krippendorff"], found["krippendorff_interval"]),
+        "krippendorff": with_interval(
+            found["krippendorff"], found["krippendorff_interval"]
+        ),
     }

@@ -21,7 +21,13 @@ from citeboard.teams.models import Team
 from citeboard.web import pages
 from citeboard.web.organise.attention import concerns
 from scoring.exchange import figure_files, season_runs
-from scoring.results.board.confirming import all_errata, official_since, results_of, teams_confirmed, why_not
+from scoring.results.board.confirming import (
+    all_errata,
+    official_since,
+    results_of,
+    teams_confirmed,
+    why_not,
+)
 from scoring.results.board.formatting import metric_label, score_text
 from scoring.results.board.manual_scores import lines_of
 from scoring.results.board.standings import standings
@@ -38,7 +44,9 @@ NO_TEAM = "baselines"
 
 @pages.helpers.page("organise/overview.html", "overview")
 def organise(request: HttpRequest, season: Season) -> pages.Answer:
-    of_teams = Q(phase__in=Phase.objects.filter(task__season=season).values("pk"), team__gt=0)
+    of_teams = Q(
+        phase__in=Phase.objects.filter(task__season=season).values("pk"), team__gt=0
+    )
     return {
         "concerns": concerns(season),
         "acknowledged": season_progress.acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
@@ -50,7 +58,9 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
 
 
 acknowledge_failure = pages.does(seasons.ACKNOWLEDGE, "organise season")
-revoke_acknowledgement = pages.does(seasons.TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
+revoke_acknowledgement = pages.does(
+    seasons.TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +82,32 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         phases = phases.filter(pk=whole_number(query.phase))
     # By their numbers, with which both databases go along the index.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
-    runs, tallied = Submission.objects.filter(of_phases).select_related("phase__task", "team"), of_phases
+    runs, tallied = (
+        Submission.objects.filter(of_phases).select_related("phase__task", "team"),
+        of_phases,
+    )
     if query.status:
-        runs, tallied = runs.filter(status=query.status), tallied & Q(state=query.status)
+        runs, tallied = (
+            runs.filter(status=query.status),
+            tallied & Q(state=query.status),
+        )
     if query.team == NO_TEAM:
         runs, tallied = runs.filter(team=None), tallied & Q(team=0)
     elif query.team:
-        of_team = Q(team__in=list(Team.objects.filter(slug=query.team).values_list("pk", flat=True)))
+        of_team = Q(
+            team__in=list(
+                Team.objects.filter(slug=query.team).values_list("pk", flat=True)
+            )
+        )
         runs, tallied = runs.filter(of_team), tallied & of_team
     runs = runs.order_by("-submitted_at", "-id")
     if query.text:
-        runs = runs.filter(Q(system__icontains=query.text) | Q(team__name__icontains=query.text))
-    return Listed(runs, runs.count if query.text else lambda: tallies.number_of_runs(tallied))
+        runs = runs.filter(
+            Q(system__icontains=query.text) | Q(team__name__icontains=query.text)
+        )
+    return Listed(
+        runs, runs.count if query.text else lambda: tallies.number_of_runs(tallied)
+    )
 
 
 def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
@@ -110,7 +134,12 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
         "tasks": Task.objects.filter(season=season),
         "phases": phases.order_by("task__position", "position"),
         "statuses": Submission.Status.choices,
-        "teams": [entry.team for entry in season.registrations.select_related("team").order_by("team__name")],
+        "teams": [
+            entry.team
+            for entry in season.registrations.select_related("team").order_by(
+                "team__name"
+            )
+        ],
         "no_team": NO_TEAM,
     }
 
@@ -135,18 +164,27 @@ def progress(request: HttpRequest, season: Season) -> pages.Answer:
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):
         return figure_files.figure_response(figures, wanted)
-    return {"progress": known, "figures": figures, "figure_address": lambda name: f"?figure={name}"}
+    return {
+        "progress": known,
+        "figures": figures,
+        "figure_address": lambda name: f"?figure={name}",
+    }
 
 
 @pages.helpers.page("organise/history.html", "history")
 def history_page(request: HttpRequest, season: Season) -> pages.Answer:
     page = pages.leaf(request, history(season), HISTORY_AT_ONCE)
     recent = {entry.pk for entry in undoing.to_take_back(season)}
-    lines = [{"entry": entry, "may_undo": entry.pk in recent or may_undo(entry)} for entry in page]
+    lines = [
+        {"entry": entry, "may_undo": entry.pk in recent or may_undo(entry)}
+        for entry in page
+    ]
     return {"page": page, "lines": lines}
 
 
-def _after(request: HttpRequest, change: models.AuditEntry, said: object) -> HttpResponseBase:
+def _after(
+    request: HttpRequest, change: models.AuditEntry, said: object
+) -> HttpResponseBase:
     season = Season.objects.filter(pk=change.place_id).first()
     return redirect("organise-history", season.slug) if season else redirect("home")
 
@@ -160,9 +198,15 @@ def phases(request: HttpRequest, season: Season) -> pages.Answer:
     return {**known, "kept_back": kept_back(line["phase"] for line in known["lines"])}
 
 
-times = pages.fills(acts.MOVE, "organise/times.html", "phases", "organise-phases season", at="closes")
+times = pages.fills(
+    acts.MOVE, "organise/times.html", "phases", "organise-phases season", at="closes"
+)
 board = pages.fills(
-    acts.SHOW_BOARD, "organise/board.html", "phases", "organise-phases season", at="board_from"
+    acts.SHOW_BOARD,
+    "organise/board.html",
+    "phases",
+    "organise-phases season",
+    at="board_from",
 )
 freeze = pages.fills(
     acts.FREEZE,
@@ -172,7 +216,8 @@ freeze = pages.fills(
     shows=lambda request, phase: {"task": phase.task},
 )
 open_phase, close, reveal = (
-    pages.does(act, "organise-phases season") for act in (acts.OPEN, acts.CLOSE, acts.REVEAL)
+    pages.does(act, "organise-phases season")
+    for act in (acts.OPEN, acts.CLOSE, acts.REVEAL)
 )
 freeze_at_once = pages.does(acts.FREEZE_NOW, "organise-freeze season phase")
 unfreeze = pages.does(acts.UNFREEZE, "organise-freeze season phase")
@@ -192,7 +237,9 @@ def confirmation(request: HttpRequest, season: Season, phase: Phase) -> pages.An
         "teams": teams,
         "official_since": official_since(phase, results),
         "refused": words.sentence(refused) if refused else "",
-        "may_end": phase.confirms_results and phase.closes <= now() and phase.confirmation_ended_at is None,
+        "may_end": phase.confirms_results
+        and phase.closes <= now()
+        and phase.confirmation_ended_at is None,
     }
 
 
@@ -219,7 +266,9 @@ manual_scores = pages.fills(
 )
 
 
-calendar = pages.fills(launching.CALENDAR, "organise/calendar.html", "calendar", "organise-calendar season")
+calendar = pages.fills(
+    launching.CALENDAR, "organise/calendar.html", "calendar", "organise-calendar season"
+)
 
 
 @pages.organisers.form("organise/launch.html", "launch")
@@ -227,11 +276,17 @@ def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """The checklist, with the gold of all splits that have none and what is done for all tasks at once."""
     form = launching.FirstGoldForm(**pages.sent(request), of=season)
     if form.is_valid() and (published := form.publish(request.user)):
-        text = _("Gold of %(splits)s is published.") % {"splits": words.counted(published, "split")}
+        text = _("Gold of %(splits)s is published.") % {
+            "splits": words.counted(published, "split")
+        }
         messages.success(request, text)
         return redirect("organise-launch", season.slug)
     found = steps(season)
-    return {"steps": found, "left": sum(not step.is_done for step in found), "form": form}
+    return {
+        "steps": found,
+        "left": sum(not step.is_done for step in found),
+        "form": form,
+    }
 
 
 compute_first, test_mail, open_season = (

@@ -43,7 +43,9 @@ def settings(request: HttpRequest, season: Season) -> pages.Answer:
     return {"tasks": Task.objects.filter(season=season).prefetch_related("phases")}
 
 
-@pages.organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+@pages.organisers.form(
+    "organise/settings_form.html", "settings", back="organise-settings season"
+)
 def edit(
     request: pages.SignedInRequest,
     season: Season,
@@ -61,10 +63,20 @@ def edit(
         forms["task"] = (Task, task, task.title, task_prefix(task.slug))
         forms["new-phase"] = (Phase, None, title, phase_prefix(task.slug, "{}"))
     if phase is not None:
-        forms["phase"] = (Phase, phase, f"{phase.task}, {phase}", phase_prefix(phase.task.slug, phase.slug))
+        forms["phase"] = (
+            Phase,
+            phase,
+            f"{phase.task}, {phase}",
+            phase_prefix(phase.task.slug, phase.slug),
+        )
     model, row, title, prefix = forms[what]
     zone = phase.zone if phase else season.zone
-    form = SettingsForm(request.POST if request.method == "POST" else None, model=model, row=row, zone=zone)
+    form = SettingsForm(
+        request.POST if request.method == "POST" else None,
+        model=model,
+        row=row,
+        zone=zone,
+    )
     if form.is_valid():
         prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
@@ -72,20 +84,31 @@ def edit(
                 form.add_error("slug", _("This name is taken."))
             else:
                 values = {"values": form.values(prefix)}
-                perform(acts.CHANGE_SETTINGS, season, request.user, values, pages.said_in(request))
+                perform(
+                    acts.CHANGE_SETTINGS,
+                    season,
+                    request.user,
+                    values,
+                    pages.said_in(request),
+                )
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
-            saved = Phase.objects.filter(task__season=season).select_related("task__season")
+            saved = Phase.objects.filter(task__season=season).select_related(
+                "task__season"
+            )
             for early in kept_back(row for row in saved if phase in (None, row)):
-                messages.warning(request, _("Not shown yet: %(what)s.") % {"what": early.words})
+                messages.warning(
+                    request, _("Not shown yet: %(what)s.") % {"what": early.words}
+                )
             return _("%(title)s: the settings are saved.") % {"title": title}
     budget = budget_of(phase) if phase is not None else None
     return {"form": form, "title": title, "zone": zone, "budget": budget}
 
 
 delete_task, delete_phase = (
-    pages.does(act, "organise-settings season") for act in (acts.DELETE_TASK, acts.DELETE_PHASE)
+    pages.does(act, "organise-settings season")
+    for act in (acts.DELETE_TASK, acts.DELETE_PHASE)
 )
 
 
@@ -93,9 +116,13 @@ delete_task, delete_phase = (
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """A season that was never public; its name in addresses is typed, since it cannot be undone."""
     if request.POST.get("slug", "").strip() != season.slug:
-        raise refusals.Refused(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
+        raise refusals.Refused(
+            _("Type “%(name)s” to delete the season.") % {"name": season.slug}
+        )
     delete_season(season=season, by=request.user)
-    messages.success(request, _("The draft %(season)s is deleted.") % {"season": season})
+    messages.success(
+        request, _("The draft %(season)s is deleted.") % {"season": season}
+    )
     return redirect("home")
 
 
@@ -103,7 +130,9 @@ OPTION = "option-"
 ZONE, WHEN_MOVED, CLOCKS, INSTANTS = "time_zone", "zone_moves", "clocks", "instants"
 
 
-def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:
+def setting_field(
+    model: type[Configured], name: str, zone: ZoneInfo
+) -> forms.Field | None:
     known = model.field(name)
     shared: dict[str, Any] = {
         "label": str(model.SETTINGS[name].label) or capfirst(str(known.verbose_name)),
@@ -113,13 +142,22 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
     }
     if name == "card_required":
         chosen = list(run_cards.REQUIRABLE.items())
-        return forms.MultipleChoiceField(choices=chosen, widget=forms.CheckboxSelectMultiple, **shared)
+        return forms.MultipleChoiceField(
+            choices=chosen, widget=forms.CheckboxSelectMultiple, **shared
+        )
     if name == "type":
-        types = [(slug, f"{task_type.title} ({slug})") for slug, task_type in task_types().items()]
+        types = [
+            (slug, f"{task_type.title} ({slug})")
+            for slug, task_type in task_types().items()
+        ]
         return forms.ChoiceField(choices=types, **shared)
     if known.choices:
-        choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
-        blank = [("", capfirst(_("as it follows from the rest")))] if known.blank else []
+        choices = [
+            (str(value), capfirst(str(words))) for value, words in known.flatchoices
+        ]
+        blank = (
+            [("", capfirst(_("as it follows from the rest")))] if known.blank else []
+        )
         return forms.ChoiceField(choices=[*blank, *choices], **shared)
     if isinstance(known, models.BooleanField):
         return forms.BooleanField(**shared)
@@ -128,11 +166,15 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
     if isinstance(known, models.DateTimeField):
         return MomentField(zone=zone, **shared)
     if isinstance(known, models.PositiveIntegerField):
-        return forms.IntegerField(min_value=1, max_value=model.SETTINGS[name].most, **shared)
+        return forms.IntegerField(
+            min_value=1, max_value=model.SETTINGS[name].most, **shared
+        )
     if isinstance(known, models.JSONField):
         return LinesField(**shared) if known.get_default() == [] else None
     if isinstance(known, models.TextField):
-        return forms.CharField(max_length=50_000, widget=forms.Textarea(attrs={"rows": 6}), **shared)
+        return forms.CharField(
+            max_length=50_000, widget=forms.Textarea(attrs={"rows": 6}), **shared
+        )
     return forms.CharField(max_length=known.max_length, **shared)
 
 
@@ -144,7 +186,9 @@ def option_field(option: Option) -> forms.Field:
         "show_hidden_initial": True,
     }
     if option.choices:
-        return forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **shared)
+        return forms.ChoiceField(
+            choices=[(choice, choice) for choice in option.choices], **shared
+        )
     return forms.CharField(max_length=500, **shared)
 
 
@@ -157,7 +201,9 @@ def zone_in(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
 
 def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
     zones = {"before": zone_name(before.key), "after": zone_name(after.key)}
-    clocks = _("The clock times stay: what is 23:59 in %(before)s becomes 23:59 in %(after)s.")
+    clocks = _(
+        "The clock times stay: what is 23:59 in %(before)s becomes 23:59 in %(after)s."
+    )
     instants = _(
         "The instants stay, and %(after)s shows them; only times that you typed anew are read in it."
     )
@@ -171,7 +217,14 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
 class SettingsForm(forms.Form):
     """Only what was changed since the form was shown is sent on: two people do not undo each other."""
 
-    def __init__(self, data: Any, *, model: type[Configured], row: Configured | None, zone: ZoneInfo) -> None:
+    def __init__(
+        self,
+        data: Any,
+        *,
+        model: type[Configured],
+        row: Configured | None,
+        zone: ZoneInfo,
+    ) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
         # What is typed is meant on the clocks of the zone that the same form gives.
@@ -193,7 +246,11 @@ class SettingsForm(forms.Form):
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
             self.initial[ZONE] = zone_name(before.key)
-        self.moments = [name for name, field in self.fields.items() if isinstance(field, MomentField)]
+        self.moments = [
+            name
+            for name, field in self.fields.items()
+            if isinstance(field, MomentField)
+        ]
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
             self.fields[WHEN_MOVED] = moving_field(before, zone)
@@ -216,20 +273,30 @@ class SettingsForm(forms.Form):
         if self.cleaned_data.get(WHEN_MOVED) == CLOCKS:
             chosen += [name for name in self.moments if name not in chosen]
         found = {
-            f"{prefix}.{self.keys[name]}": None if self.cleaned_data[name] == "" else self.cleaned_data[name]
+            f"{prefix}.{self.keys[name]}": None
+            if self.cleaned_data[name] == ""
+            else self.cleaned_data[name]
             for name in chosen
             if name in self.keys
         }
         if self.is_new:
             return {key: value for key, value in found.items() if value is not None}
-        if changed := [name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)]:
+        if changed := [
+            name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)
+        ]:
             given = {name: self.cleaned_data[f"{OPTION}{name}"] for name in changed}
-            options = {name: value for name, value in {**self.options, **given}.items() if value}
+            options = {
+                name: value
+                for name, value in {**self.options, **given}.items()
+                if value
+            }
             found[f"{prefix}.options"] = options or None
         return found
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
-        fields = {key: name for name, key in self.keys.items()} | ({"slug": "slug"} if self.is_new else {})
+        fields = {key: name for name, key in self.keys.items()} | (
+            {"slug": "slug"} if self.is_new else {}
+        )
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
             self.add_error(fields.get(key), pages.said(fault))
@@ -249,7 +316,9 @@ class SeasonFileForm(forms.Form):
             "season.toml alone, at most 1 MB. Gold and other files that it names stay as they are."
         ),
     )
-    text = forms.CharField(required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False)
+    text = forms.CharField(
+        required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False
+    )
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -263,7 +332,11 @@ class SeasonFileForm(forms.Form):
     @property
     def content(self) -> bytes:
         file = self.cleaned_data.get("file")
-        return str(self.cleaned_data["text"]).encode() if file is None else bytes(file.read())
+        return (
+            str(self.cleaned_data["text"]).encode()
+            if file is None
+            else bytes(file.read())
+        )
 
 
 @pages.organisers.form("organise/file.html", "file")
@@ -293,7 +366,11 @@ archive = pages.fills(
 def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    return pages.private(download(request, storage.statistics, made.file, filename=name, content_type=ZIP))
+    return pages.private(
+        download(
+            request, storage.statistics, made.file, filename=name, content_type=ZIP
+        )
+    )
 
 
 clone = pages.fills(
@@ -318,14 +395,22 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         "form": form,
         "frame": "organise/base.html" if season else "organise/apart.html",
         "presets": [] if season else presets.PRESETS.values(),
-        "last": SeasonFile.objects.filter(season=season).select_related("loaded_by").first(),
+        "last": SeasonFile.objects.filter(season=season)
+        .select_related("loaded_by")
+        .first(),
     }
     status = 200
     if form.is_valid():
         content = form.content
         try:
-            loaded = _loaded(request, content, season, dry_run="load" not in request.POST)
-            if season is not None and not loaded.conflicts and "load" not in request.POST:
+            loaded = _loaded(
+                request, content, season, dry_run="load" not in request.POST
+            )
+            if (
+                season is not None
+                and not loaded.conflicts
+                and "load" not in request.POST
+            ):
                 slug, user = season.slug, request.user
                 load = partial(load_season_text, content, by=user, slug=slug)
                 context["rehearsal"] = rehearse(season, load)
@@ -336,22 +421,33 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         except KeyNotKnown as unknown:
             form.add_error(None, sentence(unknown))
         except LoadConflicts as left:
-            context |= {"plan": _loaded(request, content, season, dry_run=True), "undecided": sentence(left)}
+            context |= {
+                "plan": _loaded(request, content, season, dry_run=True),
+                "undecided": sentence(left),
+            }
             status = 409
         else:
             if "load" in request.POST:
                 words = _("The season is as the file says; nothing has changed.")
                 if loaded.changes:
-                    words = _("Loaded: %(changes)s.") % {"changes": "; ".join(loaded.changes)}
+                    words = _("Loaded: %(changes)s.") % {
+                        "changes": "; ".join(loaded.changes)
+                    }
                 messages.success(request, words)
                 return redirect("organise-file", loaded.season.slug)
             context["plan"] = loaded
         context["text"] = content.decode("utf-8", "replace")
-    return render(request, "organise/file.html", context, status=422 if form.errors else status)
+    return render(
+        request, "organise/file.html", context, status=422 if form.errors else status
+    )
 
 
 def _loaded(
-    request: pages.SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool
+    request: pages.SignedInRequest,
+    content: bytes,
+    season: Season | None,
+    *,
+    dry_run: bool,
 ) -> Loaded:
     chosen: dict[str, set[str]] = {"apply": set(), "keep": set()}
     for name, value in request.POST.items() if not dry_run else ():
@@ -365,12 +461,18 @@ def _loaded(
         decisions=Decisions(**{name: frozenset(keys) for name, keys in chosen.items()}),
         dry_run=dry_run,
     )
-    return load() if dry_run or season is None else done(season, request.user, load, pages.said_in(request))
+    return (
+        load()
+        if dry_run or season is None
+        else done(season, request.user, load, pages.said_in(request))
+    )
 
 
 new_from_preset = pages.fills(
     acts.FROM_PRESET,
     "organise/preset.html",
-    pages=pages.Pages(presets.preset_for, "preset", context=lambda preset: {"preset": preset}),
+    pages=pages.Pages(
+        presets.preset_for, "preset", context=lambda preset: {"preset": preset}
+    ),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),
 )

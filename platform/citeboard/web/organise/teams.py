@@ -29,11 +29,19 @@ def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
     return _teams(season)
 
 
-def _teams(season: models.Season, rules: acts.TeamRulesForm | None = None) -> dict[str, Any]:
-    sent = models.Submission.objects.filter(phase__task__season=season, team=OuterRef("team"))
+def _teams(
+    season: models.Season, rules: acts.TeamRulesForm | None = None
+) -> dict[str, Any]:
+    sent = models.Submission.objects.filter(
+        phase__task__season=season, team=OuterRef("team")
+    )
     runs = sent.order_by().values("team")
-    entries = models.Registration.objects.filter(season=season).select_related("team", "decided_by")
-    entries = entries.marked().prefetch_related(Prefetch("team__memberships", members_in_order()))
+    entries = models.Registration.objects.filter(season=season).select_related(
+        "team", "decided_by"
+    )
+    entries = entries.marked().prefetch_related(
+        Prefetch("team__memberships", members_in_order())
+    )
     listed: RegistrationQuerySet = entries.order_by("team__name").annotate(
         members=Count("team__memberships", distinct=True),
         runs=Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0),
@@ -49,7 +57,9 @@ def _teams(season: models.Season, rules: acts.TeamRulesForm | None = None) -> di
     }
 
 
-decide, merge = (pages.does(act, "organise-teams season") for act in (acts.DECIDE, acts.MERGE_TEAMS))
+decide, merge = (
+    pages.does(act, "organise-teams season") for act in (acts.DECIDE, acts.MERGE_TEAMS)
+)
 
 entry = pages.does(acts.CHANGE_ENTRY, "organise-teams season")
 
@@ -59,7 +69,13 @@ def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer
     form = acts.TeamRulesForm(request.POST, of=season)
     with pages.refusals_at(form, "entry_list"):
         if form.is_valid():
-            made = perform(acts.LIMIT_TEAMS, season, request.user, form.cleaned_data, pages.said_in(request))
+            made = perform(
+                acts.LIMIT_TEAMS,
+                season,
+                request.user,
+                form.cleaned_data,
+                pages.said_in(request),
+            )
             return acts.LIMIT_TEAMS.told(season, made, form.cleaned_data)
     context = {"season": season, "part": "teams", **_teams(season, form)}
     return render(request, "organise/teams.html", context, status=422)
@@ -71,20 +87,25 @@ extra_tries = pages.fills(
     "teams",
     at="team",
     shows=lambda request, season: {
-        "given": models.ExtraTries.objects.filter(phase__task__season=season).select_related(
-            "phase__task", "team", "given_by"
-        )
+        "given": models.ExtraTries.objects.filter(
+            phase__task__season=season
+        ).select_related("phase__task", "team", "given_by")
     },
 )
 revoke_tries = pages.does(phases.TAKE_TRIES_BACK, "organise-tries season")
 
 
 def _to_people(
-    request: pages.SignedInRequest, thing: models.Season | models.Organiser, made: object
+    request: pages.SignedInRequest,
+    thing: models.Season | models.Organiser,
+    made: object,
 ) -> HttpResponseBase:
     """Whoever has given the season away is led to its public page."""
     season = thing.season if isinstance(thing, models.Organiser) else thing
-    return redirect("organise-people" if may_organise(request.user, season) else "season", season.slug)
+    return redirect(
+        "organise-people" if may_organise(request.user, season) else "season",
+        season.slug,
+    )
 
 
 def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
@@ -93,9 +114,16 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    acts.GIVE_ROLE, "organise/people.html", "people", at="role", shows=_people, then=_to_people
+    acts.GIVE_ROLE,
+    "organise/people.html",
+    "people",
+    at="role",
+    shows=_people,
+    then=_to_people,
 )
-remove_person = pages.does(acts.REMOVE_ORGANISER, "organise-people season", then=_to_people)
+remove_person = pages.does(
+    acts.REMOVE_ORGANISER, "organise-people season", then=_to_people
+)
 
 MAX_ANNOUNCEMENTS = 50
 
@@ -104,7 +132,9 @@ announcement = pages.fills(
     "organise/announcement.html",
     "announcement",
     shows=lambda request, season: {
-        "announcements": season.announcements.select_related("announced_by")[:MAX_ANNOUNCEMENTS]
+        "announcements": season.announcements.select_related("announced_by")[
+            :MAX_ANNOUNCEMENTS
+        ]
     },
 )
 mails = pages.fills(
@@ -114,22 +144,33 @@ mails = pages.fills(
     shows=lambda request, season: {"mails": sent_mails(season)},
 )
 edit = pages.fills(
-    acts.EDIT_ANNOUNCEMENT, "organise/announcement_edit.html", "announcement", "organise-announcement season"
+    acts.EDIT_ANNOUNCEMENT,
+    "organise/announcement_edit.html",
+    "announcement",
+    "organise-announcement season",
 )
-answer_page = pages.fills(acts.ANSWER, "organise/answer.html", "questions", "organise-questions season")
+answer_page = pages.fills(
+    acts.ANSWER, "organise/answer.html", "questions", "organise-questions season"
+)
 remove = pages.does(acts.REMOVE_WEBHOOK, "organise-webhooks season")
 
 
 @pages.Pages(season_to_help, "season").act("organise-announcement season")
-def revoke(request: pages.SignedInRequest, season: models.Season, announcement: int) -> pages.Answer:
+def revoke(
+    request: pages.SignedInRequest, season: models.Season, announcement: int
+) -> pages.Answer:
     """Once more changes nothing."""
     revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
-    return acts.TAKE_BACK_ANNOUNCEMENT.told(revoked, acts.TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {})
+    return acts.TAKE_BACK_ANNOUNCEMENT.told(
+        revoked, acts.TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}
+    )
 
 
 @pages.helpers.page("organise/questions.html", "questions")
 def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
-    rows = models.Question.objects.filter(season=season).select_related("asked_by", "answered_by")
+    rows = models.Question.objects.filter(season=season).select_related(
+        "asked_by", "answered_by"
+    )
     ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
     return {"page": pages.leaf(request, ordered), "open": rows.unanswered().count()}
 
@@ -139,20 +180,31 @@ terms = pages.fills(
     "organise/terms.html",
     "terms",
     shows=lambda request, season: {
-        "versions": models.Terms.objects.filter(season=season).annotate(accepted=Count("acceptances"))
+        "versions": models.Terms.objects.filter(season=season).annotate(
+            accepted=Count("acceptances")
+        )
     },
 )
 
 
 @pages.organisers.page()
 def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer:
-    lines: list[list[Any]] = [["version", "name", "address", "accepted_at", *ASKED_BY_TERMS]]
+    lines: list[list[Any]] = [
+        ["version", "name", "address", "accepted_at", *ASKED_BY_TERMS]
+    ]
     for row in acceptances(season):
         given = [plain(row.given.get(name, "")) for name in ASKED_BY_TERMS]
         address = row.user.email if row.user else ""
-        facts = [row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()]
+        facts = [
+            row.terms.number,
+            plain(row.name),
+            plain(address),
+            row.accepted_at.isoformat(),
+        ]
         lines.append([*facts, *given])
-    return pages.attachment(csv_text(*lines), f"{season.slug}-terms.csv", is_private=True)
+    return pages.attachment(
+        csv_text(*lines), f"{season.slug}-terms.csv", is_private=True
+    )
 
 
 @never_cache
@@ -169,23 +221,38 @@ def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Ans
 
 def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
     season, form = webhook.season, acts.WebhookForm()
-    context = {"season": season, "part": "webhooks", "form": form, "webhooks": season.webhooks.all()}
+    context = {
+        "season": season,
+        "part": "webhooks",
+        "form": form,
+        "webhooks": season.webhooks.all(),
+    }
     return {**context, "secret": secret_of(webhook)}
 
 
 @never_cache
 @pages.organisers.act("organise-webhooks season")
-def renew(request: pages.SignedInRequest, season: models.Season, webhook: models.Webhook) -> pages.Answer:
-    return render(request, "organise/webhooks.html", _with_secret(acts.RENEW_SECRET(webhook, request.user)))
+def renew(
+    request: pages.SignedInRequest, season: models.Season, webhook: models.Webhook
+) -> pages.Answer:
+    return render(
+        request,
+        "organise/webhooks.html",
+        _with_secret(acts.RENEW_SECRET(webhook, request.user)),
+    )
 
 
 @pages.organisers.page("organise/deliveries.html", "webhooks")
-def deliveries(request: HttpRequest, season: models.Season, webhook: models.Webhook) -> pages.Answer:
+def deliveries(
+    request: HttpRequest, season: models.Season, webhook: models.Webhook
+) -> pages.Answer:
     return {"page": pages.leaf(request, webhook.deliveries.select_related("job"))}
 
 
 @pages.organisers.act("organise-webhooks season")
-def repeat(request: pages.SignedInRequest, season: models.Season, delivery: models.Delivery) -> pages.Answer:
+def repeat(
+    request: pages.SignedInRequest, season: models.Season, delivery: models.Delivery
+) -> pages.Answer:
     repeated = acts.REPEAT_DELIVERY(delivery, request.user)
     messages.success(request, acts.REPEAT_DELIVERY.told(delivery, repeated, {}))
     return redirect("organise-deliveries", season.slug, delivery.webhook_id)

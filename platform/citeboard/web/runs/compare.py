@@ -12,7 +12,13 @@ from citeboard.teams.models import User
 from citeboard.web.pages import Answer, phase_readers, place_of
 from scoring.exchange.figure_files import figure_response
 from scoring.results.board import comparisons, visibility
-from scoring.results.board.formatting import class_label, dimension_label, interval, metric_label, shown
+from scoring.results.board.formatting import (
+    class_label,
+    dimension_label,
+    interval,
+    metric_label,
+    shown,
+)
 from scoring.results.board.query import board_of
 from scoring.results.board.standings import Board
 from scoring.results.comparison import contenders, pages, reading
@@ -37,7 +43,9 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
         "a": chosen[0] if chosen else None,
         "b": chosen[1] if chosen else None,
         "several": contenders.SeveralQuery(
-            runs=tuple(own.run for own in chosen or ()), rules=query.rules, gold=query.gold
+            runs=tuple(own.run for own in chosen or ()),
+            rules=query.rules,
+            gold=query.gold,
         ).with_(),
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
     }
@@ -59,7 +67,10 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
 
 
 def _compared(
-    board: Board, chosen: contenders.ChosenTwo, viewer: User | AnonymousUser, query: contenders.CompareQuery
+    board: Board,
+    chosen: contenders.ChosenTwo,
+    viewer: User | AnonymousUser,
+    query: contenders.CompareQuery,
 ) -> tuple[dict[str, Any], int]:
     evaluations = contenders.evaluations_of(board, chosen)
     missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
@@ -69,15 +80,26 @@ def _compared(
     try:
         found = {
             "tests": pages.test_part(pair, tests(pair, at_once=query.tests), query),
-            "classes": pages.class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
+            "classes": pages.class_part(
+                pair, chosen[0].system, chosen[1].system, query, board.audience
+            ),
             "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
             "gold": board.gold,
         }
-        if pair.pooled and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
-            own = contenders.ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
+        if (
+            pair.pooled
+            and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None
+        ):
+            own = contenders.ReadQuery(
+                a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold
+            )
             found["read"] = own.with_()
-        if visibility.may_see_instances(board.phase, visibility.audience_of(board.phase, viewer)):
-            found["instances"] = pages.instance_part(pair, replace(query, a=chosen[0].run, b=chosen[1].run))
+        if visibility.may_see_instances(
+            board.phase, visibility.audience_of(board.phase, viewer)
+        ):
+            found["instances"] = pages.instance_part(
+                pair, replace(query, a=chosen[0].run, b=chosen[1].run)
+            )
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
     except comparisons.Unreadable:
@@ -91,28 +113,45 @@ def _compared(
 def compare_several(request: HttpRequest, phase: Phase) -> Answer:
     query = contenders.SeveralQuery.of(request.GET)
     sides = reading.several(phase, request.user, query)
-    response = render(request, "runs/compare_several.html", {**place_of(phase), **_several(sides, query)})
+    response = render(
+        request,
+        "runs/compare_several.html",
+        {**place_of(phase), **_several(sides, query)},
+    )
     response["Cache-Control"] = "private, no-store"
     return response
 
 
 def _several(sides: reading.Several, query: contenders.SeveralQuery) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
-    pair = contenders.CompareQuery(rules=query.rules, gold=query.gold, a=first.run if first else None)
+    pair = contenders.CompareQuery(
+        rules=query.rules, gold=query.gold, a=first.run if first else None
+    )
     return {
         "board": sides.board,
         "sides": sides,
         "chosen": [run.run for run in (*sides.runs, *sides.missing)],
         "max_runs": reading.MAX_RUNS,
         "carried": query.pairs(runs=()),
-        "rule_sets": query.choices("rules", sides.board.phase.task.rules, sides.board.rules),
+        "rule_sets": query.choices(
+            "rules", sides.board.phase.task.rules, sides.board.rules
+        ),
         "heads": [
-            {"run": run, "compare": pair.with_(b=run.run) if run != first else ""} for run in sides.runs
+            {"run": run, "compare": pair.with_(b=run.run) if run != first else ""}
+            for run in sides.runs
         ],
-        "metric_lines": [_several_line(line, metric_label(line.name)) for line in sides.metrics],
-        "class_lines": [_several_line(line, class_label(line.name)) for line in sides.classes],
-        "dimensions": query.choices("dimension", sides.dimensions, sides.dimension, dimension_label),
-        "metrics": query.choices("metric", sides.class_metrics, sides.class_metric, metric_label),
+        "metric_lines": [
+            _several_line(line, metric_label(line.name)) for line in sides.metrics
+        ],
+        "class_lines": [
+            _several_line(line, class_label(line.name)) for line in sides.classes
+        ],
+        "dimensions": query.choices(
+            "dimension", sides.dimensions, sides.dimension, dimension_label
+        ),
+        "metrics": query.choices(
+            "metric", sides.class_metrics, sides.class_metric, metric_label
+        ),
         "dimension_label": dimension_label(sides.dimension),
         "metric_label": metric_label(sides.class_metric),
     }
@@ -128,7 +167,12 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
         "deviation": shown(line.deviation, line.scale),
         "cells": [
             {
-                "value": shown(own.value, line.scale, is_infinite=own.is_infinite, withheld=own.withheld),
+                "value": shown(
+                    own.value,
+                    line.scale,
+                    is_infinite=own.is_infinite,
+                    withheld=own.withheld,
+                ),
                 "interval": interval(own.low, own.high, line.scale),
                 "difference": "" if place == 0 else _signed(own.difference, line.scale),
             }

@@ -10,16 +10,34 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from citeboard.web.pages import Answer, Pages, attachment, phase_readers, place_of, private
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    attachment,
+    phase_readers,
+    place_of,
+    private,
+)
 from scoring.exchange.formats import with_samples, workbook
 from scoring.exchange.results import Results
 from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.results.board import comparisons, exports, standings, visibility
-from scoring.results.board.formatting import class_label, dimension_label, metric_label, shown
+from scoring.results.board.formatting import (
+    class_label,
+    dimension_label,
+    metric_label,
+    shown,
+)
 from scoring.results.board.query import board_of
 from scoring.results.comparison import reading as readings
-from scoring.results.comparison.contenders import CSV_FILE, SAMPLES, WORKBOOK, InstancesQuery, ReadQuery
+from scoring.results.comparison.contenders import (
+    CSV_FILE,
+    SAMPLES,
+    WORKBOOK,
+    InstancesQuery,
+    ReadQuery,
+)
 from scoring.results.comparison.drawing import Line, claim_lines, drawn, kind_label
 from scoring.results.runs.claims import claims_of, has_claims
 from scoring.results.runs.results import latest_evaluations
@@ -31,7 +49,11 @@ TABLES = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
 
 
 def _with_rights(viewer: object, pk: int) -> tuple[Submission, readings.Rights]:
-    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
+    run = (
+        Submission.objects.select_related("phase__task__season", "team")
+        .filter(pk=pk)
+        .first()
+    )
     seasons, rights = Season.objects.visible_to(viewer), None
     if run is not None and seasons.filter(pk=run.phase.task.season_id).exists():
         rights = readings.rights_to(run, viewer)
@@ -41,7 +63,9 @@ def _with_rights(viewer: object, pk: int) -> tuple[Submission, readings.Rights]:
 
 
 @Pages(_with_rights, "pk", is_public=True).page()
-def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]) -> Answer:
+def instances(
+    request: HttpRequest, readable: tuple[Submission, readings.Rights]
+) -> Answer:
     run, rights = readable
     audience = visibility.audience_of(run.phase, request.user)
     evaluations = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
@@ -62,7 +86,9 @@ def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]
         "rule_sets": query.choices("rules", evaluations, rules),
     }
     try:
-        page = readings.read_own(own, rights, query, lambda: readings.others_of(run.phase, request.user, own))
+        page = readings.read_own(
+            own, rights, query, lambda: readings.others_of(run.phase, request.user, own)
+        )
     except comparisons.Unreadable:
         return private(render(request, "runs/instances.html", context))
     if page is None:
@@ -70,8 +96,14 @@ def instances(request: HttpRequest, readable: tuple[Submission, readings.Rights]
     record = _record_of(run, request.user, own, page)
     if query.as_file == SAMPLES:
         if record is None:
-            raise Http404(_("Records are of runs on the board, where you may read what each instance has."))
-        return attachment(with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True)
+            raise Http404(
+                _(
+                    "Records are of runs on the board, where you may read what each instance has."
+                )
+            )
+        return attachment(
+            with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True
+        )
     context["forms"] = TABLES | ({SAMPLES: "Every Eval Ever"} if record else {})
     return _answer(request, page, query, {"": ""}, context, f"run-{run.pk}")
 
@@ -85,7 +117,9 @@ def _record_of(
         return None
     board = board_of(run.phase, viewer, own.rules, None)
     row = next((row for row in board.rows if row.evaluation == own.pk), None)
-    column = next((column for column in board.columns if column.metric == metric.name), None)
+    column = next(
+        (column for column in board.columns if column.metric == metric.name), None
+    )
     return (Results(board, [row]), row, column) if row and column else None
 
 
@@ -104,10 +138,15 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
         "b": b,
         "rules": read.board.rules,
         "gold": read.board.gold,
-        "compare": ReadQuery(a=a.run, b=b.run, rules=query.rules, gold=query.gold).with_(),
-        "swapped": query.with_(a=b.run, b=a.run, which=readings.SWAPPED.get(query.which, query.which)),
+        "compare": ReadQuery(
+            a=a.run, b=b.run, rules=query.rules, gold=query.gold
+        ).with_(),
+        "swapped": query.with_(
+            a=b.run, b=a.run, which=readings.SWAPPED.get(query.which, query.which)
+        ),
         "has_claims": all(
-            has_claims(side) and visibility.may_see_claims(side.submission, request.user, stands=True)
+            has_claims(side)
+            and visibility.may_see_claims(side.submission, request.user, stands=True)
             for side in (read.pair.a, read.pair.b)
         ),
     }
@@ -120,7 +159,11 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
     """What all systems of a board got wrong, or right."""
     query = InstancesQuery.of(request.GET)
     board = board_of(phase, request.user, query.rules, None)
-    context: dict[str, Any] = place_of(phase) | {"rules": board.rules, "gold": board.gold, "is_all": True}
+    context: dict[str, Any] = place_of(phase) | {
+        "rules": board.rules,
+        "gold": board.gold,
+        "is_all": True,
+    }
     try:
         page = readings.read_all(board, request.user, query)
     except comparisons.Unreadable:
@@ -133,7 +176,9 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
         for place, name in enumerate(systems, 1)
     }
     context["rule_sets"] = query.choices("rules", phase.task.rules, board.rules)
-    return _answer(request, page, query, names, context, f"{phase.task.slug}-{phase.slug}")
+    return _answer(
+        request, page, query, names, context, f"{phase.task.slug}-{phase.slug}"
+    )
 
 
 def _answer(
@@ -147,10 +192,16 @@ def _answer(
     """``names`` are what the page calls each run, and its system."""
     runs = list(names)
     if query.as_file == WORKBOOK:
-        content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)})
+        content = workbook(
+            file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)}
+        )
         return attachment(content, f"{file}-instances.xlsx", is_private=True)
     if query.as_file == CSV_FILE:
-        return attachment(exports.csv_text(*_table(page, runs)), f"{file}-instances.csv", is_private=True)
+        return attachment(
+            exports.csv_text(*_table(page, runs)),
+            f"{file}-instances.csv",
+            is_private=True,
+        )
     forms = context.get("forms", TABLES)
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
@@ -167,21 +218,33 @@ def _answer(
         "single": page.single,
         "query": query,
         "carried": query.pairs(of_class="", kind="", text=""),
-        "ways": query.choices("which", reading.offered, page.which, lambda way: str(LABELS[way])),
-        "metrics": query.choices("metric", metrics, metric.name, metric_label) if metric else [],
+        "ways": query.choices(
+            "which", reading.offered, page.which, lambda way: str(LABELS[way])
+        ),
+        "metrics": query.choices("metric", metrics, metric.name, metric_label)
+        if metric
+        else [],
         "metric_label": label,
         "classes": [
             (
                 dimension_label(name),
-                [(f"{name}:{own}", class_label(own), f"{name}:{own}" == of_class) for own in labels],
+                [
+                    (f"{name}:{own}", class_label(own), f"{name}:{own}" == of_class)
+                    for own in labels
+                ],
             )
             for name, labels in reading.classes.items()
         ],
         "kinds": [
             (kind, kind_label(kind), count, kind == page.kind)
-            for kind, count in sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+            for kind, count in sorted(
+                page.kinds.items(), key=lambda pair: (-pair[1], pair[0])
+            )
         ],
-        "lines": [_line(instance, page, runs, claims, metrics, query) for instance in page.instances],
+        "lines": [
+            _line(instance, page, runs, claims, metrics, query)
+            for instance in page.instances
+        ],
         "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
         "every": query.with_(),
         "none_chosen": query.with_(of_class="", kind="", text="", which=""),
@@ -192,14 +255,20 @@ def _answer(
     return private(render(request, "runs/instances.html", context))
 
 
-def _claims(page: readings.Page, runs: Sequence[str]) -> dict[str, dict[str, list[Line]]]:
+def _claims(
+    page: readings.Page, runs: Sequence[str]
+) -> dict[str, dict[str, list[Line]]]:
     """By run and instance, where the values of the metrics that look at them are shown."""
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}
     return {
-        run: {name: claim_lines(own) for name, own in claims_of(evaluation, names).items()}
-        for run, evaluation in zip(runs, reading.runs[: len(page.instances[0].answers)], strict=False)
+        run: {
+            name: claim_lines(own) for name, own in claims_of(evaluation, names).items()
+        }
+        for run, evaluation in zip(
+            runs, reading.runs[: len(page.instances[0].answers)], strict=False
+        )
     }
 
 
@@ -212,11 +281,18 @@ def _line(
     query: InstancesQuery,
 ) -> dict[str, Any]:
     reading = page.reading
-    answers = dict(zip(runs, instance.answers, strict=False)) if reading.rights.answers else {}
+    answers = (
+        dict(zip(runs, instance.answers, strict=False))
+        if reading.rights.answers
+        else {}
+    )
     judged = dict(zip(runs, instance.judged, strict=False))
     name = reading.metric.name if reading.metric else ""
     values = instance.values.get(name, ())
-    differences = {key: [own[0] - own[1]] if len(own) == 2 else [] for key, own in instance.values.items()}
+    differences = {
+        key: [own[0] - own[1]] if len(own) == 2 else []
+        for key, own in instance.values.items()
+    }
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
@@ -230,33 +306,55 @@ def _line(
             claims={run: claims[run].get(instance.name, ()) for run in claims},
             pool=instance.pool,
         ),
-        "kinds": sorted(kind_label(kind) for kind in reading.kinds.get(instance.name, ())),
-        "ranked": [(run, _value(value, metrics[name])) for run, value in zip(runs, values, strict=False)],
+        "kinds": sorted(
+            kind_label(kind) for kind in reading.kinds.get(instance.name, ())
+        ),
+        "ranked": [
+            (run, _value(value, metrics[name]))
+            for run, value in zip(runs, values, strict=False)
+        ],
         "values": [
-            (metric_label(name), [_value(value, metrics[name]) for value in [*own, *differences[name]]])
+            (
+                metric_label(name),
+                [_value(value, metrics[name]) for value in [*own, *differences[name]]],
+            )
             for name, own in instance.values.items()
         ],
     }
 
 
 def _value(value: float, metric: Metric) -> str:
-    return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
+    return shown(
+        value if math.isfinite(value) else None,
+        metric.scale,
+        is_infinite=math.isinf(value),
+    )
 
 
 def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
     """The heads, then every instance that is chosen, with what the reader may see of it."""
     reading = page.reading
-    metrics = [metric.name for metric in reading.metrics] if reading.rights.values else []
+    metrics = (
+        [metric.name for metric in reading.metrics] if reading.rights.values else []
+    )
     of_runs = [(name, place) for place, name in enumerate(runs)]
 
     def head(what: str, run: str) -> str:
         return f"{what} {run}".strip()
 
-    heads = ["instance", *(head(name, run) for name in metrics for run, _place in of_runs)]
+    heads = [
+        "instance",
+        *(head(name, run) for name in metrics for run, _place in of_runs),
+    ]
     heads += ["outcomes", "given", "gold", *(head("answer", run) for run in runs)]
     yield list(heads)
     for one in reading.read(page.chosen):
-        values = [one.values[name][place] for name in metrics for _run, place in of_runs]
+        values = [
+            one.values[name][place] for name in metrics for _run, place in of_runs
+        ]
         answers = [*one.answers, *[""] * (len(runs) - len(one.answers))]
         kinds = ", ".join(sorted(reading.kinds.get(one.name, ())))
-        yield [plain(cell) for cell in (one.name, *values, kinds, one.given, one.gold, *answers)]
+        yield [
+            plain(cell)
+            for cell in (one.name, *values, kinds, one.given, one.gold, *answers)
+        ]

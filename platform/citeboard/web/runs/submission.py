@@ -61,7 +61,9 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
         **_context(request, run, progress_of(run)),
         **confirming(run, request.user),
         "team_reported": manual_scores.reported_of(run),
-        "entered": manual_scores.entered_of(run) if visibility.may_see_scores(run, request.user) else [],
+        "entered": manual_scores.entered_of(run)
+        if visibility.may_see_scores(run, request.user)
+        else [],
         "events": team_view.events(run, request.user),
         "may_describe": _is_member(run, request.user),
         "run_card": run_cards.card_lines(run.card),
@@ -83,16 +85,28 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
     if not run.file:
         raise Http404(_("This run has no file."))
     content_type = "application/octet-stream"
-    return download(request, storage.runs, run.file, filename=run.filename, content_type=content_type)
+    return download(
+        request,
+        storage.runs,
+        run.file,
+        filename=run.filename,
+        content_type=content_type,
+    )
 
 
 @seen_runs.act("submission pk")
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
-    if not as_organiser and (act.is_for_organisers or not _is_member(run, request.user)):
+    if not as_organiser and (
+        act.is_for_organisers or not _is_member(run, request.user)
+    ):
         raise Http404(_("There is no run of yours at this address."))
-    filled = {"priority": whole_number(request.POST.get("priority", "")) or 0} if how == "priority" else {}
+    filled = (
+        {"priority": whole_number(request.POST.get("priority", "")) or 0}
+        if how == "priority"
+        else {}
+    )
     reason = request.POST.get("reason", "")
     changed = act(run, request.user, reason=reason, as_organiser=as_organiser, **filled)
     return act.told(run, changed, {})
@@ -108,7 +122,10 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             request.user,
             description=posted.get("description", ""),
             links=posted.get("links", "").splitlines(),
-            card={**run.card, **{name: posted[name] for name in run_cards.CARD if name in posted}},
+            card={
+                **run.card,
+                **{name: posted[name] for name in run_cards.CARD if name in posted},
+            },
         )
     except ValidationError as faults:
         # Each with the name of its field, since the page has many.
@@ -122,7 +139,8 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
 
 delete_run_file = does(runs.DELETE_FILE, "submission pk", own_runs)
 confirm, contest = (
-    does(act, "submission pk", Pages(runs.run_of_lead, "pk")) for act in (runs.CONFIRM, runs.CONTEST)
+    does(act, "submission pk", Pages(runs.run_of_lead, "pk"))
+    for act in (runs.CONFIRM, runs.CONTEST)
 )
 
 
@@ -146,7 +164,9 @@ MAX_PAUSE = "5s"
 
 def _pause(run: Submission) -> str:
     age = (timezone.now() - run.status_since).total_seconds()
-    return next((pause for seconds, pause in PAUSES.items() if age < seconds), MAX_PAUSE)
+    return next(
+        (pause for seconds, pause in PAUSES.items() if age < seconds), MAX_PAUSE
+    )
 
 
 def _per_cent(progress: Progress) -> int | None:
@@ -158,26 +178,42 @@ def _seen(run: Submission, progress: Progress, user: object) -> str:
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"
-    return "-".join([run.status, since, str(_per_cent(progress)), progress.sentence, _pause(run)])
+    return "-".join(
+        [run.status, since, str(_per_cent(progress)), progress.sentence, _pause(run)]
+    )
 
 
-def _context(request: SignedInRequest, run: Submission, progress: Progress) -> dict[str, Any]:
+def _context(
+    request: SignedInRequest, run: Submission, progress: Progress
+) -> dict[str, Any]:
     user = request.user
     as_organiser = _acts_as_organiser(run, user)
-    may_change = as_organiser or (_is_member(run, user) and run.phase.closes > timezone.now())
-    has_priority = run.phase.counting == Phase.Counting.PRIORITY and run.team is not None
-    ordered = list(in_priority(run.phase, run.team).values_list("pk", flat=True)) if has_priority else []
+    may_change = as_organiser or (
+        _is_member(run, user) and run.phase.closes > timezone.now()
+    )
+    has_priority = (
+        run.phase.counting == Phase.Counting.PRIORITY and run.team is not None
+    )
+    ordered = (
+        list(in_priority(run.phase, run.team).values_list("pk", flat=True))
+        if has_priority
+        else []
+    )
     context: dict[str, Any] = {
         **place_of(run.phase),
         "submission": run,
         "progress": progress,
-        "several_files": len({problem["file"] for problem in (*run.problems, *run.warnings)}) > 1,
+        "several_files": len(
+            {problem["file"] for problem in (*run.problems, *run.warnings)}
+        )
+        > 1,
         "per_cent": _per_cent(progress),
         "seen": _seen(run, progress, user),
         "pause": _pause(run),
         "as_organiser": as_organiser,
         "may_accept": as_organiser and run.is_late,
-        "may_exclude": as_organiser and run.status in (*Submission.MOVING, Status.SCORED),
+        "may_exclude": as_organiser
+        and run.status in (*Submission.MOVING, Status.SCORED),
         "may_cancel": may_change and run.is_moving,
         "may_withdraw": may_change and run.status == Status.SCORED,
         "may_select": may_change
@@ -210,7 +246,9 @@ def _context(request: SignedInRequest, run: Submission, progress: Progress) -> d
 
 def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
     audience = visibility.audience_of(run.phase, request.user)
-    evaluations = results.latest_evaluations(run, visibility.frozen_at(run.phase, audience))
+    evaluations = results.latest_evaluations(
+        run, visibility.frozen_at(run.phase, audience)
+    )
     if not evaluations:
         return {}
     first = next(iter(evaluations.values()))
@@ -218,10 +256,16 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
     sees_instances = visibility.may_see_instances(run.phase, audience)
     lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
-    calibration = reliability(first, 1 if sees_instances else secrecy_of(run.phase).min_class_size)
-    shows_gold = visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
+    calibration = reliability(
+        first, 1 if sees_instances else secrecy_of(run.phase).min_class_size
+    )
+    shows_gold = (
+        visibility.visibility_of(run.phase, audience) == visibility.Visibility.SCORES
+    )
     shares = label_shares.run_shares(first, shows_gold=shows_gold)
-    figures = {f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns}
+    figures = {
+        f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns
+    }
     figures |= {share["id"]: share["bars"] for share in shares}
     figures |= {"reliability": calibration["figure"]} if calibration else {}
     told, may = card(run.phase.task), rights_to(run, request.user)
@@ -230,7 +274,12 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "commands": results.commands(evaluations, lines),
         "lines": lines,
         "withheld": sorted(
-            {one.withheld for line in lines for one in line["numbers"] if one and one.withheld}
+            {
+                one.withheld
+                for line in lines
+                for one in line["numbers"]
+                if one and one.withheld
+            }
         ),
         "limits": list(leak_budget.limits_in_words(run.phase)),
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
@@ -238,15 +287,21 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
         "notes": results.notes(evaluations),
         "without_value": results.without_value(run, evaluations),
-        "place": results.place(run, request.user) if run.status == Status.SCORED else None,
+        "place": results.place(run, request.user)
+        if run.status == Status.SCORED
+        else None,
         "breakdowns": breakdowns,
         "reliability": calibration,
         "figures": figures,
-        "min_class_size": secrecy_of(run.phase).min_class_size if any(hidden.values()) else 0,
+        "min_class_size": secrecy_of(run.phase).min_class_size
+        if any(hidden.values())
+        else 0,
         "label_shares": shares,
         "reads_values": may is not None and may.values,
         "gold": first.gold,
-        "predecessor": results.predecessor(run, first.gold) if run.status == Status.SCORED else None,
+        "predecessor": results.predecessor(run, first.gold)
+        if run.status == Status.SCORED
+        else None,
         "has_claims": any(map(has_claims, evaluations.values())),
         "may_organise": may_organise(request.user, run.phase.task.season),
         "gold_change": gold_changes.change_of_run(run, first, request.user),
@@ -255,7 +310,11 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
 
 def confirming(run: Submission, viewer: object) -> dict[str, Any]:
     phase = run.phase
-    if not phase.confirms_results or timezone.now() < phase.closes or run.team_id is None:
+    if (
+        not phase.confirms_results
+        or timezone.now() < phase.closes
+        or run.team_id is None
+    ):
         return {}
     refused = why_not(phase)
     frozen = visibility.frozen_at(phase, visibility.audience_of(phase, viewer))
@@ -265,7 +324,11 @@ def confirming(run: Submission, viewer: object) -> dict[str, Any]:
         return {}
     leads = Membership.objects.filter(team=run.team_id, role=Membership.Role.LEAD)
     is_lead = isinstance(viewer, User) and leads.filter(user=viewer).exists()
-    return {"result": result, "result_refused": sentence(refused) if refused else "", "is_lead": is_lead}
+    return {
+        "result": result,
+        "result_refused": sentence(refused) if refused else "",
+        "is_lead": is_lead,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,9 +340,14 @@ class ClaimsQuery(Query):
 
 def _with_claims(viewer: object, pk: int) -> Submission:
     """It stands on a board as the viewer sees it; who sees it anyway needs no board."""
-    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
+    run = (
+        Submission.objects.select_related("phase__task__season", "team")
+        .filter(pk=pk)
+        .first()
+    )
     stands = run is not None and (
-        visibility.may_see_submission(run, viewer) or standing_of(run.phase, viewer, run.pk) is not None
+        visibility.may_see_submission(run, viewer)
+        or standing_of(run.phase, viewer, run.pk) is not None
     )
     if run is None or not visibility.may_see_claims(run, viewer, stands=stands):
         raise Http404(_("There are no claims for you to see at this address."))
@@ -291,7 +359,11 @@ def claims(request: HttpRequest, run: Submission) -> Answer:
     """Response by response why its recall and precision are what they are."""
     viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
     latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
-    evaluations = {rules: evaluation for rules, evaluation in latest.items() if has_claims(evaluation)}
+    evaluations = {
+        rules: evaluation
+        for rules, evaluation in latest.items()
+        if has_claims(evaluation)
+    }
     if not evaluations:
         raise Http404(_("This run has not been split into claims, or not yet."))
     query = ClaimsQuery.of(request.GET)
@@ -314,6 +386,10 @@ def claims(request: HttpRequest, run: Submission) -> Answer:
         "rules": rules,
         "rule_sets": ClaimsQuery().choices("rules", evaluations, rules),
         "page": page,
-        "before": ClaimsQuery(rules=rules, page=number - 1).with_() if number > 1 else "",
-        "after": ClaimsQuery(rules=rules, page=number + 1).with_() if number < page["pages"] else "",
+        "before": ClaimsQuery(rules=rules, page=number - 1).with_()
+        if number > 1
+        else "",
+        "after": ClaimsQuery(rules=rules, page=number + 1).with_()
+        if number < page["pages"]
+        else "",
     }

@@ -26,7 +26,14 @@ from tasks.seasons.cards import card
 from tasks.submissions import bundles, run_card
 from tasks.submissions.forms import BundleForm, RunForm
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
-from tasks.submissions.submit import check_run, quota, replaceable, said_of, sent_before, submit_run
+from tasks.submissions.submit import (
+    check_run,
+    quota,
+    replaceable,
+    said_of,
+    sent_before,
+    submit_run,
+)
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
 from tasks.types.problems import capped
@@ -54,12 +61,24 @@ class Outcome:
     @property
     def csv(self) -> str:
         """All listed problems as an address that needs no second upload."""
-        lines: list[list[Any]] = [["file", "line", "severity", "problem", "expected", "found"]]
+        lines: list[list[Any]] = [
+            ["file", "line", "severity", "problem", "expected", "found"]
+        ]
         for problem in self.problems:
             severity = "error" if problem.fatal else "warning"
-            row = [problem.file, problem.line, severity, problem.message, problem.expected, problem.quote]
+            row = [
+                problem.file,
+                problem.line,
+                severity,
+                problem.message,
+                problem.expected,
+                problem.quote,
+            ]
             lines.append([plain(value) for value in row])
-        return "data:text/csv;base64," + base64.b64encode(csv_text(*lines).encode()).decode()
+        return (
+            "data:text/csv;base64,"
+            + base64.b64encode(csv_text(*lines).encode()).decode()
+        )
 
 
 @senders.form("runs/upload.html")
@@ -79,7 +98,9 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         team = form.cleaned_data.get("team") or team
         if is_check:
             outcome = _checked(form, phase, request.user)
-        elif isinstance(done := _submitted(form, phase, team, request.user), Submission):
+        elif isinstance(
+            done := _submitted(form, phase, team, request.user), Submission
+        ):
             return _sent_to(request, reverse("submission", args=[done.pk]))
         else:
             outcome = done
@@ -98,20 +119,33 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "takes_late": phase.closes <= now() < (phase.late_until or phase.closes),
         "may_replace": replaceable(phase, team, now()).exists(),
         "is_ahead": now() < phase.opens,
-        "waits": Registration.objects.filter(season=phase.task.season_id, team=team).waiting().exists(),
+        "waits": Registration.objects.filter(season=phase.task.season_id, team=team)
+        .waiting()
+        .exists(),
         "recent": [as_told(run, request.user) for run in recent[:10]],
     }
     return _shown(request, "runs/upload.html", context)
 
 
-def _shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+def _shown(
+    request: HttpRequest, template: str, context: dict[str, Any]
+) -> HttpResponse:
     is_good = context["outcome"] is not None and context["outcome"].is_good
-    return render(request, template, context, status=422 if context["form"].is_bound and not is_good else 200)
+    return render(
+        request,
+        template,
+        context,
+        status=422 if context["form"].is_bound and not is_good else 200,
+    )
 
 
 def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
     teams = teams_of(request.user).order_by("name")
-    context = {"season": season, "teams": teams, "team_names": _(" or ").join(team.name for team in teams)}
+    context = {
+        "season": season,
+        "teams": teams,
+        "team_names": _(" or ").join(team.name for team in teams),
+    }
     return render(request, "runs/no_team.html", context, status=403)
 
 
@@ -135,10 +169,18 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
         require_inputs(user, phase)
         given = form.cleaned_data
         said = said_of(
-            phase.task.task_type, description=given["description"], card=form.card(), figures=form.figures()
+            phase.task.task_type,
+            description=given["description"],
+            card=form.card(),
+            figures=form.figures(),
         )
-        with received(given["run"]) as file, received_if_any(given["metadata"]) as metadata:
-            found = check_run(phase=phase, upload=file, by=user, said=said, metadata=metadata)
+        with (
+            received(given["run"]) as file,
+            received_if_any(given["metadata"]) as metadata,
+        ):
+            found = check_run(
+                phase=phase, upload=file, by=user, said=said, metadata=metadata
+            )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
     problems, more = capped(found.problems)
@@ -149,16 +191,25 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
             "This file opens, and is too large to be read while you wait. Nothing was stored or counted."
         )
     elif problems:
-        sentence = _("This run can be scored. Look at these warnings before you submit it.")
+        sentence = _(
+            "This run can be scored. Look at these warnings before you submit it."
+        )
     else:
-        sentence = _("This run can be scored; nothing is odd about it. Nothing was stored or counted.")
+        sentence = _(
+            "This run can be scored; nothing is odd about it. Nothing was stored or counted."
+        )
     return Outcome(sentence, is_good=not found.errors, problems=problems, more=more)
 
 
-def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome | Submission:
+def _submitted(
+    form: RunForm, phase: Phase, team: Team, user: User
+) -> Outcome | Submission:
     said = form.cleaned_data
     try:
-        with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
+        with (
+            received(said["run"]) as file,
+            received_if_any(said["metadata"]) as metadata,
+        ):
             before = None if said["again"] else sent_before(phase, team, file)
             if before is not None:
                 return Outcome(
@@ -184,7 +235,10 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: User) -> Outcome |
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)
-        return Outcome(_("%(reason)s. Nothing was stored or counted.") % {"reason": capfirst(str(refused))})
+        return Outcome(
+            _("%(reason)s. Nothing was stored or counted.")
+            % {"reason": capfirst(str(refused))}
+        )
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
         return Outcome(sentence, problems=refused.problems, more=refused.more)
@@ -198,7 +252,9 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     teams = list(entered_teams(request.user, season))
     if not teams:
         return _no_team(request, season)
-    open_phases = Phase.objects.open().filter(task__season=season, task__is_reported_only=False)
+    open_phases = Phase.objects.open().filter(
+        task__season=season, task__is_reported_only=False
+    )
     ordered = open_phases.order_by("task__position", "task_id", "position")
     phases = list(ordered.select_related("task__season"))
     types = {phase.task.type: phase.task.task_type for phase in phases}.values()
@@ -206,7 +262,11 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "teams": teams,
         "phases": phases,
         "required": [name for phase in phases for name in phase.card_required],
-        "measures": list(dict.fromkeys(measure for kind in types for measure in run_card.measures_for(kind))),
+        "measures": list(
+            dict.fromkeys(
+                measure for kind in types for measure in run_card.measures_for(kind)
+            )
+        ),
     }
     team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
     form = BundleForm(**sent(request), **asked, is_check=is_check)
@@ -222,13 +282,19 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "outcome": outcome,
         "team": team,
         "quotas": [(phase, quota(phase, team)) for phase in phases],
-        "waits": Registration.objects.filter(season=season, team=team).waiting().exists(),
-        "recent": Bundle.objects.filter(season=season, team__in=teams).select_related("team")[:10],
+        "waits": Registration.objects.filter(season=season, team=team)
+        .waiting()
+        .exists(),
+        "recent": Bundle.objects.filter(season=season, team__in=teams).select_related(
+            "team"
+        )[:10],
     }
     return _shown(request, "runs/season_upload.html", context)
 
 
-def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_check: bool) -> Outcome | Bundle:
+def _bundled(
+    form: BundleForm, season: Season, team: Team, user: User, *, is_check: bool
+) -> Outcome | Bundle:
     said = form.cleaned_data
     given = {
         "season": season,
@@ -238,21 +304,28 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
         "team_figures": form.figures(),
     }
     try:
-        with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
+        with (
+            received(said["run"]) as file,
+            received_if_any(said["metadata"]) as metadata,
+        ):
             if is_check:
                 described = {"description": said["description"], "metadata": metadata}
                 parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
                 words = _("This file would be refused. Nothing was stored or counted.")
                 if is_good:
-                    words = _("All of this can be scored. Nothing was stored or counted.")
+                    words = _(
+                        "All of this can be scored. Nothing was stored or counted."
+                    )
                 return Outcome(words, is_good=is_good, parts=[*map(_described, parts)])
             return bundles.submit_bundle(
                 upload=file,
                 team=team,
                 user=user,
                 details=run_card.checked_details(
-                    system=said["system"], description=said["description"], kind=said["kind"]
+                    system=said["system"],
+                    description=said["description"],
+                    kind=said["kind"],
                 ),
                 metadata=metadata,
                 **given,
@@ -262,7 +335,9 @@ def _bundled(form: BundleForm, season: Season, team: Team, user: User, *, is_che
             if isinstance(part.refusal, CardIncomplete):
                 form.add_missing(part.refusal.missing)
         return Outcome(
-            _("Nothing was stored and nothing counts: all parts of a file are taken, or none."),
+            _(
+                "Nothing was stored and nothing counts: all parts of a file are taken, or none."
+            ),
             parts=[_described(part) for part in refused.parts],
         )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
@@ -278,14 +353,23 @@ def _described(part: bundles.Part) -> tuple[Phase, Outcome]:
     elif isinstance(part.refusal, RunRejected):
         words, more = _("The part for this task cannot be scored."), part.refusal.more
     else:
-        words = _("The part for this task is not taken: %(reason)s.") % {"reason": part.refusal}
-    return part.phase, Outcome(words, is_good=part.refusal is None, problems=part.problems, more=more)
+        words = _("The part for this task is not taken: %(reason)s.") % {
+            "reason": part.refusal
+        }
+    return part.phase, Outcome(
+        words, is_good=part.refusal is None, problems=part.problems, more=more
+    )
 
 
 def _bundle_for(user: object, pk: int) -> Bundle:
-    bundle = Bundle.objects.select_related("season", "team", "submitted_by").filter(pk=pk).first()
+    bundle = (
+        Bundle.objects.select_related("season", "team", "submitted_by")
+        .filter(pk=pk)
+        .first()
+    )
     if bundle is None or not (
-        teams_of(user).filter(pk=bundle.team_id).exists() or may_help(user, bundle.season)
+        teams_of(user).filter(pk=bundle.team_id).exists()
+        or may_help(user, bundle.season)
     ):
         raise Http404(_("There are no runs of yours at this address."))
     return bundle
@@ -295,4 +379,9 @@ def _bundle_for(user: object, pk: int) -> Bundle:
 def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
     runs = [as_told(run, request.user) for run in bundles.runs_of(bundle)]
     is_moving = any(run.is_moving for run in runs)
-    return {"season": bundle.season, "bundle": bundle, "runs": runs, "is_moving": is_moving}
+    return {
+        "season": bundle.season,
+        "bundle": bundle,
+        "runs": runs,
+        "is_moving": is_moving,
+    }

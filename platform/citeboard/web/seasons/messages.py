@@ -20,7 +20,9 @@ from tasks.seasons.announcements import readable_questions
 
 @season_readers.page("seasons/announcements.html")
 def announcements(request: HttpRequest, season: Season) -> Answer:
-    standing = Announcement.objects.filter(season=season).standing().prefetch_related("edits")
+    standing = (
+        Announcement.objects.filter(season=season).standing().prefetch_related("edits")
+    )
     return {"page": leaf(request, standing), "may_help": may_help(request.user, season)}
 
 
@@ -43,7 +45,13 @@ def _questions(request: HttpRequest, season: Season) -> dict[str, Any]:
 
 
 questions = signed_in_to_post(
-    fills(acts.ASK, "seasons/questions.html", at="text", shows=_questions, pages=season_readers)
+    fills(
+        acts.ASK,
+        "seasons/questions.html",
+        at="text",
+        shows=_questions,
+        pages=season_readers,
+    )
 )
 
 
@@ -55,7 +63,9 @@ def terms(request: HttpRequest, season: Season) -> Answer:
     known = {"version": current.number if current else None} | {
         name: getattr(user, name, "") for name in season.asks
     }
-    form = acts.AcceptForm(request.POST if request.method == "POST" else None, of=season, initial=known)
+    form = acts.AcceptForm(
+        request.POST if request.method == "POST" else None, of=season, initial=known
+    )
     if form.is_valid():
         assert isinstance(user, User)
         try:
@@ -65,4 +75,8 @@ def terms(request: HttpRequest, season: Season) -> Answer:
             return redirect("terms", season.slug)
         messages.success(request, acts.ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)
-    return {"terms": current, "acceptance": acceptance_of(current, user) if current else None, "form": form}
+    return {
+        "terms": current,
+        "acceptance": acceptance_of(current, user) if current else None,
+        "form": form,
+    }

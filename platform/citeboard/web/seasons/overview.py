@@ -39,7 +39,16 @@ from scoring.results.board.table import Axis, whisker
 from scoring.results.comparison.drawing import ASKED, drawn_example
 from scoring.results.publications import published, reproduced
 from tasks.gold.secrecy import with_phases
-from tasks.models import Gold, JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import (
+    Gold,
+    JoinRequest,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
 from tasks.seasons import access, timeline
 from tasks.seasons.cards import card
@@ -57,13 +66,21 @@ def home(request: HttpRequest) -> HttpResponse:
     number = whole_number(request.GET.get("page", ""))
     reader = visibility.viewer_of(request.user)
     sees = (reader.is_staff, reader.seasons)
-    return _page(request, "seasons/home.html", number, lambda: _home(request, number), sees)
+    return _page(
+        request, "seasons/home.html", number, lambda: _home(request, number), sees
+    )
 
 
 @season_readers.page()
 def season(request: HttpRequest, season: Season) -> Answer:
     reader = visibility.viewer_of(request.user)
-    response = _page(request, "seasons/season.html", None, lambda: _season(request, season), reader.key)
+    response = _page(
+        request,
+        "seasons/season.html",
+        None,
+        lambda: _season(request, season),
+        reader.key,
+    )
     response["Link"] = linked_data.season_links(season)
     return response
 
@@ -86,7 +103,9 @@ def _page(
     if not is_visitor(request):
         return HttpResponse(body())
     tag = tag_of(request, query, *counting.site_facts())
-    return answered(request, tag, body, is_public=True, hides=lambda: True, seconds=KEPT_SECONDS)
+    return answered(
+        request, tag, body, is_public=True, hides=lambda: True, seconds=KEPT_SECONDS
+    )
 
 
 def _home(request: HttpRequest, number: int) -> dict[str, Any]:
@@ -94,7 +113,9 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
     page = Paginator(seasons, SEASONS_A_PAGE).get_page(number or 1)
     lines = season_lines(list(page.object_list))
     states = ("open", "ahead", "closed", "published")
-    by_state = {state: [line for line in lines if line.state == state] for state in states}
+    by_state = {
+        state: [line for line in lines if line.state == state] for state in states
+    }
     elsewhere = {
         task.task.task_type.slug: task
         for line in reversed(by_state["published"])
@@ -104,7 +125,13 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
     return {
         **by_state,
         "shown": [
-            (line, [_in_small(task, elsewhere.get(task.task.task_type.slug)) for task in line.tasks])
+            (
+                line,
+                [
+                    _in_small(task, elsewhere.get(task.task.task_type.slug))
+                    for task in line.tasks
+                ],
+            )
             for line in by_state["open"]
         ],
         "page": page,
@@ -114,23 +141,37 @@ def _home(request: HttpRequest, number: int) -> dict[str, Any]:
 
 
 def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
-    entries = Registration.objects.filter(season=found).select_related("team").order_by("team__name")
+    entries = (
+        Registration.objects.filter(season=found)
+        .select_related("team")
+        .order_by("team__name")
+    )
     sent = Submission.objects.filter(team=OuterRef("team"), phase__task__season=found)
     mine = list(teams_of(request.user))
     line = season_lines(list(Season.objects.with_teams().filter(pk=found.pk)))[0]
-    registrations = list(access.listed_entries(request.user, found).not_refused().marked())
+    registrations = list(
+        access.listed_entries(request.user, found).not_refused().marked()
+    )
     is_helper = access.may_help(request.user, found)
     return {
         "season": found,
         "line": line,
         "citation": citations.of_season(found),
-        "is_reproduced": any(reproduced.is_reproduced(task.task) for task in line.tasks),
+        "is_reproduced": any(
+            reproduced.is_reproduced(task.task) for task in line.tasks
+        ),
         "registrations": registrations,
-        "public_teams": _public_teams(found, registrations, is_everybodys=not is_helper),
-        "organisers": found.organisers.filter(role=Organiser.Role.ORGANISER).select_related("user"),
+        "public_teams": _public_teams(
+            found, registrations, is_everybodys=not is_helper
+        ),
+        "organisers": found.organisers.filter(
+            role=Organiser.Role.ORGANISER
+        ).select_related("user"),
         "may_help": is_helper,
         "own": entries.filter(team__in=mine).annotate(has_sent=Exists(sent)),
-        "could_enter": [team for team in mine if not entries.filter(team=team).exists()],
+        "could_enter": [
+            team for team in mine if not entries.filter(team=team).exists()
+        ],
         "could_ask": _could_ask(request, found),
         "asked": requests_of(request.user).filter(season=found),
         "terms": current_terms(found),
@@ -143,10 +184,15 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
 def _could_ask(request: HttpRequest, season: Season) -> QuerySet[models.Team]:
     if not isinstance(request.user, models.User):
         return models.Team.objects.none()
-    if not season.allows_several_teams and access.entered_teams(request.user, season).exists():
+    if (
+        not season.allows_several_teams
+        and access.entered_teams(request.user, season).exists()
+    ):
         return models.Team.objects.none()
     asked = JoinRequest.objects.filter(user=request.user).values("team")
-    return access.teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
+    return (
+        access.teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
+    )
 
 
 def _public_teams(
@@ -157,13 +203,17 @@ def _public_teams(
         return {entry.team_id for entry in registrations if entry.is_approved}
     if not season.is_public:
         return ()
-    return set(access.listed_entries(None, season).approved().values_list("team_id", flat=True))
+    return set(
+        access.listed_entries(None, season).approved().values_list("team_id", flat=True)
+    )
 
 
 def _sheets_to_rate(request: HttpRequest, season: Season) -> QuerySet[Sheet]:
     if not request.user.is_authenticated:
         return Sheet.objects.none()
-    own = Sheet.objects.open().filter(annotators__user=request.user.pk, phase__task__season=season)
+    own = Sheet.objects.open().filter(
+        annotators__user=request.user.pk, phase__task__season=season
+    )
     return own.select_related("phase__task")
 
 
@@ -197,7 +247,11 @@ class TaskLine:
         closed = [line for line in self.phases if line.state == "closed"]
         if is_open:
             return min(is_open, key=lambda line: line.phase.closes)
-        return max(closed, key=lambda line: line.phase.closes) if closed else next(iter(self.phases), None)
+        return (
+            max(closed, key=lambda line: line.phase.closes)
+            if closed
+            else next(iter(self.phases), None)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,20 +263,32 @@ class SeasonLine:
     @property
     def state(self) -> str:
         states = {line.state for task in self.tasks for line in task.phases}
-        if self.tasks and not states and all(line.task.is_reported_only for line in self.tasks):
+        if (
+            self.tasks
+            and not states
+            and all(line.task.is_reported_only for line in self.tasks)
+        ):
             return "published"
-        return next((state for state in ("open", "ahead", "closed") if state in states), "ahead")
+        return next(
+            (state for state in ("open", "ahead", "closed") if state in states), "ahead"
+        )
 
     @cached_property
     def next_to_close(self) -> Phase | None:
-        ending = [line.phase for line in self._phases if line.state == "open" and line.phase.has_end]
+        ending = [
+            line.phase
+            for line in self._phases
+            if line.state == "open" and line.phase.has_end
+        ]
         return min(ending, key=lambda phase: phase.closes, default=None)
 
     @property
     def has_baselines_alone(self) -> bool:
         """Whether boards show baselines and none of them the run of a team."""
         phases = self._phases
-        return any(line.has_baselines_alone for line in phases) and not any(line.leaders for line in phases)
+        return any(line.has_baselines_alone for line in phases) and not any(
+            line.leaders for line in phases
+        )
 
     @property
     def _phases(self) -> list[PhaseLine]:
@@ -240,9 +306,21 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
         phases = []
         for phase in task.phases.all():
             leaders = public_first_places(phase)
-            state = "ahead" if at < phase.opens else "open" if at < phase.closes else "closed"
-            phases.append(PhaseLine(phase, state, leaders, not leaders and shows_baselines_alone(phase)))
-        lines[task.season_id].append(TaskLine(task=task, phases=phases, reported=reported.get(task.pk)))
+            state = (
+                "ahead"
+                if at < phase.opens
+                else "open"
+                if at < phase.closes
+                else "closed"
+            )
+            phases.append(
+                PhaseLine(
+                    phase, state, leaders, not leaders and shows_baselines_alone(phase)
+                )
+            )
+        lines[task.season_id].append(
+            TaskLine(task=task, phases=phases, reported=reported.get(task.pk))
+        )
     return [
         SeasonLine(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
         for season in seasons
@@ -256,14 +334,19 @@ def _in_small(line: TaskLine, elsewhere: TaskLine | None) -> dict[str, Any]:
     kind, current = line.task.task_type, line.current
     places = public_top(current.phase) if current and current.state != "ahead" else ()
     cells = [place.cell for place in places if place.cell]
-    axis = Axis.over(cells, places[0].column.scale) if cells and places[0].column else None
+    axis = (
+        Axis.over(cells, places[0].column.scale) if cells and places[0].column else None
+    )
     return {
         "line": line,
         "published": line if line.reported else elsewhere,
         "asked": str(ASKED.get(kind.drawn_as, "")),
         "example": drawn_example(kind),
         "rows": [
-            {"leader": place, "whisker": SafeString(whisker(place.cell, axis, place.interval))}
+            {
+                "leader": place,
+                "whisker": SafeString(whisker(place.cell, axis, place.interval)),
+            }
             for place in places
         ],
     }
@@ -288,7 +371,9 @@ def task(request: HttpRequest, task: Task) -> Answer:
     with_phases([task])
     phases = task.phases.all()
     released = released_phases(task)
-    golds = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")}
+    golds = {
+        gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
+    }
     context = {
         "season": task.season,
         "task": task,
@@ -300,7 +385,12 @@ def task(request: HttpRequest, task: Task) -> Answer:
         "has_trec": task.task_type.trec is not None,
         "has_data_sets": task.task_type.statistics is not None,
         "phases": [
-            (phase, golds.get(phase.split) if access.may_have_inputs(request.user, phase) else None)
+            (
+                phase,
+                golds.get(phase.split)
+                if access.may_have_inputs(request.user, phase)
+                else None,
+            )
             for phase in phases
         ],
         "open_phases": [phase for phase in phases if phase.is_open()],
@@ -314,7 +404,9 @@ def task(request: HttpRequest, task: Task) -> Answer:
 
 
 @require_safe
-def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponseBase:
+def inputs(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponseBase:
     """What participants may have of a split, by session or token: never its gold."""
     person = api.asking_user(request)
     found = access.phase_for(person, season, task, phase)
@@ -331,7 +423,13 @@ def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     if gold is None:
         raise Http404(_("The inputs of this phase are not published yet."))
     name = f"{found.task.season.slug}-{found.task.slug}-{found.split}-inputs.zip"
-    return download(request, storage.gold, gold.public, filename=name, content_type="application/zip")
+    return download(
+        request,
+        storage.gold,
+        gold.public,
+        filename=name,
+        content_type="application/zip",
+    )
 
 
 @task_readers.page("seasons/data_sets.html")

@@ -8,11 +8,23 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
+from citeboard.background.kinds import (
+    ask_for_paper,
+    is_current,
+    kept_paper,
+    moving_paper,
+)
 from citeboard.core import api, storage
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import in_decimals
-from citeboard.web.pages import Answer, Pages, attachment, place_of, season_readers, task_readers
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    attachment,
+    place_of,
+    season_readers,
+    task_readers,
+)
 from scoring.exchange import citations, figure_files
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.exchange.results import ZIP
@@ -22,7 +34,11 @@ from scoring.results.board.differences import metrics_of, offered_dimensions
 from scoring.results.board.formatting import dimension_label, metric_label, ranks
 from scoring.results.board.public_results import Overall, overall as overall_table
 from scoring.results.publications import published as printed
-from scoring.results.publications.reproduced import conclusions_of, is_reproduced, reproduced_of
+from scoring.results.publications.reproduced import (
+    conclusions_of,
+    is_reproduced,
+    reproduced_of,
+)
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 
@@ -54,7 +70,9 @@ def published(request: HttpRequest, task: Task) -> Answer:
         "several": len(results.by_class) > 1,
         "measures": printed.measures_by_class(results.by_class, query),
         "others": [_whole(other.table) for other in results.others],
-        "conclusions": printed.concluded({table.table.pk: table.table for table in results.tables}.values()),
+        "conclusions": printed.concluded(
+            {table.table.pk: table.table for table in results.tables}.values()
+        ),
         "phases": task.phases.all(),
     }
 
@@ -65,7 +83,10 @@ PUBLISHED = {"csv": printed.published_csv, "json": printed.published_json}
 @api.readable_anywhere
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
-    return attachment(PUBLISHED[form](_results(task)), f"{task.season.slug}-{task.slug}-published.{form}")
+    return attachment(
+        PUBLISHED[form](_results(task)),
+        f"{task.season.slug}-{task.slug}-published.{form}",
+    )
 
 
 @season_readers.page("publications/reproduced.html")
@@ -73,8 +94,15 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
     """A season's published tables beside what the same systems score on its boards."""
     tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
-        raise Http404(_("Nothing of this season is computed again beside published results."))
-    tables = [table for task in tasks if is_reproduced(task) for table in reproduced_of(task, request.user)]
+        raise Http404(
+            _("Nothing of this season is computed again beside published results.")
+        )
+    tables = [
+        table
+        for task in tasks
+        if is_reproduced(task)
+        for table in reproduced_of(task, request.user)
+    ]
     figures = {
         f"reproduced-chart-{place}": table.bars
         for place, table in enumerate(tables, start=1)
@@ -92,7 +120,11 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
 
 @require_safe
 def papers(request: HttpRequest) -> HttpResponse:
-    return render(request, "publications/papers.html", {"papers": Paper.objects.prefetch_related("tables")})
+    return render(
+        request,
+        "publications/papers.html",
+        {"papers": Paper.objects.prefetch_related("tables")},
+    )
 
 
 @require_safe
@@ -120,11 +152,22 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
     paper = OverviewPaper.of(season, request.user, query)
     made, moving = kept_paper(paper), moving_paper(paper)
     choices = [
-        (_("what I may see"), query.with_(for_everybody=False), not query.for_everybody),
-        (_("what everybody may see"), query.with_(for_everybody=True), query.for_everybody),
+        (
+            _("what I may see"),
+            query.with_(for_everybody=False),
+            not query.for_everybody,
+        ),
+        (
+            _("what everybody may see"),
+            query.with_(for_everybody=True),
+            query.for_everybody,
+        ),
     ]
     return {
-        "parts": [{"part": part, **(_tables(part.board) if part.board else {})} for part in paper.parts],
+        "parts": [
+            {"part": part, **(_tables(part.board) if part.board else {})}
+            for part in paper.parts
+        ],
         "has_boards": bool(paper.boards),
         "choices": choices if may_help(request.user, season) else [],
         "carried": query.with_().removesuffix("?"),
@@ -136,11 +179,20 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
 
 def _tables(board: standings.Board) -> dict[str, Any]:
     dimensions = offered_dimensions(board)
-    metrics = {metric: metric_label(metric) for name in dimensions for metric in metrics_of(board, name)}
+    metrics = {
+        metric: metric_label(metric)
+        for name in dimensions
+        for metric in metrics_of(board, name)
+    }
     columns = []
     for column in board.main_first:
         label = metric_label(column.metric)
-        columns.append((column.name, label if column.name == column.metric else f"{label} ({column.name})"))
+        columns.append(
+            (
+                column.name,
+                label if column.name == column.metric else f"{label} ({column.name})",
+            )
+        )
     return {
         **place_of(board.phase),
         "rules": board.rules,
@@ -164,18 +216,26 @@ def archive(request: HttpRequest, season: Season) -> Answer:
         page = reverse("overview-paper", args=[season.slug])
         return redirect(f"{page}{query.with_().removesuffix('?')}#zip")
     name = f"{season.slug}-overview-paper.zip"
-    return download(request, storage.statistics, made.file, filename=name, content_type=ZIP)
+    return download(
+        request, storage.statistics, made.file, filename=name, content_type=ZIP
+    )
 
 
 @season_readers.page()
 def one_file(request: HttpRequest, season: Season, rest: str) -> Answer:
-    file = OverviewPaper.of(season, request.user, PaperQuery.of(request.GET)).files.get(rest)
+    file = OverviewPaper.of(season, request.user, PaperQuery.of(request.GET)).files.get(
+        rest
+    )
     if file is None:
         raise Http404(_("There is no such file for this season's overview paper."))
     return attachment(file.written(), f"{season.slug}-{rest.replace('/', '-')}")
 
 
-FORMS = {"csv": exports.overall_csv, "json": exports.overall_json, "tex": exports.overall_latex}
+FORMS = {
+    "csv": exports.overall_csv,
+    "json": exports.overall_json,
+    "tex": exports.overall_latex,
+}
 
 
 def _ranked(user: object, season: str) -> Season:
@@ -185,7 +245,9 @@ def _ranked(user: object, season: str) -> Season:
     return ranked
 
 
-ranked_seasons = Pages(_ranked, "season", context=lambda season: {"season": season}, is_public=True)
+ranked_seasons = Pages(
+    _ranked, "season", context=lambda season: {"season": season}, is_public=True
+)
 
 
 @ranked_seasons.page("seasons/overall.html")
@@ -198,10 +260,24 @@ def overall(request: HttpRequest, season: Season) -> Answer:
         places = [board.places.get(row.slug) for board in table.boards]
         words = [ranks(place.low, place.high) if place else "" for place in places]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]
-        shares = [f"{100 * share:.1f}" for share in (row.share, row.share_low, row.share_high)]
-        lines.append({"row": row, "places": words, "without": without, "shares": [*map(in_decimals, shares)]})
+        shares = [
+            f"{100 * share:.1f}" for share in (row.share, row.share_low, row.share_high)
+        ]
+        lines.append(
+            {
+                "row": row,
+                "places": words,
+                "without": without,
+                "shares": [*map(in_decimals, shares)],
+            }
+        )
     has_absences = any(len(row.places) < len(table.boards) for row in table.rows)
-    return {"table": table, "lines": lines, "forms": list(FORMS), "has_absences": has_absences}
+    return {
+        "table": table,
+        "lines": lines,
+        "forms": list(FORMS),
+        "has_absences": has_absences,
+    }
 
 
 def _overall(request: HttpRequest, season: Season) -> Overall:
@@ -211,4 +287,6 @@ def _overall(request: HttpRequest, season: Season) -> Overall:
 @api.readable_anywhere
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
-    return attachment(FORMS[form](season, _overall(request, season)), f"{season.slug}-overall.{form}")
+    return attachment(
+        FORMS[form](season, _overall(request, season)), f"{season.slug}-overall.{form}"
+    )

@@ -49,7 +49,10 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
 
 def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
     if len(answer) > MAX_CHARACTERS:
-        return {"refused": _("An answer has at most %(n)s characters here.") % {"n": MAX_CHARACTERS}}
+        return {
+            "refused": _("An answer has at most %(n)s characters here.")
+            % {"n": MAX_CHARACTERS}
+        }
     kind, network = task.task_type, network_of(request)
     given = {
         "task_type": kind.reference,
@@ -57,7 +60,9 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
         "filename": "answer.jsonl",
         "rules": task.rules,
     }
-    sender = Sender(account=f"network {network}", network=network, submits=False, gives_way=True)
+    sender = Sender(
+        account=f"network {network}", network=network, submits=False, gives_way=True
+    )
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
         file.write(answer + "\n")
         file.flush()
@@ -79,7 +84,11 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
         words = {}
         for rules, values in by_rules.items():
             told = values.get(name)
-            words[rules] = told and (reasons.get(told["lacks"]) or shown(told["value"], told["scale"]))
-        lines.append((metric_label(name), [(rules, text or "") for rules, text in words.items()]))
+            words[rules] = told and (
+                reasons.get(told["lacks"]) or shown(told["value"], told["scale"])
+            )
+        lines.append(
+            (metric_label(name), [(rules, text or "") for rules, text in words.items()])
+        )
     drawn = draw(kind.drawn_as, ShownInstance(**found["shown"]), claims)
     return {"drawn": drawn, "rules": list(by_rules), "lines": lines}

@@ -10,7 +10,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Model
 
-from citeboard.core.database import EPOCH, UnusableSchema, migration_lock, refuse_unusable_schema
+from citeboard.core.database import (
+    EPOCH,
+    UnusableSchema,
+    migration_lock,
+    refuse_unusable_schema,
+)
 from citeboard.core.models import SchemaEpoch
 
 
@@ -22,7 +27,10 @@ class Command(migrate.Command):
                 refuse_unusable_schema()
             except UnusableSchema as reason:
                 raise CommandError(str(reason), returncode=reason.exit_code) from reason
-            is_whole = not any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
+            is_whole = not any(
+                options[name]
+                for name in ("app_label", "plan", "check_unapplied", "fake")
+            )
             if is_whole and not connection.introspection.table_names():
                 _make_tables(connection)
             super().handle(*args, **options)
