@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from citeboard.core import storage
 from citeboard.core.confinement import (
@@ -16,7 +16,7 @@ from citeboard.core.confinement import (
     read_upload,
 )
 from tasks.gold import packing
-from tasks.models import Gold, GoldContent, GoldOverlap
+from tasks.models import Gold, GoldContent, GoldOverlap, Organiser, Season
 from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
@@ -42,17 +42,27 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     }
     own_papers = set(_each_blinded(papers, key))
     facts["papers"] = b"".join(sorted(own_papers))
-    GoldContent.objects.update_or_create(gold=gold, defaults=facts)
+    season = gold.task.season_id
+    organisers = organisers_by_season()
+    known = facts | {"organisers": sorted(organisers.get(season, ()))}
+    content, _ = GoldContent.objects.update_or_create(
+        gold=gold, defaults=facts, create_defaults=known
+    )
     # What is known of gold whose digests are of another key, or of none yet, holds until that is read anew.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
+    bound = dict(
+        GoldOverlap.objects.filter(anew, gold=gold).values_list("other", "binds")
+    )
     GoldOverlap.objects.filter(anew).delete()
     others = GoldContent.objects.filter(key=key_name).exclude(gold=gold)
     overlaps = []
-    season = gold.task.season_id
-    columns = ("gold", "gold__task__season", "papers", "digests", "held")
-    for other, place, their_papers, *stored in others.values_list(*columns).iterator():
+    own_people = organisers.get(season, frozenset())
+    columns = ("gold", "gold__task__season", "organisers", "papers", "digests", "held")
+    for other, place, their_organisers, their_papers, *stored in others.values_list(
+        *columns
+    ).iterator():
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
         # Elsewhere another paper may have the same name.
         their_own = (
@@ -67,11 +77,45 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
+        # Somebody who brought gold and left its season to others would see by theirs what they answer.
+        are_the_same = own_people == organisers.get(
+            place, frozenset()
+        ) and own_people.issuperset(content.organisers + their_organisers)
+        binds = place == season or bound.get(other, are_the_same)
         overlaps += [
-            GoldOverlap(gold_id=first, other_id=second, **counts)
+            GoldOverlap(gold_id=first, other_id=second, binds=binds, **counts)
             for first, second in pairs
         ]
     GoldOverlap.objects.bulk_create(overlaps)
+
+
+def organisers_by_season() -> dict[int, frozenset[int]]:
+    """Without the seasons that staff alone look after."""
+    people: dict[int, set[int]] = {}
+    rows = Organiser.objects.filter(role=Organiser.Role.ORGANISER).values_list(
+        "season", "user"
+    )
+    for season, user in rows:
+        people.setdefault(season, set()).add(user)
+    return {season: frozenset(own) for season, own in people.items()}
+
+
+def part_from_strangers(season: Season) -> None:
+    """Gold of a season that is of other organisers from now on has no effect on this one, nor this on it."""
+    organisers = organisers_by_season()
+    own = organisers.get(season.pk, frozenset())
+    bound = GoldOverlap.objects.filter(binds=True)
+    elsewhere = bound.filter(gold__task__season=season).exclude(
+        other__task__season=F("gold__task__season")
+    )
+    for other in (
+        elsewhere.values_list("other__task__season", flat=True).order_by().distinct()
+    ):
+        if organisers.get(other, frozenset()) == own:
+            continue
+        from_here = Q(gold__task__season=season, other__task__season=other)
+        from_there = Q(gold__task__season=other, other__task__season=season)
+        bound.filter(from_here | from_there).update(binds=False)
 
 
 @dataclass(frozen=True)

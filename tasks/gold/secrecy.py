@@ -233,16 +233,16 @@ class _Listed(models.Aggregate):
 
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
+    """What gold of other organisers has in common with these follows from no answer that is theirs alone."""
+    binding = models.FilteredRelation(
+        "overlaps", condition=models.Q(overlaps__binds=True)
+    )
     of_others = ("other__task", "other__split", "same", "held")
     row = JSONArray(
-        "number", "pk", "sealed_at", *(f"overlaps__{name}" for name in of_others)
+        "number", "pk", "sealed_at", *(f"binding__{name}" for name in of_others)
     )
-    return (
-        golds.order_by()
-        .values("task")
-        .annotate(rows=_Listed(row))
-        .values_list("rows", flat=True)
-    )
+    by_task = golds.order_by().annotate(binding=binding).values("task")
+    return by_task.annotate(rows=_Listed(row)).values_list("rows", flat=True)
 
 
 def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:

@@ -509,11 +509,12 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
 
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
-        """On its split, or of any task on one that ever held an instance of its gold."""
+        """On its split, or on one that ever held an instance of its gold and is of the same organisers."""
         same = GoldOverlap.objects.filter(
             gold__task=phase.task_id,
             gold__split=phase.split,
             held__gt=0,
+            binds=True,
             other__task=OuterRef("task"),
             other__split=OuterRef("split"),
         )
@@ -994,6 +995,9 @@ class GoldContent(models.Model):
     papers = models.BinaryField(
         null=True, help_text="Of its papers; none of gold of before."
     )
+    organisers: models.JSONField[list[int]] = late_json(
+        list, "Who organised its season when it came, by number.", editable=False
+    )
 
     def __str__(self) -> str:
         return f"the content of {self.gold}"
@@ -1017,6 +1021,11 @@ class GoldOverlap(models.Model):
         default=0,
         db_default=0,
         help_text="Papers of both, in one season, whatever is asked of them.",
+    )
+    binds = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Both are of one season, or were always of the same organisers: each follows the other.",
     )
 
     class Meta:

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from tasks.models import Gold, Phase, Season
+from tasks.models import Gold, Organiser, Phase, Season
 from tests import factories
 from tests.access.scene import (
     EVERY_ROLE,
@@ -272,9 +272,14 @@ def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidde
 
 
 def same_content(phase) -> Phase:
-    """A phase of another season that hides its board, on a split that has one of the same topics."""
+    """A phase of another season of the same organisers that hides its board, on a split that has one of the
+    same topics.
+    """
+    season = factories.make_season()
+    for organiser in phase.task.season.organisers.filter(role=Organiser.Role.ORGANISER):
+        Organiser.objects.create(season=season, user=organiser.user)
     other = factories.make_phase(
-        task=factories.make_task(), board="organisers", with_gold=False
+        task=factories.make_task(season=season), board="organisers", with_gold=False
     )
     factories.make_gold(
         phase=other,
@@ -285,7 +290,7 @@ def same_content(phase) -> Phase:
 
 
 @pytest.mark.parametrize("role", ["visitor", "member"])
-def test_no_address_tells_numbers_on_content_that_another_season_hides(
+def test_no_address_tells_numbers_on_content_that_another_season_of_its_organisers_hides(
     client, scene, role
 ):
     """The run's own page tells its team as little: what is secret goes by content."""

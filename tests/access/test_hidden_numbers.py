@@ -57,7 +57,8 @@ IN_TIME = {
     "until": {"board": "nobody", "board_from": 1, "board_then": "everyone"},
 }
 EXCLUSIONS = ("disqualified", "hidden")
-#: The phase shows everything, and one of another season with some of the same gold hides its own.
+#: The phase shows everything, and one of another season of the same organisers, with some of the same gold,
+#: hides its own.
 BY_CONTENT = "content"
 WAYS = (*BY_CHOICE, *BY_OWN_SCORES, *IN_TIME, *EXCLUSIONS, BY_CONTENT)
 OF_OTHERS = (*BY_CHOICE, *IN_TIME, *EXCLUSIONS, BY_CONTENT)
@@ -126,7 +127,9 @@ class Part:
                 task=self.scene.phase.task, split=self.scene.phase.split
             )
             other = Gold.objects.current(factories.make_phase(board="nobody"))
-            GoldOverlap.objects.create(gold=own, other=other, same=1, held=1, alike=0)
+            GoldOverlap.objects.create(
+                gold=own, other=other, same=1, held=1, alike=0, binds=True
+            )
         else:
             fields = (BY_CHOICE | BY_OWN_SCORES | IN_TIME)[self.way]
             now = timezone.now()

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from citeboard.teams.models import User
 from scoring.models import Sheet
 from scoring.results.board.leak_budget import Budget, budget_of
 from tasks.gold.early import WORDS
@@ -56,7 +57,7 @@ class Content:
     budgets: list[tuple[Phase, Budget]]
 
 
-def who_knows(season: Season) -> list[Content]:
+def who_knows(season: Season, reader: User | None = None) -> list[Content]:
     phases = looked_up(
         Phase.objects.filter(task__season=season).select_related("task__season")
     )
@@ -72,7 +73,7 @@ def who_knows(season: Season) -> list[Content]:
         .order_by("-number")
     ):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
-    shared = shared_by_split(season)
+    shared = shared_by_split(season, reader)
     contents = []
     for key, group in splits.items():
         rows = [Known(kind, _times(group, kind)) for kind in Kind]
@@ -143,11 +144,19 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
     return shown if is_on else NEVER
 
 
-def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
-    """Of versions of the season, with those of any; what another season has is not named."""
-    overlaps = GoldOverlap.objects.filter(gold__task__season=season).select_related(
-        "gold", "other__task"
-    )
+def shared_by_split(
+    season: Season, reader: User | None = None
+) -> dict[tuple[int, str], list[str]]:
+    """Of versions of the season, with gold that the reader may read; without one, with what all of its
+    organisers may: a comparison with any other would tell what that answers.
+    """
+    may_read = Q(binds=True)
+    if reader is not None:
+        may_read |= Q(
+            other__task__season__in=Season.objects.organised_by(reader).values("pk")
+        )
+    overlaps = GoldOverlap.objects.filter(may_read, gold__task__season=season)
+    overlaps = overlaps.select_related("gold", "other__task__season")
     told: dict[tuple[int, str], dict[str, None]] = {}
     shared_any = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
     for overlap in shared_any.order_by("gold__number", "other__number"):
@@ -155,11 +164,9 @@ def shared_by_split(season: Season) -> dict[tuple[int, str], list[str]]:
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
         near = other.task.season_id == season.pk
-        where = (
-            f"{other.task}, {other.split}, v{other.number}"
-            if near
-            else _("gold of another season")
-        )
+        where = f"{other.task}, {other.split}, v{other.number}"
+        if not near:
+            where = f"{other.task.season}, {where}"
         counts = {
             _("scored instances: %s"): overlap.same,
             _("instances in the files: %s"): overlap.held,

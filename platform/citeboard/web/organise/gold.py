@@ -18,6 +18,7 @@ from citeboard.background.kinds import jobs_of
 from citeboard.core.words import counted, sentence
 from citeboard.ops.doctor import needs_of
 from citeboard.ops.launching import scored_phases
+from citeboard.teams.models import User
 from citeboard.web import pages
 from citeboard.web.organise.overview import lines
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
@@ -67,7 +68,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
             except EarlierGold as earlier:
                 form.fields["again"].widget = forms.CheckboxInput()
                 form.add_error("again", sentence(earlier))
-    splits = _versions_by_split(season, form)
+    splits = _versions_by_split(season, form, request.user)
     is_moving = any(phase.is_moving for split in splits for phase in split["phases"])
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
@@ -107,7 +108,9 @@ rescore_run = pages.does(
 )
 
 
-def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, Any]]:
+def _versions_by_split(
+    season: Season, form: acts.GoldForm, reader: User
+) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
     for version in (
         Gold.objects.filter(task__season=season)
@@ -122,7 +125,7 @@ def _versions_by_split(season: Season, form: acts.GoldForm) -> list[dict[str, An
         phases.setdefault((phase.task_id, phase.split), []).append(
             rescoring.progress(phase)
         )
-    shared = shared_by_split(season)
+    shared = shared_by_split(season, reader)
     return [
         {
             "task": task,
@@ -197,8 +200,11 @@ compute = pages.does(acts.COMPUTE_BASELINES, "organise-baselines season")
 
 
 @pages.organisers.page("organise/secrecy.html", "secrecy")
-def secrecy(request: HttpRequest, season: Season) -> pages.Answer:
-    return {"contents": who_knows(season), "groups": list(GROUPS.values())}
+def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    return {
+        "contents": who_knows(season, request.user),
+        "groups": list(GROUPS.values()),
+    }
 
 
 @pages.organisers.page()
