@@ -70,10 +70,12 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             if place == season
             else set[bytes]()
         )
+        shown_by_both = _shown(own) & _shown(theirs)
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
-            "alike": len(_shown(own) & _shown(theirs) - _shown(own & theirs)),
+            "alike": len(shown_by_both - _shown(own & theirs)),
+            "shown": len(shown_by_both),
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()

@@ -24,7 +24,7 @@ from citeboard.core.confinement import (
 )
 from citeboard.teams.models import User
 from tasks.delivery.webhooks.services import queue_event
-from tasks.gold import early, packing
+from tasks.gold import early, packing, publishing
 from tasks.gold.content import PACK, note_content
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
@@ -156,6 +156,7 @@ def record_gold(
             bump_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}
         queue_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
+        publishing.follow()
     return new, True
 
 

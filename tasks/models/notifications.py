@@ -49,6 +49,7 @@ class Kind(models.TextChoices):
     QUESTION = "question-asked", _("Somebody asks a question on a season that you run")
     ANSWERED = "question-answered", _("A question of yours was answered")
     REPORTED = "abuse-reported", _("Abuse is reported on a site that you run")
+    SHARED = "texts-shared", _("A season that you organise shares texts with another")
 
 
 class Channel(models.TextChoices):
@@ -71,7 +72,7 @@ FOR_MEMBERS = (
     Kind.MERGE_ASKED,
     Kind.MERGED,
 )
-FOR_ORGANISERS = (Kind.ASKED, Kind.ROLE, Kind.QUESTION, Kind.REPORTED)
+FOR_ORGANISERS = (Kind.ASKED, Kind.ROLE, Kind.QUESTION, Kind.REPORTED, Kind.SHARED)
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):

@@ -1017,6 +1017,11 @@ class GoldOverlap(models.Model):
     alike = models.PositiveIntegerField(
         help_text="Those that show the same and have another gold answer."
     )
+    shown = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Those that show the same, whatever they answer; scored in both.",
+    )
     papers = models.PositiveIntegerField(
         default=0,
         db_default=0,
@@ -1037,6 +1042,19 @@ class GoldOverlap(models.Model):
 
     def __str__(self) -> str:
         return f"what {self.gold} and {self.other} have in common"
+
+
+class GoldPublication(models.Model):
+    """A gold that has stood in a public season, since when, and when it was held against that of others."""
+
+    gold = models.OneToOneField(
+        Gold, on_delete=models.CASCADE, primary_key=True, related_name="publication"
+    )
+    at = models.DateTimeField(default=timezone.now)
+    compared_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"the publication of {self.gold}"
 
 
 class SeasonFile(models.Model):

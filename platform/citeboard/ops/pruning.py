@@ -38,6 +38,7 @@ from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
 from tasks.delivery.notifications.events import remind_of_deadlines
 from tasks.gold.content import read_contents
+from tasks.gold.publishing import note_publications
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.engine import orphaned
 from tasks.jobs.interruptions import DATABASE_ERRORS
@@ -229,6 +230,7 @@ STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
     background.forget_old: "{} old background jobs forgotten",
     read_contents: "{} versions of gold read for what they share with others",
+    note_publications: "{} published versions of gold held against those of others",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",
     leak_budget.keep_due: "{} rankings of the month drawn up",

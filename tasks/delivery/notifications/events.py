@@ -236,6 +236,16 @@ def tell_report(report: models.Report) -> None:
     notify(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
+def tell_shared(season: models.Season, other: int) -> None:
+    """Once, that a season of other organisers, which is not named, has many of its texts."""
+    theirs = models.Organiser.objects.filter(season=other).values("user")
+    people = models.Organiser.objects.filter(
+        season=season, role=models.Organiser.Role.ORGANISER
+    )
+    people = people.exclude(user__in=theirs).values_list("user_id", flat=True)
+    notify(Kind.SHARED, f"season-{season.pk}-shares-{other}", people, season=season)
+
+
 def tell_to_confirm(
     phase: models.Phase,
     runs: Mapping[Team, list[models.Submission]],

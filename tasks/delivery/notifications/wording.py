@@ -330,6 +330,12 @@ def _reported(told: Notification) -> Words:
     )
 
 
+def _shared(told: Notification) -> Words:
+    title = _("Gold of %(season)s is published") % {"season": told.season}
+    text = _("It shares texts with a season of another organiser; staff can say more.")
+    return Words(title, text, reverse("organise-gold", args=[_slug(told)]))
+
+
 #: Each kind has the function above that bears its name.
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     kind: globals()[f"_{kind.name.lower()}"] for kind in Kind

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, instants, refusals
 from citeboard.teams.models import User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
+from tasks.gold import publishing
 from tasks.gold.early import kept_back, nothing_early
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
@@ -189,6 +190,7 @@ def _write(
     _written(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
+        publishing.follow()
     remembered = plans.remembered_of(season)
     _write_roles(season, plan, remembered, by, changes)
     if entry.terms and entries.TERMS_KEY not in plan.stays:
