@@ -25,7 +25,7 @@ help:
 	@echo "make load    a rush before a deadline, 100,000 runs, two groups of workers: on SQLite and PostgreSQL"
 	@echo "make faults  kill every process 100 times while runs come in, and race the limits on uploads"
 	@echo "make lock    write the locks of what the image installs"
-	@echo "make plan    draw the rooms of the code for docs/developers.md"
+	@echo "make plan    draw the packages of the code for docs/developers.md"
 	@echo "make reference  write docs/reference.md from the code"
 	@echo "make papers  compute every figure of the five papers that public data allow, and write docs/papers.md"
 	@echo "make messages  bring the catalogues of other languages up to date and compile them"
@@ -49,7 +49,7 @@ lock:
 	@sh scripts/environment.sh dev
 	$(PY) scripts/lock.py
 
-# Of the rooms of the code, for docs/developers.md.
+# The packages of the code, for docs/developers.md.
 plan:
 	$(PY) scripts/draw_plan.py
 

@@ -1,4 +1,4 @@
-"""Draws the rooms of the code and what rests on what, from the imports themselves; `make plan` calls it.
+"""Draw the packages of the code and their imports; `make plan` calls it.
 
 Each row rests on the rows below it. An arrow that follows from others is left out (transitive reduction).
 """
@@ -18,8 +18,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "img" / "plan.svg"
 #: What Django itself looks for in an app; it imports everything and tells nothing of the plan.
 LEFT_OUT = {"admin", "apps", "management", "templatetags"}
-PLAIN_ROOMS = ("__main__", "papers", "tools", "offline", "stats", "metrics", "figures")
-PLAIN = {"tasks.types", *(f"scoring.{room}" for room in PLAIN_ROOMS)}
+PLAIN_PACKAGES = (
+    "__main__",
+    "papers",
+    "tools",
+    "offline",
+    "stats",
+    "metrics",
+    "figures",
+)
+PLAIN = {"tasks.types", *(f"scoring.{package}" for package in PLAIN_PACKAGES)}
 WIDTH, BOX, HEIGHT, GAP = 1000, (130, 30), 62, 18
 SHARED = {"citeboard.core", "citeboard.teams"}
 #: The share of the width from left to right: scoring and the site above it, tasks, what both share.
@@ -43,28 +51,30 @@ TIP = (
 )
 
 
-def room_of(module: str) -> str | None:
+def package_of(module: str) -> str | None:
     parts = module.split(".")
     return None if len(parts) == 1 or parts[1] in LEFT_OUT else ".".join(parts[:2])
 
 
-def column_of(room: str) -> str:
-    if room in SHARED:
+def column_of(package: str) -> str:
+    if package in SHARED:
         return "shared"
-    return "tasks" if room.startswith("tasks.") else "scoring"
+    return "tasks" if package.startswith("tasks.") else "scoring"
 
 
-def rooms(root: Path) -> Graph:
+def packages(root: Path) -> Graph:
     graph: Graph = {}
     for module, others in module_imports(root).items():
-        room = room_of(module)
-        if room is None or (module.startswith("citeboard.") and module.count(".") == 1):
+        package = package_of(module)
+        if package is None or (
+            module.startswith("citeboard.") and module.count(".") == 1
+        ):
             continue
-        found = {other for name in others if (other := room_of(name)) is not None}
-        graph.setdefault(room, set()).update(found - {room})
+        found = {other for name in others if (other := package_of(name)) is not None}
+        graph.setdefault(package, set()).update(found - {package})
     return {
-        room: {other for other in others if other in graph}
-        for room, others in graph.items()
+        package: {other for other in others if other in graph}
+        for package, others in graph.items()
     }
 
 
@@ -72,45 +82,47 @@ def reduced(graph: Graph) -> Graph:
     """Without the edges that a longer way gives as well."""
     reach: dict[str, set[str]] = {}
 
-    def reached(room: str) -> set[str]:
-        if room not in reach:
-            reach[room] = graph[room].union(*(reached(other) for other in graph[room]))
-        return reach[room]
+    def reached(package: str) -> set[str]:
+        if package not in reach:
+            reach[package] = graph[package].union(
+                *(reached(other) for other in graph[package])
+            )
+        return reach[package]
 
     return {
-        room: {
+        package: {
             other
             for other in others
             if not any(other in reached(via) for via in others - {other})
         }
-        for room, others in graph.items()
+        for package, others in graph.items()
     }
 
 
 def draw(graph: Graph) -> str:
     levels = depths(graph)
     rows: dict[int, list[str]] = {}
-    for room in sorted(levels):
-        rows.setdefault(levels[room], []).append(room)
+    for package in sorted(levels):
+        rows.setdefault(levels[package], []).append(package)
     top = max(rows)
     places: dict[str, tuple[float, float]] = {}
     for level, row in rows.items():
         for column, (left, right) in COLUMNS.items():
-            packages = [room for room in row if column_of(room) == column]
-            for number, room in enumerate(packages):
-                x = WIDTH * (left + (right - left) * (number + 1) / (len(packages) + 1))
-                places[room] = (x, GAP + (top - level) * HEIGHT)
+            members = [package for package in row if column_of(package) == column]
+            for number, package in enumerate(members):
+                x = WIDTH * (left + (right - left) * (number + 1) / (len(members) + 1))
+                places[package] = (x, GAP + (top - level) * HEIGHT)
     height = GAP + (top + 1) * HEIGHT + 10
     arrows = [
-        _arrow(places[room], places[other])
-        for room, others in sorted(reduced(graph).items())
+        _arrow(places[package], places[other])
+        for package, others in sorted(reduced(graph).items())
         for other in sorted(others)
     ]
-    boxes = [_box(room, *place) for room, place in sorted(places.items())]
+    boxes = [_box(package, *place) for package, place in sorted(places.items())]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
-            "<title>The rooms of the code; each rests on those below it</title>",
+            "<title>The packages of the code; each rests on those below it</title>",
             f"<style>{STYLE}</style>",
             TIP,
             *arrows,
@@ -121,12 +133,12 @@ def draw(graph: Graph) -> str:
     )
 
 
-def _box(room: str, x: float, y: float) -> str:
+def _box(package: str, x: float, y: float) -> str:
     width, height = BOX
-    kind = ' class="plain"' if room in PLAIN else ""
+    kind = ' class="plain"' if package in PLAIN else ""
     return (
         f'<rect{kind} x="{x - width / 2:.0f}" y="{y:.0f}" width="{width}" height="{height}" rx="4"/>'
-        f'<text x="{x:.0f}" y="{y + 20:.0f}">{escape(room.removeprefix("citeboard."))}</text>'
+        f'<text x="{x:.0f}" y="{y + 20:.0f}">{escape(package.removeprefix("citeboard."))}</text>'
     )
 
 
@@ -139,4 +151,4 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(draw(rooms(ROOT)), encoding="utf-8")
+    PICTURE.write_text(draw(packages(ROOT)), encoding="utf-8")

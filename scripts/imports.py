@@ -35,7 +35,7 @@ def files_of(root: Path) -> dict[str, Path]:
 def module_imports(root: Path) -> Graph:
     files = files_of(root)
     graph = {name: _imported(name, path, files) for name, path in files.items()}
-    # A package that hands on names of its own modules is their face, and no room of its own.
+    # A package that hands on names of its own modules is their face, not a package of its own.
     faces = {name for name, path in files.items() if path.name == "__init__.py"}
     return {
         name: {
@@ -139,14 +139,14 @@ def depths(graph: Graph) -> dict[str, int]:
 
 def main() -> None:
     graphs = folder_imports(Path(__file__).resolve().parent.parent)
-    for package in ("citeboard", "scoring", "tasks"):
-        graph = graphs[package]
+    for top in ("citeboard", "scoring", "tasks"):
+        graph = graphs[top]
         levels = depths(graph)
-        for room in sorted(levels, key=lambda room: (-levels[room], room)):
+        for package in sorted(levels, key=lambda package: (-levels[package], package)):
             others = " ".join(
-                other.partition(".")[2] for other in sorted(graph.get(room, ()))
+                other.partition(".")[2] for other in sorted(graph.get(package, ()))
             )
-            print(f"{levels[room]:2} {room:24} {others}")
+            print(f"{levels[package]:2} {package:24} {others}")
 
 
 if __name__ == "__main__":

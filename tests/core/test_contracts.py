@@ -1,4 +1,4 @@
-"""The plan of the code: contracts that name every room, and no cycle between files or folders anywhere."""
+"""Import contracts name every package, and no cycle exists between files or folders."""
 
 import tomllib
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_what_is_below_the_site_s_models_is_plain_python(root):
     ]["source_modules"]
     layers = contracts(root)["Packages of scoring, from the top"]["layers"]
     plain = layers[layers.index("models") + 1 :]
-    assert {f"scoring.{room}" for room in plain} <= set(listed)
+    assert {f"scoring.{package}" for package in plain} <= set(listed)
 
 
 def test_no_file_imports_itself_by_way_of_others(root):

@@ -5,7 +5,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from scripts.draw_plan import PICTURE, draw, rooms
+from scripts.draw_plan import PICTURE, draw, packages
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +83,7 @@ def test_every_picture_is_shown_and_has_words(root):
 
 def test_the_picture_of_the_plan_is_that_of_the_code(root):
     """`make plan` draws it anew."""
-    assert draw(rooms(root)) == PICTURE.read_text(encoding="utf-8")
+    assert draw(packages(root)) == PICTURE.read_text(encoding="utf-8")
 
 
 def test_the_mutants_are_of_modules_and_tests_that_are_there(root, monkeypatch):
