@@ -16,7 +16,6 @@ urlpatterns = [
     path("language/<slug:code>/", middleware.choose, name="language"),
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
     path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
-    path("", include("citeboard.teams.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("accounts/2fa/", include("allauth.mfa.urls")),
     path("accounts/3rdparty/", include("allauth.socialaccount.urls")),

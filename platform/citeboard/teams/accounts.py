@@ -11,20 +11,14 @@ from allauth.core.internal.ratelimit import consume, get_ip
 from allauth.mfa.models import Authenticator
 from django import forms
 from django.conf import settings
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import Permission
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, gettext as _, gettext_lazy
-from django.views.decorators.cache import never_cache
-from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core import audit, lookalikes, middleware
 from citeboard.core.models import AuditEntry
@@ -100,48 +94,6 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
                 "For example the machine or the program that will use it."
             )
         }
-
-
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_variables("secret")
-def tokens(request: HttpRequest) -> HttpResponse:
-    assert request.user.is_authenticated
-    form = TokenForm(request.POST or None)
-    secret = None
-    if form.is_valid():
-        try:
-            data = form.cleaned_data
-            _, secret = create_token(
-                user=request.user,
-                name=data["name"],
-                scope=data["scope"],
-                days=data["lifetime"],
-            )
-        except TooManyTokens as refused:
-            form.add_error(None, str(refused))
-        else:
-            form = TokenForm()
-    own = Token.objects.filter(user=request.user)
-    code = 422 if form.errors else 200
-    return render(
-        request,
-        "teams/tokens.html",
-        {"form": form, "tokens": own, "secret": secret},
-        status=code,
-    )
-
-
-@login_required
-@require_POST
-def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    assert request.user.is_authenticated
-    token = get_object_or_404(Token, pk=pk, user=request.user)
-    revoke_token(token)
-    words = gettext("“%(token)s” is revoked; no program can use it any more.")
-    messages.success(request, words % {"token": token.name})
-    return redirect("tokens")
 
 
 class NameForm(forms.Form):
@@ -254,35 +206,6 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     for field, fact in facts.items():
         setattr(user, field, " ".join(fact.split()) if isinstance(fact, str) else fact)
     user.save(update_fields=["name_skeleton", *facts])
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def name(request: HttpRequest) -> HttpResponse:
-    assert isinstance(request.user, User)
-    facts = {field: getattr(request.user, field) for field in ProfileForm.base_fields}
-    facts["language"] = facts["language"] or settings.LANGUAGE_CODE
-    form = ProfileForm(
-        request.POST if request.method == "POST" else None, initial=facts
-    )
-    form.person = request.user
-    if request.method == "POST" and form.is_valid():
-        describe(user=request.user, **form.cleaned_data)
-        with translation.override(
-            form.cleaned_data["language"] or translation.get_language()
-        ):
-            messages.success(
-                request, _("You are called %(name)s here now.") % {"name": request.user}
-            )
-        response = redirect("account-name")
-        if form.cleaned_data["language"]:
-            middleware.remember(
-                response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"]
-            )
-        return response
-    return render(
-        request, "account/name.html", {"form": form}, status=422 if form.errors else 200
-    )
 
 
 #: A browser in which somebody has signed in; it names them and itself, and opens nothing.

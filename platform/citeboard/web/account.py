@@ -1,4 +1,4 @@
-"""One's own pages: data and account, runs, messages and how one is told, background jobs."""
+"""A person's own pages: name, tokens, data, deletion of the account, runs, background jobs."""
 
 import logging
 from smtplib import SMTPException
@@ -9,32 +9,32 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.views import redirect_to_login
 from django.core.mail import send_mail
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from citeboard.background.kinds import begun_from, job_for, outcome_of, waits_for
-from citeboard.core.query import whole_number
-from citeboard.core.words import counted, sentence
+from citeboard.core import middleware
 from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams import access, accounts
-from citeboard.teams.membership import invitations_for, mailed_secret
-from citeboard.teams.models import Membership, User
+from citeboard.teams.models import Membership, Token, User
 from citeboard.web.pages import Answer, leaf, private, refusals_at, signed_in
 from scoring.results.runs.team_view import as_told
 from scoring.worker.background import State
-from tasks.delivery.notifications import reading, wording
-from tasks.delivery.notifications.reading import unsubscribe as end_mails
 from tasks.models import Phase, Registration, Submission
-from tasks.models.notifications import Channel
 from tasks.seasons.organisers import is_awaited, make_first_organiser
 
 log = logging.getLogger(__name__)
@@ -118,6 +118,80 @@ def first_organiser(request: HttpRequest) -> HttpResponse:
     )
 
 
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def name(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    facts = {
+        field: getattr(request.user, field)
+        for field in accounts.ProfileForm.base_fields
+    }
+    facts["language"] = facts["language"] or settings.LANGUAGE_CODE
+    form = accounts.ProfileForm(
+        request.POST if request.method == "POST" else None, initial=facts
+    )
+    form.person = request.user
+    if request.method == "POST" and form.is_valid():
+        accounts.describe(user=request.user, **form.cleaned_data)
+        with translation.override(
+            form.cleaned_data["language"] or translation.get_language()
+        ):
+            messages.success(
+                request, _("You are called %(name)s here now.") % {"name": request.user}
+            )
+        response = redirect("account-name")
+        if form.cleaned_data["language"]:
+            middleware.remember(
+                response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"]
+            )
+        return response
+    return render(
+        request, "account/name.html", {"form": form}, status=422 if form.errors else 200
+    )
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
+def tokens(request: HttpRequest) -> HttpResponse:
+    assert request.user.is_authenticated
+    form = accounts.TokenForm(request.POST or None)
+    secret = None
+    if form.is_valid():
+        try:
+            data = form.cleaned_data
+            _token, secret = accounts.create_token(
+                user=request.user,
+                name=data["name"],
+                scope=data["scope"],
+                days=data["lifetime"],
+            )
+        except accounts.TooManyTokens as refused:
+            form.add_error(None, str(refused))
+        else:
+            form = accounts.TokenForm()
+    own = Token.objects.filter(user=request.user)
+    code = 422 if form.errors else 200
+    return render(
+        request,
+        "teams/tokens.html",
+        {"form": form, "tokens": own, "secret": secret},
+        status=code,
+    )
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    assert request.user.is_authenticated
+    token = get_object_or_404(Token, pk=pk, user=request.user)
+    accounts.revoke_token(token)
+    words = _("“%(token)s” is revoked; no program can use it any more.")
+    messages.success(request, words % {"token": token.name})
+    return redirect("tokens")
+
+
 @signed_in.page()
 def data(request: HttpRequest, user: User) -> Answer:
     response = JsonResponse(
@@ -169,74 +243,6 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
         "page": page,
         "runs": [as_told(run, user) for run in page.object_list],
     }
-
-
-@signed_in.page("notifications/list.html")
-def inbox(request: HttpRequest, user: User) -> Answer:
-    """Newest first; nothing is marked as read by looking at it."""
-    notifications = reading.notifications_of(user)
-    page = leaf(request, notifications)
-    return {
-        "page": page,
-        "lines": [
-            {"told": told, "words": wording.words_of(told)} for told in page.object_list
-        ],
-        "invitations": [
-            (invitation, mailed_secret(invitation))
-            for invitation in invitations_for(user)
-        ],
-        "unread": notifications.unread().count(),
-    }
-
-
-@signed_in.act("messages")
-def read(request: HttpRequest, user: User) -> Answer:
-    chosen = [
-        number
-        for text in request.POST.getlist("message")
-        if (number := whole_number(text))
-    ]
-    count = reading.mark_read(user=user, ids=chosen or None)
-    return sentence(
-        _("%(messages)s marked as read") % {"messages": counted(count, "message")}
-    )
-
-
-@signed_in.form("notifications/choices.html")
-def choices(request: HttpRequest, user: User) -> Answer:
-    chosen = reading.choices_of(user)
-    if request.method == "POST":
-        posted = {kind: request.POST.get(kind, "") for kind in chosen}
-        reading.choose(
-            user=user,
-            wanted={kind: way for kind, way in posted.items() if way in Channel.values},
-        )
-        return _("What you are told of is saved.")
-    lines = [{"kind": kind, "channel": channel} for kind, channel in chosen.items()]
-    return {"lines": lines, "channels": Channel.choices}
-
-
-# A mail program posts here without a form of ours; the signed link is what allows it.
-@csrf_exempt
-@require_http_methods(["GET", "HEAD", "POST"])
-def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
-    """Reading changes nothing, since programs open the links of mails; posting ends mails of one kind."""
-    try:
-        user, kind = reading.subscription_of(secret)
-    except reading.LinkNotValid as unknown:
-        raise Http404(_("This link to unsubscribe does not work.")) from unknown
-    is_done = request.method == "POST"
-    if is_done:
-        end_mails(user, kind)
-    has_ended = is_done or reading.choices_of(user)[kind] != Channel.MAIL
-    response = render(
-        request,
-        "notifications/unsubscribe.html",
-        {"kind": kind, "has_ended": has_ended},
-    )
-    # The address itself is the key.
-    response["Referrer-Policy"] = "no-referrer"
-    return private(response)
 
 
 @require_safe

@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from citeboard.acts.runs import CHANGES
-from citeboard.web import account, annotate, guides, harvesting, operate, teams
+from citeboard.web import account, annotate, guides, harvesting, inbox, operate, teams
 from citeboard.web.boards import board, classes, files, sections, standing
 from citeboard.web.organise import urls as organise
 from citeboard.web.pages import in_forms, page
@@ -75,6 +75,9 @@ urlpatterns = [
     path("seasons/<slug:season>/<slug:task>/<slug:phase>/", include(of_phase)),
     page("", overview.home, "home"),
     page("seasons/<slug:season>/", overview.season, "season"),
+    page("account/name/", account.name, "account-name"),
+    page("account/tokens/", account.tokens, "tokens"),
+    page("account/tokens/<int:pk>/revoke/", account.revoke_token, "token-revoke"),
     page("account/delete/", account.delete, "account-delete"),
     page("account/data.json", account.data, "account-data"),
     page("join/<str:secret>/", teams.join, "join"),
@@ -154,10 +157,10 @@ urlpatterns = [
     page("operate/reports/", operate.reports, "operate-reports"),
     page("operate/reports/<int:report>/close/", operate.close, "operate-report-close"),
     page("first-organiser/", account.first_organiser, "first-organiser"),
-    page("messages/", account.inbox, "messages"),
-    page("messages/read/", account.read, "messages-read"),
-    page("messages/choices/", account.choices, "message-choices"),
-    page("unsubscribe/<str:secret>/", account.unsubscribe, "unsubscribe"),
+    page("messages/", inbox.inbox, "messages"),
+    page("messages/read/", inbox.read, "messages-read"),
+    page("messages/choices/", inbox.choices, "message-choices"),
+    page("unsubscribe/<str:secret>/", inbox.unsubscribe, "unsubscribe"),
     page("robots.txt", harvesting.robots, "robots"),
     page("sitemap.xml", harvesting.sitemap, "sitemap"),
     page(

@@ -242,8 +242,8 @@ def tell_shared(season: models.Season, other: int) -> None:
     people = models.Organiser.objects.filter(
         season=season, role=models.Organiser.Role.ORGANISER
     )
-    people = people.exclude(user__in=theirs).values_list("user_id", flat=True)
-    notify(Kind.SHARED, f"season-{season.pk}-shares-{other}", people, season=season)
+    readers = people.exclude(user__in=theirs).values_list("user_id", flat=True)
+    notify(Kind.SHARED, f"season-{season.pk}-shares-{other}", readers, season=season)
 
 
 def tell_to_confirm(

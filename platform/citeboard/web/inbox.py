@@ -1,0 +1,84 @@
+"""A person's messages: the inbox, the choice of messages, and the end of e-mails by a link."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from citeboard.core.query import whole_number
+from citeboard.core.words import counted, sentence
+from citeboard.teams.membership import invitations_for, mailed_secret
+from citeboard.teams.models import User
+from citeboard.web.pages import Answer, leaf, private, signed_in
+from tasks.delivery.notifications import reading, wording
+from tasks.delivery.notifications.reading import unsubscribe as end_mails
+from tasks.models.notifications import Channel
+
+
+@signed_in.page("notifications/list.html")
+def inbox(request: HttpRequest, user: User) -> Answer:
+    """Newest first; nothing is marked as read by looking at it."""
+    notifications = reading.notifications_of(user)
+    page = leaf(request, notifications)
+    return {
+        "page": page,
+        "lines": [
+            {"told": told, "words": wording.words_of(told)} for told in page.object_list
+        ],
+        "invitations": [
+            (invitation, mailed_secret(invitation))
+            for invitation in invitations_for(user)
+        ],
+        "unread": notifications.unread().count(),
+    }
+
+
+@signed_in.act("messages")
+def read(request: HttpRequest, user: User) -> Answer:
+    chosen = [
+        number
+        for text in request.POST.getlist("message")
+        if (number := whole_number(text))
+    ]
+    count = reading.mark_read(user=user, ids=chosen or None)
+    return sentence(
+        _("%(messages)s marked as read") % {"messages": counted(count, "message")}
+    )
+
+
+@signed_in.form("notifications/choices.html")
+def choices(request: HttpRequest, user: User) -> Answer:
+    chosen = reading.choices_of(user)
+    if request.method == "POST":
+        posted = {kind: request.POST.get(kind, "") for kind in chosen}
+        reading.choose(
+            user=user,
+            wanted={kind: way for kind, way in posted.items() if way in Channel.values},
+        )
+        return _("What you are told of is saved.")
+    lines = [{"kind": kind, "channel": channel} for kind, channel in chosen.items()]
+    return {"lines": lines, "channels": Channel.choices}
+
+
+# A mail program posts here without a form of ours; the signed link is what allows it.
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
+    """Reading changes nothing, since programs open the links of mails; posting ends mails of one kind."""
+    try:
+        user, kind = reading.subscription_of(secret)
+    except reading.LinkNotValid as unknown:
+        raise Http404(_("This link to unsubscribe does not work.")) from unknown
+    is_done = request.method == "POST"
+    if is_done:
+        end_mails(user, kind)
+    has_ended = is_done or reading.choices_of(user)[kind] != Channel.MAIL
+    response = render(
+        request,
+        "notifications/unsubscribe.html",
+        {"kind": kind, "has_ended": has_ended},
+    )
+    # The address itself is the key.
+    response["Referrer-Policy"] = "no-referrer"
+    return private(response)
