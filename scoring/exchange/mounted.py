@@ -14,13 +14,13 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from scoring.offline.verify import (
+from scoring.offline.verify import verify
+from scoring.offline.verify.files import (
     CHECKSUMS,
     SEASON,
     existing,
     read_json,
     read_season,
-    verify,
 )
 from scoring.results.board.formatting import rank_text
 

@@ -1,0 +1,46 @@
+"""Compute every number of a season's archive again from its runs and gold, and compare.
+
+Counts must be equal. Values must agree to 12 significant digits, intervals to 10, and
+values that a model computes to 5 decimals. Values of ROUGE and BERTScore are also
+compared with the package that computes the same metric, if it is installed.
+"""
+
+from scoring.offline.verify.archive import verify
+from scoring.offline.verify.files import (
+    CHECKSUMS,
+    FORMAT,
+    FORMAT_VERSION,
+    LOG,
+    SEASON,
+    FileMissing,
+    OutsideArchive,
+    changed_files,
+    existing,
+    read_json,
+    read_season,
+    refused,
+    tests_of,
+)
+from scoring.offline.verify.numbers import has_intervals_of_today, numbers
+from scoring.offline.verify.report import Verified, is_same
+
+__all__ = [
+    "CHECKSUMS",
+    "FORMAT",
+    "FORMAT_VERSION",
+    "LOG",
+    "SEASON",
+    "FileMissing",
+    "OutsideArchive",
+    "Verified",
+    "changed_files",
+    "existing",
+    "has_intervals_of_today",
+    "is_same",
+    "numbers",
+    "read_json",
+    "read_season",
+    "refused",
+    "tests_of",
+    "verify",
+]

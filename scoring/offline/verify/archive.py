@@ -1,0 +1,91 @@
+"""Verify a whole archive: its files, scores, receipts, boards and ranks."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.offline.verify.files import (
+    FileMissing,
+    changed_files,
+    read_json,
+    read_season,
+    refused,
+)
+from scoring.offline.verify.ranks import check_ranks
+from scoring.offline.verify.receipts import check_receipts
+from scoring.offline.verify.report import Verified
+from scoring.offline.verify.scores import Rescored, check_board, check_evaluation
+
+Season = Mapping[str, Any]
+
+
+def verify(
+    archive: Path,
+    progress: Callable[[float], None] = lambda done: None,
+    keys: Collection[str] = (),
+) -> Verified:
+    """Verify an archive; without `keys`, its receipts by the keys that it names.
+
+    Raise InputRefused if the folder is not an archive, or names files outside it.
+    """
+    season = read_season(archive)
+    verified = Verified()
+    for line in changed_files(archive):
+        verified.differs(line)
+    try:
+        rescored = _check_runs(archive, season, progress, keys, verified)
+        _check_boards(archive, season, rescored, verified)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise refused(
+            archive, f"not as an archive is written: {type(fault).__name__} {fault}"
+        ) from fault
+    return verified
+
+
+def _check_runs(
+    archive: Path,
+    season: Season,
+    progress: Callable[[float], None],
+    keys: Collection[str],
+    verified: Verified,
+) -> Rescored:
+    rescored = Rescored()
+    gold_files = {
+        (task["slug"], gold["sha256"]): gold["file"]
+        for task in season["tasks"]
+        for gold in task["gold"]
+    }
+    for done, run in enumerate(season["runs"]):
+        progress(done / len(season["runs"]))
+        try:
+            evaluations = read_json(archive, run["scores"])
+        except FileMissing as missing:
+            verified.differs(str(missing))
+            continue
+        for evaluation in evaluations:
+            key = run["id"], evaluation["rules"]
+            rescored.evaluations[key] = evaluation
+            gold_file = gold_files.get((run["task"], evaluation["gold"]["sha256"]))
+            scoring = check_evaluation(archive, run, evaluation, gold_file, verified)
+            if scoring is not None:
+                rescored.scorings[key] = scoring
+        check_receipts(archive, season, run, evaluations, keys, verified)
+    return rescored
+
+
+def _check_boards(
+    archive: Path, season: Season, rescored: Rescored, verified: Verified
+) -> None:
+    paths = [
+        path
+        for task in season["tasks"]
+        for phase in task["phases"]
+        for path in phase["boards"]
+    ]
+    for path in paths:
+        try:
+            board = read_json(archive, path)
+            check_board(path, board, rescored.evaluations, verified)
+            check_ranks(archive, path, board, rescored, verified)
+        except FileMissing as missing:
+            verified.differs(str(missing))

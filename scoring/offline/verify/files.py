@@ -1,0 +1,95 @@
+"""Read the files of a season's archive."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tasks.types import InputRefused, Problem
+
+SEASON, CHECKSUMS, LOG = "season.json", "SHA256SUMS", "log.json"
+FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
+
+
+class FileMissing(Exception):
+    """The archive names a file that it does not have."""
+
+
+class OutsideArchive(InputRefused):
+    """The archive names a file outside its folder."""
+
+
+def tests_of(board: str) -> str:
+    """Return the path of a board's paired tests."""
+    return board.replace("boards/", "tests/", 1)
+
+
+def read_season(archive: Path) -> dict[str, Any]:
+    """Raise InputRefused if the folder is not an archive of a format that this version reads."""
+    try:
+        season = read_json(archive, SEASON)
+    except FileMissing as missing:
+        raise refused(
+            archive, f"{missing}; expected the folder of an archive"
+        ) from missing
+    if not isinstance(season, dict) or season.get("format") != FORMAT:
+        raise refused(
+            archive / SEASON,
+            f"not an archive of a season; expected the format {FORMAT}",
+        )
+    if season.get("format_version") != FORMAT_VERSION:
+        version = season.get("format_version")
+        raise refused(
+            archive / SEASON, f"format version {version}; expected {FORMAT_VERSION}"
+        )
+    return season
+
+
+def read_json(archive: Path, name: str) -> Any:
+    """Raise FileMissing, or InputRefused if the file is outside the archive or is not JSON."""
+    path = existing(archive, name)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as fault:
+        raise refused(path, f"cannot be read as JSON: {fault}") from fault
+
+
+def existing(archive: Path, name: str) -> Path:
+    """Return the path of a file of the archive. Raise FileMissing or OutsideArchive."""
+    path = archive / name
+    if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
+        raise OutsideArchive(
+            [Problem(file=str(archive), message=f"{name!r} leads out of the archive")]
+        )
+    if not path.is_file():
+        raise FileMissing(f"{name}: there is no such file")
+    return path
+
+
+def changed_files(archive: Path) -> Iterator[str]:
+    """Yield a line for each file that is missing or has another checksum than the archive lists."""
+    try:
+        # A file name that is not UTF-8 is reported as missing.
+        lines = (
+            existing(archive, CHECKSUMS)
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
+    except FileMissing as missing:
+        yield str(missing)
+        return
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        try:
+            with existing(archive, name).open("rb") as file:
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileMissing as missing:
+            yield str(missing)
+            continue
+        if actual != digest:
+            yield f"{name}: not the file whose checksum {CHECKSUMS} has"
+
+
+def refused(path: Path, message: str) -> InputRefused:
+    return InputRefused([Problem(file=str(path), message=message)])

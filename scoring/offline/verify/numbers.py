@@ -1,0 +1,53 @@
+"""The numbers of an evaluation that are computed again."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from scoring.stats.interval_methods import VERSION, WILSON_JACKKNIFE
+from scoring.stats.signature import INTERVAL_VERSION, provenance_of
+
+#: Packages whose arithmetic differs in the last digits from machine to machine.
+MODELS = {"torch", "transformers"}
+
+Evaluation = Mapping[str, Any]
+
+
+class Numbers(NamedTuple):
+    """The numbers of a metric or of a class by name, and True if a model computes them."""
+
+    values: dict[str, Any]
+    is_model: bool
+
+
+NO_NUMBERS = Numbers({}, is_model=False)
+
+
+def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
+    """Yield the place of each metric and each class, with its numbers."""
+    models = {}
+    for name, metric in evaluation["metrics"].items():
+        models[name] = uses_model(metric)
+        values = number_parts(metric, "low", "high", "n")
+        yield f"metrics {name}", Numbers(values, models[name])
+    for dimension, classes in evaluation["breakdowns"].items():
+        for label, cells in classes.items():
+            for name, cell in cells.items():
+                place = f"breakdowns {dimension} {label} {name}"
+                yield place, Numbers(number_parts(cell, "n"), models.get(name, False))
+
+
+def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the value of a cell, which may be infinite, and the parts with these names."""
+    value = math.inf if cell.get("infinite") else cell["value"]
+    return {"value": value, **{name: cell[name] for name in names}}
+
+
+def uses_model(metric: Mapping[str, Any]) -> bool:
+    return bool(MODELS & provenance_of(metric["signature"]).keys())
+
+
+def has_intervals_of_today(metric: Mapping[str, Any]) -> bool:
+    provenance = provenance_of(metric["signature"])
+    is_of_today = provenance.get(INTERVAL_VERSION) == str(VERSION)
+    return is_of_today or provenance.get("interval") != WILSON_JACKKNIFE

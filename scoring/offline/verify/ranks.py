@@ -1,0 +1,77 @@
+"""Check the ranks and groups of a board, which follow from values and paired tests."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.offline.compare import FOUND, ranks_again
+from scoring.offline.verify.files import FileMissing, read_json, tests_of
+from scoring.offline.verify.paired_tests import (
+    has_sound_tests,
+    repeat_tests,
+    repeatable_tests,
+)
+from scoring.offline.verify.report import VALUE_DIGITS, Verified
+from scoring.offline.verify.scores import Rescored
+
+#: A reason not to check a number.
+NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
+RANKED = ("rank", "rank_low", "rank_high", "group")
+
+Board = Mapping[str, Any]
+Rows = Mapping[int, Mapping[str, Any]]
+
+
+def check_ranks(
+    archive: Path, path: str, board: Board, rescored: Rescored, verified: Verified
+) -> None:
+    rows = {row["submission"]: row for row in board["rows"] if row["rank"] is not None}
+    if not rows:
+        return
+    try:
+        archived = read_json(archive, tests_of(path))
+    except FileMissing:
+        verified.unchecked[NO_TESTS] += sum(
+            row[name] is not None for row in rows.values() for name in RANKED
+        )
+        return
+    tests, metric = archived["tests"], archived["metric"]
+    if not has_sound_tests(path, board, rows, tests, verified):
+        return
+    repeatable = repeatable_tests(board, rows, tests, metric, rescored)
+    not_repeated = len(tests) - len(repeatable.tests)
+    verified.unchecked[repeatable.why_not_others] += len(FOUND) * not_repeated
+    if repeatable.tests and not repeat_tests(
+        path, board, repeatable.tests, metric, rescored, verified
+    ):
+        return
+    # The rank follows from the value; the other numbers follow from the tests.
+    names = RANKED[:1] if not_repeated else RANKED
+    left_out = len(RANKED) - len(names)
+    verified.unchecked[repeatable.why_not_others] += len(rows) * left_out
+    values = _ranking_values(board, rows, metric)
+    for run, standing in ranks_again(values, tests).items():
+        expected = {
+            "rank": standing.rank,
+            "rank_low": standing.low,
+            "rank_high": standing.high,
+            "group": standing.low,
+        }
+        verified.compare(
+            f"{path} {rows[run]['system']}",
+            {name: rows[run][name] for name in names},
+            {name: expected[name] for name in names},
+        )
+
+
+def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
+    """Return the rounded values by run, with a sign that makes higher values better."""
+    [column] = [column for column in board["columns"] if column["name"] == metric]
+    sign = -1 if column["higher_is_better"] is False else 1
+    values: dict[int, float | None] = {}
+    for run, row in rows.items():
+        value = row["scores"].get(column["name"], {}).get("value")
+        values[run] = (
+            None if value is None else float(format(sign * value, f".{VALUE_DIGITS}g"))
+        )
+    return values

@@ -1,0 +1,110 @@
+"""The result of verifying an archive: equal, different and unchecked numbers, and receipts."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Significant digits to which values and bounds of intervals must agree, and decimals
+#: to which values that a model computes must agree.
+VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
+
+
+@dataclass
+class Verified:
+    equal: int = 0
+    unequal: int = 0
+    #: A line for each number that differs and for each other fault.
+    differing: list[str] = field(default_factory=list)
+    #: How many numbers were not checked, by reason.
+    unchecked: Counter[str] = field(default_factory=Counter)
+    #: How many values a package confirms, by package with its version.
+    witnessed: Counter[str] = field(default_factory=Counter)
+    #: How many values a package that is not installed could confirm, by package.
+    unwitnessed: Counter[str] = field(default_factory=Counter)
+    receipts: int = 0
+    without_receipt: int = 0
+    keys: set[str] = field(default_factory=set)
+
+    @property
+    def checked(self) -> int:
+        return self.equal + self.unequal
+
+    def differs(self, line: str) -> None:
+        """Add a line about a fault that is not a single number."""
+        if line not in self.differing:
+            self.differing.append(line)
+
+    def compare(
+        self,
+        place: str,
+        archived: Mapping[str, Any],
+        expected: Mapping[str, Any],
+        *,
+        is_model: bool = False,
+    ) -> None:
+        """Compare numbers by name; a number that only one of the two has differs."""
+        for name in dict.fromkeys([*archived, *expected]):
+            one, other = archived.get(name), expected.get(name)
+            if is_same(name, one, other, is_model=is_model):
+                self.equal += 1
+            else:
+                self.unequal += 1
+                self.differing.append(
+                    f"{place} {name}: the archive has {one}, computed again it is {other}"
+                )
+
+    def summary(self) -> list[str]:
+        """Return lines: differences, unchecked numbers, receipts; the count of equal numbers last."""
+        counted = {
+            **{f"not checked, {why}": count for why, count in self.unchecked.items()},
+            **{
+                f"the package {name} gives the same": count
+                for name, count in self.witnessed.items()
+            },
+            **{
+                f"the package {name} is not installed and witnesses nothing": count
+                for name, count in self.unwitnessed.items()
+            },
+        }
+        lines = list(self.differing)
+        lines += [
+            f"{text}: {count} numbers" for text, count in counted.items() if count
+        ]
+        lines += [f"receipts are signed by {key}" for key in sorted(self.keys)]
+        if self.receipts:
+            lines.append(
+                f"the site has signed these numbers: {self.receipts} receipts hold"
+            )
+        if self.without_receipt:
+            lines.append(f"no receipt: {self.without_receipt} scorings")
+        lines.append(
+            f"{self.equal} of {self.checked} numbers equal, {self.unchecked.total()} not checked"
+        )
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "numbers": self.checked,
+            "equal": self.equal,
+            "differing": self.differing,
+            "unchecked": dict(+self.unchecked),
+            "witnessed": dict(self.witnessed),
+            "unwitnessed": dict(self.unwitnessed),
+            "receipts": self.receipts,
+            "without_receipt": self.without_receipt,
+            "keys": sorted(self.keys),
+        }
+
+
+def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
+    """Return True if two numbers are equal to the digits that the kind of number allows."""
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return one is None and other is None
+    if part == "n":
+        return one == other
+    if is_model:
+        return one == other or abs(one - other) < 10.0**-MODEL_DECIMALS
+    digits = INTERVAL_DIGITS if part in ("low", "high") else VALUE_DIGITS
+    return math.isclose(one, other, rel_tol=10.0**-digits, abs_tol=10.0**-digits)

@@ -1,0 +1,173 @@
+"""Compute the evaluations of an archive again, and compare them with the archive and its boards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scoring.offline.scoring import Scoring, score
+from scoring.offline.verify.files import FileMissing, OutsideArchive
+from scoring.offline.verify.numbers import (
+    NO_NUMBERS,
+    Numbers,
+    has_intervals_of_today,
+    number_parts,
+    numbers,
+)
+from scoring.offline.verify.packages import compare_with_packages
+from scoring.offline.verify.report import Verified
+from scoring.offline.verify.scorings import scoring_of
+from scoring.stats.signature import LADDER, provenance_of
+from tasks.types import InputRefused, OptionRefused, TaskType, UnknownTaskType
+from tasks.types.declared.own_measures import MeasureFailed
+from tasks.types.problems import Unavailable
+
+#: Reasons not to check a number.
+OLD_INTERVALS = "intervals of another version, which is not computed here"
+NO_GOLD = "the gold is not in the archive"
+NOT_TOLD = "withheld, or rounded by the Ladder"
+NO_RUN = "the run is not in the archive"
+NO_SCORER = "no metric of the scorer has them (human evaluation)"
+OTHER_GOLD = "the board stands on another version of the gold than the scores"
+WITHDRAWN = "withdrawn: such a metric means little on the instances of one gold label"
+ENDS = ("low", "high")
+
+Evaluation = Mapping[str, Any]
+RunAndRules = tuple[int, str]
+
+
+@dataclass
+class Rescored:
+    """The evaluations of an archive, and the scorings that computed them again."""
+
+    evaluations: dict[RunAndRules, Evaluation] = field(default_factory=dict)
+    scorings: dict[RunAndRules, Scoring] = field(default_factory=dict)
+
+
+def check_evaluation(
+    archive: Path,
+    run: Mapping[str, Any],
+    evaluation: Evaluation,
+    gold: str | None,
+    verified: Verified,
+) -> Scoring | None:
+    """Return the scoring that computed the evaluation again, or None if this is impossible."""
+    printed = dict(numbers(evaluation))
+    count = sum(len(place.values) for place in printed.values())
+    if not run["file"] or not gold:
+        verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
+        return None
+    try:
+        scoring = scoring_of(archive, run["file"], evaluation, gold)
+        again = score(scoring)
+    except (MeasureFailed, Unavailable, OptionRefused, UnknownTaskType) as missing:
+        verified.unchecked[str(missing)] += count
+        return None
+    except FileMissing as missing:
+        verified.differs(str(missing))
+        return None
+    except OutsideArchive:
+        raise
+    except InputRefused as fault:
+        verified.differs(f"run {run['id']}: {fault}")
+        return None
+    head = f"run {run['id']} {evaluation['rules']}"
+    _check_columns(head, evaluation, again, verified)
+    expected = dict(numbers(again))
+    reasons = _uncomparable_places(evaluation, scoring.task_type, printed, expected)
+    for place, reason in reasons.items():
+        verified.unchecked[reason] += len(printed.pop(place).values)
+        expected.pop(place, None)
+    _compare_numbers(head, evaluation, printed, expected, verified)
+    compare_with_packages(head, scoring, printed, verified)
+    return scoring
+
+
+def check_board(
+    path: str,
+    board: Mapping[str, Any],
+    evaluations: Mapping[RunAndRules, Evaluation],
+    verified: Verified,
+) -> None:
+    """Compare the scores of a board with the evaluations in the archive."""
+    metrics = {column["name"]: column["metric"] for column in board["columns"]}
+    for row in board["rows"]:
+        verified.unchecked["teams report them"] += len(row["team_reported"])
+        evaluation = evaluations.get((row["submission"], board["rules"]))
+        for name, cell in row["scores"].items():
+            metric = evaluation["metrics"].get(metrics[name]) if evaluation else None
+            if evaluation is None or metric is None:
+                verified.unchecked[NO_SCORER if evaluation else NO_RUN] += len(cell)
+            elif evaluation["gold"]["sha256"] != board["gold"]["sha256"]:
+                verified.unchecked[OTHER_GOLD] += len(cell)
+            else:
+                verified.compare(
+                    f"{path} {row['system']} {name}",
+                    number_parts(cell, *ENDS),
+                    number_parts(metric, *ENDS),
+                )
+
+
+def _check_columns(
+    head: str, evaluation: Evaluation, again: Evaluation, verified: Verified
+) -> None:
+    """Check that the same run was scored, and that each metric has the same column."""
+    if evaluation["run"]["sha256"] != again["run"]["sha256"]:
+        verified.differs(f"{head}: not the file that was scored")
+    for name, metric in evaluation["metrics"].items():
+        column = again["metrics"].get(name, {}).get("column")
+        if metric["column"] != column:
+            verified.differs(
+                f"{head} {name}: a number of {metric['column']}; computed again of {column}"
+            )
+
+
+def _compare_numbers(
+    head: str,
+    evaluation: Evaluation,
+    printed: Mapping[str, Numbers],
+    expected: Mapping[str, Numbers],
+    verified: Verified,
+) -> None:
+    for place in dict.fromkeys([*printed, *expected]):
+        archived = printed.get(place, NO_NUMBERS)
+        values = archived.values
+        expected_values = expected.get(place, NO_NUMBERS).values
+        metric = evaluation["metrics"].get(place.removeprefix("metrics "))
+        if metric and not has_intervals_of_today(metric):
+            verified.unchecked[OLD_INTERVALS] += len(ENDS)
+            values = _without_interval(values)
+            expected_values = _without_interval(expected_values)
+        # The archive leaves out classes with few instances.
+        if values or not place.startswith("breakdowns"):
+            verified.compare(
+                f"{head} {place}", values, expected_values, is_model=archived.is_model
+            )
+
+
+def _without_interval(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: number for name, number in values.items() if name not in ENDS}
+
+
+def _uncomparable_places(
+    evaluation: Evaluation,
+    kind: TaskType,
+    printed: Mapping[str, Numbers],
+    expected: Mapping[str, Numbers],
+) -> dict[str, str]:
+    """Return the places of withheld, rounded and withdrawn numbers with the reason."""
+    by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
+    reasons = {
+        place: WITHDRAWN
+        for place in printed
+        if place.startswith(by_label) and place not in expected
+    }
+    for dimension, classes in evaluation["breakdowns"].items():
+        for label, cells in classes.items():
+            for name, cell in cells.items():
+                if cell.get("withheld"):
+                    reasons[f"breakdowns {dimension} {label} {name}"] = NOT_TOLD
+    for name, metric in evaluation["metrics"].items():
+        if metric.get("withheld") or LADDER in provenance_of(metric["signature"]):
+            reasons[f"metrics {name}"] = NOT_TOLD
+    return reasons

@@ -1,0 +1,94 @@
+"""Rebuild the scoring that an evaluation of an archive describes."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from scoring.offline.parts import read_part
+from scoring.offline.scoring import Scoring
+from scoring.offline.verify.files import FileMissing, existing, read_season
+from scoring.stats.interval_methods import METHODS
+from scoring.stats.signature import PART, provenance_of
+from tasks.types import TaskType, UnknownTaskType, task_type
+from tasks.types.base import DECLARED, REFERENCED
+from tasks.types.declared.folder import read_declaration
+from tasks.types.positional_citations.options import ENTAILMENT, LABELS
+from tasks.types.problems import Unavailable
+
+Evaluation = Mapping[str, Any]
+
+
+def scoring_of(archive: Path, run: str, evaluation: Evaluation, gold: str) -> Scoring:
+    """Return the scoring that the evaluation and the signatures of its numbers describe.
+
+    Raise FileMissing, OutsideArchive, OptionRefused, UnknownTaskType or Unavailable.
+    """
+    task_type = _task_type_of(archive, evaluation["task_type"])
+    options = _local_options(archive, evaluation)
+    provenance: dict[str, str] = {}
+    for metric in evaluation["metrics"].values():
+        provenance |= provenance_of(metric["signature"])
+    return Scoring(
+        task_type=task_type,
+        gold=[existing(archive, gold)],
+        run=existing(archive, run),
+        rules=task_type.checked_rules(evaluation["rules"]),
+        options=task_type.checked_options(options),
+        resamples=int(provenance.get("resamples", 1000)),
+        seed=int(provenance.get("seed", 0)),
+        method=provenance.get("interval", METHODS[0]),
+        part=read_part(provenance[PART]) if PART in provenance else None,
+    )
+
+
+def _task_type_of(archive: Path, slug: str) -> TaskType:
+    """Return a built-in type, or the declared type whose files are in the archive."""
+    folders = [
+        task.get("folder")
+        for task in read_season(archive)["tasks"]
+        if task["type"] == slug
+    ]
+    if not slug.startswith(DECLARED) or not folders or not folders[0]:
+        return task_type(slug)
+    files = {}
+    for name in REFERENCED:
+        with suppress(FileMissing):
+            path = existing(archive, f"{folders[0]}/{name}")
+            files[name] = path.read_text(encoding="utf-8")
+    declared = read_declaration(files)
+    if declared.slug != slug:
+        raise UnknownTaskType(
+            f"{folders[0]} declares {declared.slug}, which is not {slug}"
+        )
+    return declared
+
+
+def _local_options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
+    """Return the options with paths to the archive's files.
+
+    Raise Unavailable if an option names a file outside the archive.
+    """
+    options = dict(evaluation["options"])
+    for name, file in evaluation["files"].items():
+        path = existing(archive, file)
+        options[name] = f"{LABELS}:{path}" if name == ENTAILMENT.name else str(path)
+    for name in options.keys() - evaluation["files"].keys():
+        # An archive from elsewhere must not make this machine read a file of its own.
+        if _may_be_local_path(options[name]):
+            raise Unavailable(
+                f"the file that the option {name} names is not in the archive"
+            )
+    return options
+
+
+def _may_be_local_path(option: str) -> bool:
+    head, _, rest = option.partition(":")
+    path = PurePosixPath(rest or head)
+    return (
+        path.is_absolute()
+        or PureWindowsPath(option).is_absolute()
+        or head == LABELS
+        or ".." in path.parts
+        or (rest or head).startswith("~")
+    )
