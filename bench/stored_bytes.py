@@ -208,7 +208,7 @@ def record(
     from django.utils import timezone
 
     from scoring.worker import compare_board
-    from scoring.worker.score import record_scores
+    from scoring.worker.recording import record_scores
     from tasks.jobs.leases import options_digest
     from tasks.models import Job
 

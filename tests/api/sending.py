@@ -11,8 +11,9 @@ from scoring.offline.parts import read_part
 from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
+from scoring.worker.publishing import keep_statistics
+from scoring.worker.recording import record_scores
 from scoring.worker.release import drawn_part, told_of
-from scoring.worker.score import keep_statistics, record_scores
 from tasks.jobs.engine import claim
 from tasks.jobs.leases import complete
 from tasks.models import Phase, Submission

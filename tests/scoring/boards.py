@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import Team, User
 from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
-from scoring.worker.score import save_scores
+from scoring.worker.recording import save_scores
 from tasks.models import Gold, Phase, Season, Submission
 from tests import factories
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from scoring.models import Evaluation
-from scoring.worker.score import rank_value
+from scoring.worker.recording import rank_value
 from tasks.models import Job, Phase, Task
 from tests.api.conftest import API, make_world
 from tests.factories import make_user

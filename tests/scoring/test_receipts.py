@@ -222,7 +222,7 @@ def receipts_or_none(run):
 
 def again(run: Submission, *, change: float) -> None:
     """Score a run again, with other numbers."""
-    from scoring.worker.score import record_scores
+    from scoring.worker.recording import record_scores
 
     job = run.jobs.get()
     [evaluation] = Evaluation.objects.filter(submission=run)

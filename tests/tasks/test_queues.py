@@ -15,7 +15,7 @@ from django_q.signing import SignedPackage
 from citeboard.core.processes import group_name
 from scoring.models import BackgroundJob
 from scoring.worker.background import ask
-from scoring.worker.score import limits_for
+from scoring.worker.scorers import limits_for
 from tasks.jobs import engine, leases, queue_choice
 from tasks.jobs.queue_choice import (
     HEAVY,

@@ -36,10 +36,10 @@ from scoring.results.board.standings import Board, Row, standings
 from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.child import RunFailed
+from scoring.worker.dry_runs import dry_score
 from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
 from scoring.worker.local_copies import storage_in_use
 from scoring.worker.release import ranking_of
-from scoring.worker.score import dry_score
 from tasks.gold.secrecy import secrecy_of
 from tasks.jobs import engine, interruptions, queue_choice, work
 from tasks.jobs.interruptions import DATABASE_ERRORS

@@ -1,0 +1,39 @@
+"""Accept a run after its check, and read what its file says about the run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scoring.worker.child import RunFailed, Scorer
+from scoring.worker.local_copies import copied_run
+from tasks.jobs import leases
+from tasks.jobs.interruptions import retry_on_database_error
+from tasks.models import Job, Submission
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.run_card import as_warnings
+from tasks.submissions.submit import read_late
+from tasks.types.problems import Problem, capped
+
+
+def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
+    """Queue the scoring of a run that was checked, with the warnings of the check."""
+    problems = [Problem(**warning) for warning in result["warnings"]]
+    problems = [
+        problem if problem.file else replace(problem, file=job.submission.filename)
+        for problem in problems
+    ]
+    fill_in = _read_header(job.submission, scorer.folder)
+    warnings = as_warnings(*capped(problems))
+    return retry_on_database_error(leases.accept, job, warnings, fill_in)
+
+
+def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
+    """Read what the run's file says about the run, if nobody has yet. Raise RunFailed."""
+    try:
+        return read_late(submission, copied_run(submission, folder), folder)
+    except RunRejected as refused:
+        raise RunFailed(
+            f"The run cannot be taken: {refused.problems[0].message}.",
+            [problem.as_dict() for problem in refused.problems],
+        ) from refused

@@ -1,0 +1,44 @@
+"""Score a run with other gold, rules or options, without storing anything."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+from scoring.worker import child, local_copies
+from scoring.worker.scorers import (
+    POLL_SECONDS,
+    SCORING_FAULT,
+    limits_for,
+    option_arguments,
+    ready_scorer,
+)
+from tasks.jobs import interruptions
+from tasks.models import Submission
+
+
+def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the scores by metric. Raise the reason if there are none."""
+    with closing(ready_scorer()) as scorer:
+        command = child.ScorerCommand(
+            [
+                "score",
+                scoring["type"],
+                f"--gold={local_copies.stored_gold(scoring['gold'])}",
+                f"--rules={scoring['rules']}",
+                f"--run={local_copies.run_copy(run, scorer.folder)}",
+                f"--run-name={run.filename}",
+                f"--statistics={scorer.folder / 'dry.npz'}",
+                *option_arguments(scoring["options"]),
+            ],
+            doing="Scoring",
+            fault=SCORING_FAULT,
+            refused=partial(child.refusal, run_name=run.filename),
+        )
+        scorer.begin(command, limits_for(run.phase.task))
+        while not scorer.ended(within=POLL_SECONDS):
+            interruptions.check()
+        for result in scorer.results():
+            metrics: Mapping[str, Any] = result["metrics"]
+            return metrics
+        raise scorer.verdict(scoring["rules"])

@@ -1,0 +1,81 @@
+"""Publish what a scorer printed: the run of a baseline, a check, or the scores of a rule set."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import File
+
+from citeboard.core import storage
+from scoring.models import Evaluation
+from scoring.worker import local_copies
+from scoring.worker.baseline_runs import keep_written
+from scoring.worker.checking import accept_checked
+from scoring.worker.child import Scorer, ScorerDied
+from scoring.worker.recording import record_scores
+from scoring.worker.release import told_of
+from scoring.worker.scorers import WRITTEN, statistics_file
+from tasks.jobs import leases
+from tasks.jobs.interruptions import retry_on_database_error
+from tasks.models import Job
+
+
+def publish(
+    job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float
+) -> bool:
+    """Publish the result and end the job. Return False if the job was lost meanwhile."""
+    if job.kind == Job.Kind.WRITE:
+        rests_on = str(result.get("rests_on", ""))
+        return keep_written(job, scorer.folder / WRITTEN, rests_on)
+    if result["gold"]["sha256"] != job.gold.digest:
+        local_copies.forget_gold(job.gold)
+        raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
+    if job.kind == Job.Kind.CHECK:
+        return accept_checked(job, scorer, result)
+    return _publish_scores(job, scorer, result, seconds)
+
+
+def _publish_scores(
+    job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float
+) -> bool:
+    path = scorer.folder / statistics_file(job)
+    told = told_of(job, result, path)
+    name = keep_statistics(job, path)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    is_published = False
+    try:
+        record = partial(
+            record_scores,
+            job=job,
+            result=result,
+            statistics=name,
+            seconds=seconds,
+            told=told,
+            answers=digest,
+        )
+        is_published = retry_on_database_error(leases.complete, job, record)
+    finally:
+        if not is_published:
+            retry_on_database_error(discard_statistics, name)
+    return is_published
+
+
+def keep_statistics(job: Job, path: Path) -> str:
+    """Store the statistics of a scoring, and return their name."""
+    # No name is used twice, so that a backup of files by name matches every row.
+    name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
+    with local_copies.storage_in_use(), path.open("rb") as content:
+        return storage.statistics.save(name, File(content))
+
+
+def discard_statistics(name: str) -> None:
+    """Remove statistics unless an evaluation refers to them.
+
+    A commit may have succeeded although its answer was lost.
+    """
+    if not Evaluation.objects.filter(statistics=name).exists():
+        storage.statistics.delete(name)

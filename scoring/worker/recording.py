@@ -1,0 +1,175 @@
+"""Record the scores of a run as an evaluation, in the transaction that ends the job."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from citeboard.core import storage
+from scoring.models import (
+    Breakdown,
+    Comparison,
+    Evaluation,
+    Score,
+    Signature,
+    save_breakdowns,
+)
+from scoring.receipts.log import write_receipt
+from scoring.results.board import comparison_state
+from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
+from scoring.worker.release import Told, by_ladder, ranking_of
+from scoring.worker.same_answers import mark_same_answers, tell_same_answers
+from tasks.models import Job, Submission
+
+
+def record_scores(
+    *,
+    job: Job,
+    result: Mapping[str, Any],
+    statistics: str,
+    seconds: float,
+    told: Told | None = None,
+    answers: str = "",
+) -> Evaluation:
+    """Save the scores of a job; without `told`, all of them are published."""
+    if told is None:
+        told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
+    told = by_ladder(job, told)
+    same = {
+        name: getattr(job, name)
+        for name in ("submission", "gold", "rules", "options_digest")
+    }
+    before = _numbers_of(same)
+    evaluation, is_new = Evaluation.objects.update_or_create(
+        **same,
+        defaults={
+            "options": job.options,
+            "phase_id": job.submission.phase_id,
+            "team_id": _current_team(job.submission),
+            "rank_value": rank_value(told.metrics, job.submission.phase.task.rank_by),
+            "submitted_at": job.submission.submitted_at,
+            "statistics": statistics,
+            "run_sha256": result["run"]["sha256"],
+            "answers_digest": answers,
+            "notes": result["notes"],
+            "seconds": seconds,
+            "attempt": job.attempt,
+            "has_class_intervals": False,
+            "release": told.release,
+            "withheld": told.withheld,
+            "untold": dict(told.untold),
+            "probe": told.probe,
+            **_signed_facts(told.metrics),
+        },
+    )
+    evaluation.scores.all().delete()
+    evaluation.breakdowns.all().delete()
+    save_scores(evaluation, told.metrics)
+    save_breakdowns(
+        [
+            Breakdown.of(evaluation, dimension, classes)
+            for dimension, classes in told.breakdowns.items()
+            if any(classes.values())
+        ]
+    )
+    if not is_new and _numbers_of(same) != before:
+        Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
+    tell_same_answers(evaluation)
+    write_receipt(evaluation, {**result, "metrics": told.metrics})
+    Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
+    _on_commit(evaluation)
+    return evaluation
+
+
+def _current_team(submission: Submission) -> int | None:
+    """Return and lock the run's team, which may have merged into another meanwhile."""
+    rows = Submission.objects.select_for_update().filter(pk=submission.pk)
+    return rows.values_list("team_id", flat=True).get()
+
+
+def _signed_facts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the signatures of the metrics say about missing answers and labels."""
+    provenance = [provenance_of(metric["signature"]) for metric in metrics.values()]
+    missing = provenance[0].get("missing", "")
+    digests = (parts.get(ENTAILMENT_LABELS) for parts in provenance)
+    return {
+        "missing": int(missing) if missing.isdecimal() else None,
+        "labels_digest": next((digest for digest in digests if digest), ""),
+    }
+
+
+def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+    """Return the rows of numbers of an evaluation, to compare them for equality."""
+    scores = Score.objects.filter(
+        **{f"evaluation__{name}": value for name, value in same.items()}
+    ).order_by()
+    return set(
+        scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n")
+    )
+
+
+def _on_commit(evaluation: Evaluation) -> None:
+    """Register the work that must see the committed evaluation."""
+    for action in (
+        partial(_forget_earlier_attempts, evaluation.statistics),
+        partial(mark_same_answers, evaluation),
+        partial(comparison_state.ask, evaluation.phase_id, evaluation.rules),
+    ):
+        transaction.on_commit(action, robust=True)
+
+
+def _forget_earlier_attempts(statistics: str) -> None:
+    """Delete the statistics of earlier attempts of the same job."""
+    folder, _, current = statistics.partition("/")
+    job_prefix = "-".join(current.split("-")[:2])
+    for other in storage.statistics.listdir(folder)[1]:
+        if other != current and other.startswith(f"{job_prefix}-"):
+            storage.statistics.delete(f"{folder}/{other}")
+
+
+def rank_value(
+    metrics: Mapping[str, Mapping[str, Any]], rank_by: str = ""
+) -> float | None:
+    """Return the value that ranks, with a sign that makes higher values better.
+
+    Return None if the value is undefined or infinite.
+    """
+    metric = metrics[ranking_of(metrics, rank_by)]
+    value: float | None = metric["value"]
+    return (
+        -value if value is not None and metric["higher_is_better"] is False else value
+    )
+
+
+def save_scores(
+    evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
+) -> None:
+    signatures = [
+        Signature(
+            metric=name,
+            column=metric["column"],
+            scale=float(0 if metric.get("is_count") else metric["scale"]),
+            position=position,
+            text=shared_form(
+                metric["signature"], evaluation.own_parts | {"n": metric["n"]}
+            ),
+        )
+        for position, (name, metric) in enumerate(metrics.items())
+    ]
+    keys = Signature.objects.ids_of(signatures)
+    Score.objects.bulk_create(
+        Score(
+            evaluation=evaluation,
+            shared_id=key,
+            value=metric["value"],
+            is_infinite=metric.get("infinite", False),
+            low=metric["low"],
+            high=metric["high"],
+            n=metric["n"],
+            withheld=metric.get("withheld", ""),
+        )
+        for key, metric in zip(keys, metrics.values(), strict=True)
+    )

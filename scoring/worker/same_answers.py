@@ -1,0 +1,52 @@
+"""Find runs that give the same answers in different files."""
+
+from django.db.models import QuerySet
+
+from scoring.models import Evaluation
+from tasks.models import Submission
+from tasks.types import Problem
+
+
+def tell_same_answers(evaluation: Evaluation) -> None:
+    """Warn a team that sent the same answers before in a file with other bytes."""
+    run = evaluation.submission
+    earlier = (
+        _with_same_answers(evaluation)
+        .filter(
+            phase=evaluation.phase_id,
+            team=evaluation.team_id,
+            submission__number__lt=run.number,
+        )
+        .exclude(submission__sha256=run.sha256)
+    )
+    first = (
+        earlier.order_by("submission__number")
+        .values_list("submission__number", flat=True)
+        .first()
+    )
+    message = f"the same answers were sent before in another file, as run {first}"
+    is_told = any(warning["message"] == message for warning in run.warnings)
+    if first is not None and not is_told:
+        run.warnings = [*run.warnings, Problem(message=message, fatal=False).as_dict()]
+        run.save(update_fields=["warnings"])
+
+
+def mark_same_answers(evaluation: Evaluation) -> None:
+    """Mark the runs of several teams with the same answers, as uploads of the same file do.
+
+    Call this after the commit, when all transactions see the evaluation.
+    """
+    same = _with_same_answers(evaluation)
+    if same.exclude(team=evaluation.team_id).exists():
+        Submission.objects.filter(pk__in=same.values("submission")).update(
+            is_alike=True
+        )
+
+
+def _with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(
+        answers_digest=evaluation.answers_digest,
+        gold=evaluation.gold_id,
+        rules=evaluation.rules,
+        team__isnull=False,
+    ).exclude(answers_digest="")

@@ -1,0 +1,192 @@
+"""Prepare a scorer: its folder, the command of its process and the limits of the process."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from citeboard.core.confined.limits import Limits
+from scoring.metrics.entailment import stored_model
+from scoring.tools.baselines import baseline
+from scoring.worker import child, local_copies
+from scoring.worker.entailment_labels import local_options
+from scoring.worker.release import drawn_part
+from tasks.models import Job, Submission, Task
+from tasks.models.declarations import may_be_run
+
+#: The time between looks at a scorer.
+POLL_SECONDS = 0.25
+#: The run of a built-in baseline, in the folder of the process that computes it.
+WRITTEN = "written.jsonl"
+
+SCORING_FAULT = (
+    "The scorer failed on this run by a fault of its own. Your file need not be at fault: "
+    "the organisers can see what happened and score the run again."
+)
+CHECK_FAULT = (
+    "The check of this run failed by a fault of its own. Your file need not be at fault: "
+    "the organisers can see what happened and have the run checked again."
+)
+
+
+def ready_scorer() -> child.Scorer:
+    with local_copies.storage_in_use():
+        return child.Scorer(local_copies.work_folder())
+
+
+def limits_for(task: Task, rule_sets: int = 1) -> Limits:
+    seconds = min(
+        task.max_seconds or settings.SCORING_TIMEOUT, settings.SCORING_TIMEOUT
+    )
+    memory_mb = min(
+        task.max_memory_mb or settings.SCORING_MEMORY_MB, settings.SCORING_MEMORY_MB
+    )
+    return Limits(
+        cpu_seconds=seconds,
+        # A busy machine computes more slowly, which is not the fault of the run.
+        wall_seconds=2 * seconds,
+        memory_mb=memory_mb,
+        file_mb=1024,
+        steps=rule_sets,
+    )
+
+
+def statistics_file(job: Job) -> str:
+    return f"statistics-{job.pk}.npz"
+
+
+def pending_file(job: Job) -> str:
+    return f"pending-{job.pk}.jsonl"
+
+
+def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
+    """Return the command for the jobs, which belong to one run and are of one kind.
+
+    Raise RunFailed or ScorerWaits if files are missing.
+    """
+    job = jobs[0]
+    if job.kind == Job.Kind.WRITE:
+        return _baseline_command(job, folder)
+    if job.submission.kind == Submission.Kind.HUMAN:
+        return _human_line_command(jobs, folder)
+    if job.kind == Job.Kind.CHECK:
+        return _check_command(job, folder)
+    return _score_command(jobs, folder)
+
+
+def option_arguments(options: Mapping[str, str]) -> list[str]:
+    return [f"--option={name}={value}" for name, value in options.items()]
+
+
+def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
+    submission = job.submission
+    task_type = submission.phase.task.task_type
+    chosen = baseline(submission.built_in, task_type)
+    declared = task_type.declared
+    named = [json.dumps(declared.files), chosen.name] if declared else [chosen.name]
+    source = (
+        local_copies.gold_copy(job.gold)
+        if chosen.learns_from_gold
+        else local_copies.stored_gold(job.gold.public)
+    )
+    options = {
+        option.name: job.options[option.name]
+        for option in chosen.options
+        if option.name in job.options
+        and (chosen.learns_from_gold or not option.is_of_gold)
+    }
+    return child.ScorerCommand(
+        [
+            "baseline",
+            *named,
+            f"--gold={source}",
+            f"--out={folder / WRITTEN}",
+            *option_arguments(options),
+        ],
+        doing="Computing the baseline",
+        fault="The baseline failed by a fault of its own; the log says what happened.",
+        refused=partial(
+            _impossible,
+            "The baseline could not be computed",
+            "it cannot read the files of this phase",
+        ),
+    )
+
+
+def _human_line_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
+    job = jobs[0]
+    return child.ScorerCommand(
+        [
+            "papers",
+            "human-line",
+            job.submission.phase.task.task_type.reference,
+            f"--gold={local_copies.gold_copy(job.gold)}",
+            *_rule_set_arguments(jobs, folder),
+            *option_arguments(job.options),
+        ],
+        doing="Scoring",
+        fault="The human line could not be scored by a fault of the scorer; the log says what happened.",
+        refused=partial(
+            _impossible,
+            "The human line cannot be scored",
+            "the gold does not allow it",
+        ),
+    )
+
+
+def _check_command(job: Job, folder: Path) -> child.ScorerCommand:
+    return child.ScorerCommand(
+        ["check", *_file_arguments(job, folder), *option_arguments(job.options)],
+        doing="Checking",
+        fault=CHECK_FAULT,
+        refused=partial(child.refusal, run_name=job.submission.filename),
+    )
+
+
+def _score_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
+    job = jobs[0]
+    files = _file_arguments(job, folder)
+    own_measures = job.submission.phase.task.task_type.own_measures
+    if own_measures and not may_be_run(own_measures):
+        raise child.ScorerWaits(
+            "Measures of this task's own wait until those who run the site approve them."
+        )
+    arguments = ["score", *files, *_rule_set_arguments(jobs, folder)]
+    arguments += option_arguments(local_options(job, folder))
+    if stored_model(job.options) is not None:
+        arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
+    return child.ScorerCommand(
+        arguments,
+        doing="Scoring",
+        fault=SCORING_FAULT,
+        refused=partial(child.refusal, run_name=job.submission.filename),
+        runs_measures=bool(own_measures),
+    )
+
+
+def _file_arguments(job: Job, folder: Path) -> list[str]:
+    submission = job.submission
+    return [
+        submission.phase.task.task_type.reference,
+        f"--gold={local_copies.gold_copy(job.gold)}",
+        f"--run={local_copies.run_copy(submission, folder)}",
+        f"--run-name={submission.filename}",
+    ]
+
+
+def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
+    arguments = [f"--rules={job.rules}" for job in jobs]
+    arguments += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
+    drawn = drawn_part(jobs[0].submission.phase)
+    return [*arguments, f"--part={drawn}"] if drawn else arguments
+
+
+def _impossible(
+    failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
+) -> child.RunFailed:
+    """Return the failure with the scorer's first problem, or else with `otherwise`."""
+    reason = problems[0]["message"] if problems else otherwise
+    return child.RunFailed(f"{failure}: {reason}.")
