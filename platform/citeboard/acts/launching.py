@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers
 from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
 from citeboard.acts.rehearsal import Said, perform
-from citeboard.acts.seasons import CHANGE_SETTINGS
+from citeboard.acts.season_settings import CHANGE_SETTINGS
 from citeboard.core.instants import WITHOUT_END
 from citeboard.ops.launching import scored_phases, send_test_mail
 from citeboard.teams.models import User

@@ -10,7 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN
+from citeboard.acts.mails import SEND_MAILS_AGAIN
+from citeboard.acts.own_measures import DECIDE_MEASURES
 from citeboard.api.operations import does, get, post
 from citeboard.api.season_settings import QueuedSerializer
 from citeboard.api.serializers import mirror, mirror_of_model, serializer

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts import gold as acts, human
-from citeboard.acts.seasons import MAKE_ARCHIVE
+from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (

@@ -9,8 +9,18 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
-from citeboard.acts import phases as phase_acts, seasons as acts
+from citeboard.acts import phases as phase_acts
+from citeboard.acts.announcements import (
+    ANNOUNCE,
+    EDIT_ANNOUNCEMENT,
+    TAKE_BACK_ANNOUNCEMENT,
+)
+from citeboard.acts.mails import MAIL_TEAMS
+from citeboard.acts.questions import ANSWER, ASK
+from citeboard.acts.registration import DECIDE, ENTER, TAKE_BACK_ENTRY
+from citeboard.acts.reports import ReportForm
 from citeboard.acts.runs import CONFIRM, CONTEST
+from citeboard.acts.terms import ACCEPT_TERMS, PUBLISH_TERMS
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.own_runs import RUN_CHANGED
 from citeboard.api.seasons import END, ExtraTriesSerializer, phase_to_organise
@@ -77,18 +87,18 @@ def registrations(
 
 
 does(
-    acts.ENTER,
+    ENTER,
     "seasons/<slug:slug>/registrations/",
     "enter",
     answers=RegistrationSerializer,
 )
 deletes(
-    acts.TAKE_BACK_ENTRY,
+    TAKE_BACK_ENTRY,
     "seasons/<slug:slug>/registrations/<slug:team>/",
     name="registration",
 )
 does(
-    acts.DECIDE,
+    DECIDE,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
     answers=RegistrationSerializer,
     lets_out=True,
@@ -136,11 +146,9 @@ def terms(request: Request, season: models.Season) -> models.Terms:
     return version
 
 
-makes(
-    acts.PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer
-)
+makes(PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer)
 does(
-    acts.ACCEPT_TERMS,
+    ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
     "accept_terms",
     gives=lambda request, acceptance: terms(request, acceptance.terms.season),
@@ -180,9 +188,9 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
     return readable_questions(season, request.user)
 
 
-makes(acts.ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
+makes(ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
 does(
-    acts.ANSWER,
+    ANSWER,
     "seasons/<slug:slug>/questions/<int:question>/answer/",
     "answer",
     answers=QuestionSerializer,
@@ -201,7 +209,7 @@ AnnouncedSerializer = mirror_of_model(
     edits=EarlierSerializer(many=True),
 )
 does(
-    acts.ANNOUNCE,
+    ANNOUNCE,
     "seasons/<slug:slug>/announcement/",
     "announcement",
     answers=mirror_of_model(
@@ -231,16 +239,14 @@ def announcements(
 
 
 does(
-    acts.EDIT_ANNOUNCEMENT,
+    EDIT_ANNOUNCEMENT,
     "seasons/<slug:slug>/announcements/<int:announcement>/",
     answers=AnnouncedSerializer,
     name="one-announcement",
 )
-deletes(
-    acts.TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/"
-)
+deletes(TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
 does(
-    acts.MAIL_TEAMS,
+    MAIL_TEAMS,
     "seasons/<slug:slug>/mails/",
     gives=lambda request, made: None,
     name="mails",
@@ -259,7 +265,7 @@ def reports(request: Request) -> QuerySet[models.Report]:
     return models.Report.objects.all()
 
 
-@post("reports/", form=form_of(acts.ReportForm), answers=ReportSerializer, status=201)
+@post("reports/", form=form_of(ReportForm), answers=ReportSerializer, status=201)
 def report(request: Request, form: dict[str, Any]) -> models.Report:
     """Report abuse to those who run the site."""
     return report_abuse(by=person(request), **form)

@@ -8,8 +8,16 @@ from django.http import FileResponse, StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from citeboard.acts import seasons as acts
 from citeboard.acts.declared import in_season
+from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
+from citeboard.acts.organisers import GIVE_ROLE
+from citeboard.acts.undoing import UNDO
+from citeboard.acts.webhooks import (
+    MAKE_WEBHOOK,
+    REMOVE_WEBHOOK,
+    RENEW_SECRET,
+    REPEAT_DELIVERY,
+)
 from citeboard.api.operations import deletes, does, get, makes
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import mirror, mirror_of_model, serializer
@@ -74,7 +82,7 @@ UndoneSerializer = serializer(
     "Undone", "What was taken back, and what of it stays.", detail=str
 )
 does(
-    acts.UNDO,
+    UNDO,
     "seasons/<slug:slug>/history/<int:change>/undo/",
     "undo",
     gives=lambda request, said: {"detail": said},
@@ -101,10 +109,10 @@ def people(request: Request, season: Season) -> QuerySet[Organiser]:
 
 
 does(
-    acts.GIVE_ROLE,
+    GIVE_ROLE,
     "seasons/<slug:slug>/people/",
     "give_role",
-    gives=lambda request, made: people(request, made[0]),
+    gives=lambda request, made: people(request, made.season),
     answers=[PersonSerializer],
 )
 mirror(
@@ -237,13 +245,13 @@ def _acknowledgement(note: Acknowledgement) -> dict[str, Any]:
 
 
 makes(
-    acts.ACKNOWLEDGE,
+    ACKNOWLEDGE,
     "seasons/<slug:slug>/failures/",
     gives=lambda request, note: _acknowledgement(note),
     answers=AcknowledgementSerializer,
 )
 deletes(
-    acts.TAKE_ACKNOWLEDGEMENT_BACK,
+    TAKE_ACKNOWLEDGEMENT_BACK,
     "seasons/<slug:slug>/failures/<int:acknowledgement>/",
     name="failure",
 )
@@ -284,12 +292,10 @@ def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
     return Webhook.objects.filter(season=season)
 
 
-makes(acts.MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
-deletes(
-    acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook"
-)
+makes(MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
+deletes(REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook")
 does(
-    acts.RENEW_SECRET,
+    RENEW_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",
     answers=MadeWebhookSerializer,
     name="webhook-secret",
@@ -307,7 +313,7 @@ def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
 
 
 does(
-    acts.REPEAT_DELIVERY,
+    REPEAT_DELIVERY,
     "seasons/<slug:slug>/deliveries/<int:delivery>/repeat/",
     answers=DeliverySerializer,
     name="delivery-repeat",

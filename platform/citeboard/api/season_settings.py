@@ -15,14 +15,9 @@ from citeboard.acts import gold as acts
 from citeboard.acts.declared import numbered
 from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
 from citeboard.acts.launching import COMPUTE_FIRST, TEST_MAIL
+from citeboard.acts.new_seasons import CLONE, FROM_PRESET
 from citeboard.acts.rehearsal import done, perform, rehearsed, rehearsed_load
-from citeboard.acts.seasons import (
-    CHANGE_SETTINGS,
-    CLONE,
-    DELETE_PHASE,
-    DELETE_TASK,
-    FROM_PRESET,
-)
+from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.api import operations
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (

@@ -11,7 +11,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts import seasons as season_acts, teams as acts
+from citeboard.acts import teams as acts
+from citeboard.acts.merging import MERGE_TEAMS
+from citeboard.acts.registration import ASK_TO_JOIN
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.serializers import Address, address, mirror_of_model, serializer
 from citeboard.teams.access import (
@@ -297,7 +299,7 @@ JoinRequestSerializer = mirror_of_model(
     address=serializers.EmailField(source="user.email"),
 )
 makes(
-    season_acts.ASK_TO_JOIN,
+    ASK_TO_JOIN,
     "seasons/<slug:slug>/join-requests/",
     answers=JoinRequestSerializer,
 )
@@ -376,7 +378,7 @@ def _teams_to_merge(
 
 
 does(
-    season_acts.MERGE_TEAMS,
+    MERGE_TEAMS,
     "seasons/<slug:slug>/merges/",
     takes=_teams_to_merge,
     gives=lambda request, moved: {"runs": moved},

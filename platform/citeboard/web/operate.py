@@ -11,7 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from citeboard.acts.seasons import DECIDE_MEASURES, SEND_MAILS_AGAIN, ReportForm
+from citeboard.acts.mails import SEND_MAILS_AGAIN
+from citeboard.acts.own_measures import DECIDE_MEASURES
+from citeboard.acts.reports import ReportForm
 from citeboard.core.checks import is_loopback
 from citeboard.ops.site_state import exposition, site_state
 from citeboard.teams.models import User

@@ -19,7 +19,8 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from citeboard.acts import seasons as acts, teams as team_acts
+from citeboard.acts import teams as team_acts
+from citeboard.acts.registration import ASK_TO_JOIN, ENTER, TAKE_BACK_ENTRY
 from citeboard.core import plain_text, refusals
 from citeboard.core.words import sentence
 from citeboard.teams import access, membership, models
@@ -183,11 +184,11 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     team = plain_text.one_line(request.POST.get("team", ""))
     message = plain_text.plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
     try:
-        entry = acts.ENTER(season, request.user, team=team, message=message)
+        entry = ENTER(season, request.user, team=team, message=message)
     except TermsFirst as refused:
         messages.warning(request, sentence(refused))
         return redirect("terms", season.slug)
-    return acts.ENTER.told(season, entry, {})
+    return ENTER.told(season, entry, {})
 
 
 @pages.entering.act("season season")
@@ -198,8 +199,8 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
     registration = access.first_or_absent(
         entries, _("The team takes no part in this season.")
     )
-    taken_back = acts.TAKE_BACK_ENTRY(registration, request.user)
-    return acts.TAKE_BACK_ENTRY.told(registration, taken_back, {})
+    taken_back = TAKE_BACK_ENTRY(registration, request.user)
+    return TAKE_BACK_ENTRY.told(registration, taken_back, {})
 
 
 @never_cache
@@ -246,7 +247,7 @@ def decline(request: HttpRequest, secret: str) -> HttpResponse:
     return render(request, "seasons/join.html", {"declined": invitation.team})
 
 
-ask = pages.does(acts.ASK_TO_JOIN, "season season#take-part")
+ask = pages.does(ASK_TO_JOIN, "season season#take-part")
 withdraw_request = pages.does(
     team_acts.TAKE_BACK_REQUEST,
     "season season.slug#take-part",

@@ -11,7 +11,9 @@ from django.shortcuts import redirect
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
-from citeboard.acts import launching, phases as acts, seasons
+from citeboard.acts import launching, phases as acts
+from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
+from citeboard.acts.undoing import UNDO
 from citeboard.core import models, words
 from citeboard.core.audit import history
 from citeboard.core.query import Listed, Query, search_from, text_from, whole_number
@@ -57,10 +59,8 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
     }
 
 
-acknowledge_failure = pages.does(seasons.ACKNOWLEDGE, "organise season")
-revoke_acknowledgement = pages.does(
-    seasons.TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
-)
+acknowledge_failure = pages.does(ACKNOWLEDGE, "organise season")
+revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,7 @@ def _after(
     return redirect("organise-history", season.slug) if season else redirect("home")
 
 
-undo_entry = pages.does(seasons.UNDO, "organise-history season", then=_after)
+undo_entry = pages.does(UNDO, "organise-history season", then=_after)
 
 
 @pages.organisers.page("organise/phases.html", "phases")

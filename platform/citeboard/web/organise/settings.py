@@ -12,9 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts import seasons as acts
+from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.acts.declared import EndField, LinesField, MomentField
+from citeboard.acts.new_seasons import CLONE, FROM_PRESET
 from citeboard.acts.rehearsal import done, perform, rehearse
+from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.background.kinds import archives_of, jobs_of, outcome_of
 from citeboard.core import refusals, storage
 from citeboard.core.instants import zone_name, zone_of
@@ -85,7 +87,7 @@ def edit(
             else:
                 values = {"values": form.values(prefix)}
                 perform(
-                    acts.CHANGE_SETTINGS,
+                    CHANGE_SETTINGS,
                     season,
                     request.user,
                     values,
@@ -107,8 +109,7 @@ def edit(
 
 
 delete_task, delete_phase = (
-    pages.does(act, "organise-settings season")
-    for act in (acts.DELETE_TASK, acts.DELETE_PHASE)
+    pages.does(act, "organise-settings season") for act in (DELETE_TASK, DELETE_PHASE)
 )
 
 
@@ -351,7 +352,7 @@ def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
 
 
 archive = pages.fills(
-    acts.MAKE_ARCHIVE,
+    MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
@@ -374,7 +375,7 @@ def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
 
 
 clone = pages.fills(
-    acts.CLONE,
+    CLONE,
     "organise/clone.html",
     "file",
     then=lambda request, season, made: redirect("organise", made.slug),
@@ -469,7 +470,7 @@ def _loaded(
 
 
 new_from_preset = pages.fills(
-    acts.FROM_PRESET,
+    FROM_PRESET,
     "organise/preset.html",
     pages=pages.Pages(
         presets.preset_for, "preset", context=lambda preset: {"preset": preset}

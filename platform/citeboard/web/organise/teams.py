@@ -9,8 +9,32 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
-from citeboard.acts import phases, seasons as acts
+from citeboard.acts import phases
+from citeboard.acts.announcements import (
+    ANNOUNCE,
+    EDIT_ANNOUNCEMENT,
+    TAKE_BACK_ANNOUNCEMENT,
+)
+from citeboard.acts.mails import MAIL_TEAMS
+from citeboard.acts.merging import MERGE_TEAMS, MergeTeamsForm
+from citeboard.acts.organisers import GIVE_ROLE, REMOVE_ORGANISER
+from citeboard.acts.questions import ANSWER
+from citeboard.acts.registration import (
+    CHANGE_ENTRY,
+    DECIDE,
+    LIMIT_TEAMS,
+    EntryForm,
+    TeamRulesForm,
+)
 from citeboard.acts.rehearsal import perform
+from citeboard.acts.terms import PUBLISH_TERMS
+from citeboard.acts.webhooks import (
+    MAKE_WEBHOOK,
+    REMOVE_WEBHOOK,
+    RENEW_SECRET,
+    REPEAT_DELIVERY,
+    WebhookForm,
+)
 from citeboard.core.plain_text import plain
 from citeboard.ops.group_mails import sent_mails
 from citeboard.teams.access import members_in_order
@@ -29,9 +53,7 @@ def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
     return _teams(season)
 
 
-def _teams(
-    season: models.Season, rules: acts.TeamRulesForm | None = None
-) -> dict[str, Any]:
+def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[str, Any]:
     sent = models.Submission.objects.filter(
         phase__task__season=season, team=OuterRef("team")
     )
@@ -51,32 +73,32 @@ def _teams(
         "waiting": listed.waiting(),
         "approved": listed.approved(),
         "refused": listed.refused(),
-        "form": acts.EntryForm(of=season),
-        "rules": rules or acts.TeamRulesForm(of=season),
-        "merge": acts.MergeTeamsForm(of=season),
+        "form": EntryForm(of=season),
+        "rules": rules or TeamRulesForm(of=season),
+        "merge": MergeTeamsForm(of=season),
     }
 
 
 decide, merge = (
-    pages.does(act, "organise-teams season") for act in (acts.DECIDE, acts.MERGE_TEAMS)
+    pages.does(act, "organise-teams season") for act in (DECIDE, MERGE_TEAMS)
 )
 
-entry = pages.does(acts.CHANGE_ENTRY, "organise-teams season")
+entry = pages.does(CHANGE_ENTRY, "organise-teams season")
 
 
 @pages.organisers.act("organise-teams season")
 def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
-    form = acts.TeamRulesForm(request.POST, of=season)
+    form = TeamRulesForm(request.POST, of=season)
     with pages.refusals_at(form, "entry_list"):
         if form.is_valid():
             made = perform(
-                acts.LIMIT_TEAMS,
+                LIMIT_TEAMS,
                 season,
                 request.user,
                 form.cleaned_data,
                 pages.said_in(request),
             )
-            return acts.LIMIT_TEAMS.told(season, made, form.cleaned_data)
+            return LIMIT_TEAMS.told(season, made, form.cleaned_data)
     context = {"season": season, "part": "teams", **_teams(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
@@ -114,21 +136,19 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    acts.GIVE_ROLE,
+    GIVE_ROLE,
     "organise/people.html",
     "people",
     at="role",
     shows=_people,
     then=_to_people,
 )
-remove_person = pages.does(
-    acts.REMOVE_ORGANISER, "organise-people season", then=_to_people
-)
+remove_person = pages.does(REMOVE_ORGANISER, "organise-people season", then=_to_people)
 
 MAX_ANNOUNCEMENTS = 50
 
 announcement = pages.fills(
-    acts.ANNOUNCE,
+    ANNOUNCE,
     "organise/announcement.html",
     "announcement",
     shows=lambda request, season: {
@@ -138,21 +158,21 @@ announcement = pages.fills(
     },
 )
 mails = pages.fills(
-    acts.MAIL_TEAMS,
+    MAIL_TEAMS,
     "organise/mails.html",
     "mails",
     shows=lambda request, season: {"mails": sent_mails(season)},
 )
 edit = pages.fills(
-    acts.EDIT_ANNOUNCEMENT,
+    EDIT_ANNOUNCEMENT,
     "organise/announcement_edit.html",
     "announcement",
     "organise-announcement season",
 )
 answer_page = pages.fills(
-    acts.ANSWER, "organise/answer.html", "questions", "organise-questions season"
+    ANSWER, "organise/answer.html", "questions", "organise-questions season"
 )
-remove = pages.does(acts.REMOVE_WEBHOOK, "organise-webhooks season")
+remove = pages.does(REMOVE_WEBHOOK, "organise-webhooks season")
 
 
 @pages.Pages(season_to_help, "season").act("organise-announcement season")
@@ -161,8 +181,8 @@ def revoke(
 ) -> pages.Answer:
     """Once more changes nothing."""
     revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
-    return acts.TAKE_BACK_ANNOUNCEMENT.told(
-        revoked, acts.TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}
+    return TAKE_BACK_ANNOUNCEMENT.told(
+        revoked, TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}
     )
 
 
@@ -176,7 +196,7 @@ def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
 
 
 terms = pages.fills(
-    acts.PUBLISH_TERMS,
+    PUBLISH_TERMS,
     "organise/terms.html",
     "terms",
     shows=lambda request, season: {
@@ -211,16 +231,16 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
 @pages.organisers.form("organise/webhooks.html", "webhooks")
 def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
     """A new one's secret is shown here, once."""
-    form = acts.WebhookForm(request.POST or None)
+    form = WebhookForm(request.POST or None)
     with pages.refusals_at(form, "url"):
         if form.is_valid():
-            webhook = acts.MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
+            webhook = MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
             return render(request, "organise/webhooks.html", _with_secret(webhook))
     return {"form": form, "webhooks": season.webhooks.all()}
 
 
 def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
-    season, form = webhook.season, acts.WebhookForm()
+    season, form = webhook.season, WebhookForm()
     context = {
         "season": season,
         "part": "webhooks",
@@ -238,7 +258,7 @@ def renew(
     return render(
         request,
         "organise/webhooks.html",
-        _with_secret(acts.RENEW_SECRET(webhook, request.user)),
+        _with_secret(RENEW_SECRET(webhook, request.user)),
     )
 
 
@@ -253,6 +273,6 @@ def deliveries(
 def repeat(
     request: pages.SignedInRequest, season: models.Season, delivery: models.Delivery
 ) -> pages.Answer:
-    repeated = acts.REPEAT_DELIVERY(delivery, request.user)
-    messages.success(request, acts.REPEAT_DELIVERY.told(delivery, repeated, {}))
+    repeated = REPEAT_DELIVERY(delivery, request.user)
+    messages.success(request, REPEAT_DELIVERY.told(delivery, repeated, {}))
     return redirect("organise-deliveries", season.slug, delivery.webhook_id)

@@ -8,7 +8,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
-from citeboard.acts import seasons as acts
+from citeboard.acts.questions import ASK
+from citeboard.acts.terms import ACCEPT_TERMS, AcceptForm
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import Answer, View, fills, leaf, season_readers
@@ -46,7 +47,7 @@ def _questions(request: HttpRequest, season: Season) -> dict[str, Any]:
 
 questions = signed_in_to_post(
     fills(
-        acts.ASK,
+        ASK,
         "seasons/questions.html",
         at="text",
         shows=_questions,
@@ -63,17 +64,17 @@ def terms(request: HttpRequest, season: Season) -> Answer:
     known = {"version": current.number if current else None} | {
         name: getattr(user, name, "") for name in season.asks
     }
-    form = acts.AcceptForm(
+    form = AcceptForm(
         request.POST if request.method == "POST" else None, of=season, initial=known
     )
     if form.is_valid():
         assert isinstance(user, User)
         try:
-            accepted = acts.ACCEPT_TERMS(season, user, **form.cleaned_data)
+            accepted = ACCEPT_TERMS(season, user, **form.cleaned_data)
         except NotTheTerms as refused:
             messages.error(request, sentence(refused))
             return redirect("terms", season.slug)
-        messages.success(request, acts.ACCEPT_TERMS.told(season, accepted, {}))
+        messages.success(request, ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)
     return {
         "terms": current,

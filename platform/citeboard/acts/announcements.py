@@ -1,0 +1,53 @@
+"""Announce something on a season's page, change it and take it back."""
+
+from django import forms
+from django.utils.translation import gettext, gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_helpers, long_text
+from tasks.seasons import announcements as news
+
+
+def _announcement_text(*, required: bool) -> forms.CharField:
+    help_text = _("Markdown. Leave it empty to take the announcement away.")
+    return long_text(
+        _("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text
+    )
+
+
+class AnnouncementForm(ActForm):
+    """What stands at the top of a season's page."""
+
+    text = _announcement_text(required=False)
+    api = {"text": {"help_text": "Markdown; empty to take it away.", "required": True}}
+    begins_with = {"text": "announcement"}
+
+
+class EditForm(ActForm):
+    """What it shall say."""
+
+    text = _announcement_text(required=True)
+    api = {"text": "Markdown."}
+    begins_with = {"text": "text"}
+
+
+ANNOUNCE = by_helpers(
+    news.announce,
+    "Announce something on a season's page; for organisers.",
+    lambda season, _filled: (
+        gettext("The announcement stands on the season's page now.")
+        if season.announcement
+        else gettext("The announcement is taken away.")
+    ),
+    form=AnnouncementForm,
+)
+EDIT_ANNOUNCEMENT = by_helpers(
+    news.edit_announcement,
+    "Change what an announcement says; for organisers.",
+    _("The announcement is edited; what it said before can be read too."),
+    form=EditForm,
+)
+TAKE_BACK_ANNOUNCEMENT = by_helpers(
+    news.take_back_announcement,
+    "Take an announcement back; for organisers.",
+    _("The announcement is taken back."),
+)

@@ -1,0 +1,32 @@
+"""Make the archive of a season."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.background.kinds import ask_for_archive
+
+
+class ArchiveForm(ActForm):
+    """What stands in the archive."""
+
+    version = forms.CharField(
+        label=_("Version, of a deposit"), max_length=40, initial="1"
+    )
+    with_gold = forms.BooleanField(
+        label=_("With all gold that no phase keeps secret"), required=False
+    )
+    api = {
+        "version": {"required": False, "default": "1", "help_text": "Of a deposit."},
+        "with_gold": {
+            "default": False,
+            "help_text": "With all gold that no phase keeps secret.",
+        },
+    }
+
+
+MAKE_ARCHIVE = by_organisers(
+    ask_for_archive,
+    "Make the archive of what is public of a season; for organisers.",
+    form=ArchiveForm,
+)

@@ -1,0 +1,62 @@
+"""Send mails to teams, and try failed mails again."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import BigIntegerField
+from django.utils.translation import gettext, gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm, long_text, with_rehearsal
+from citeboard.core.words import counted, sentence
+from citeboard.ops import group_mails
+from tasks import models
+from tasks.jobs.mails import try_again
+from tasks.seasons.access import staff
+
+
+class MailForm(ActForm):
+    """Which teams, and what their members are told."""
+
+    group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
+    phase = forms.IntegerField(
+        label=_("By runs and results of"),
+        required=False,
+        min_value=1,
+        max_value=BigIntegerField.MAX_BIGINT,
+    )
+    subject = forms.CharField(label=_("Subject"), max_length=group_mails.MAX_SUBJECT)
+    text = long_text(_("Text, without markup"), group_mails.MAX_TEXT, 8)
+    api = {
+        "phase": "The number of a phase, whose runs and results decide; all, where it is left out."
+    }
+
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Season
+    ) -> None:
+        super().__init__(data, of=of)
+        phases = models.Phase.objects.filter(task__season=of).order_by(
+            "task__position", "position"
+        )
+        named = [
+            (phase.pk, f"{phase.task}, {phase}")
+            for phase in phases.select_related("task")
+        ]
+        self.fields["phase"].widget = forms.Select(
+            choices=[("", _("all phases")), *named]
+        )
+
+
+MAIL_TEAMS = with_rehearsal(
+    group_mails.mail_teams,
+    "Send a mail to the members of teams that a query finds; for organisers.",
+    _("The mail goes out after ten minutes; until then it can be taken back."),
+    form=MailForm,
+)
+SEND_MAILS_AGAIN = Act(
+    try_again,
+    "Try e-mails again that could not be sent; for staff.",
+    lambda mails, _filled: sentence(
+        gettext("%(mails)s will be tried again") % {"mails": counted(mails, "e-mail")}
+    ),
+    of=staff,
+)

@@ -1,0 +1,169 @@
+"""Create a season from a preset, or from the season of last year."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm, LinesField, with_rehearsal
+from citeboard.acts.organisers import person_with_address
+from citeboard.teams.models import User
+from tasks import models
+from tasks.models.seasons import SEASON_DATES
+from tasks.seasons.presets import (
+    A_YEAR,
+    MAX_DAYS,
+    Preset,
+    clone_season,
+    preset_for,
+    season_from,
+)
+from tasks.types import task_types
+
+
+class NewSeasonForm(ActForm):
+    """What a season is called."""
+
+    title = forms.CharField(label=_("Title"), max_length=120)
+    slug = forms.CharField(
+        label=_("Name in addresses"),
+        max_length=60,
+        help_text=_("Small letters, digits and single hyphens."),
+    )
+
+
+class CloneForm(NewSeasonForm):
+    """What next year's season is called."""
+
+    days = forms.IntegerField(
+        label=_("Days later"),
+        min_value=0,
+        max_value=MAX_DAYS,
+        initial=A_YEAR,
+        help_text=_("By how many phases move."),
+    )
+    api = {
+        "slug": "Small letters, digits and single hyphens.",
+        "days": {
+            "required": False,
+            "default": A_YEAR,
+            "help_text": "By how many phases are later.",
+        },
+    }
+
+
+class PresetForm(NewSeasonForm):
+    """A season that is made from a preset."""
+
+    task_type = forms.MultipleChoiceField(
+        label=_("Tasks"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Each gets the phases of the preset. Tasks of one's own can be added from their gold."
+        ),
+    )
+    organisers = LinesField(
+        label=_("Who organises it with you"),
+        required=False,
+        help_text=_("E-mail addresses of their accounts, one a line."),
+    )
+    time_zone = forms.CharField(
+        label=_("Time zone"),
+        max_length=60,
+        initial="AoE",
+        help_text=_("Such as Europe/Rome, UTC or AoE."),
+    )
+    only_on_pages = ("task_type", "time_zone")
+    only_in_api = {
+        "task_type": forms.CharField(),
+        "time_zone": forms.CharField(),
+        "dates": forms.JSONField(),
+    }
+    api = {
+        "slug": "Small letters, digits and single hyphens.",
+        "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
+        "commas between.",
+        "time_zone": {
+            "required": False,
+            "default": "UTC",
+            "help_text": "Such as Europe/Rome or AoE.",
+        },
+        "organisers": "E-mail addresses of the accounts of those who organise it with you.",
+        "dates": "When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which. "
+        "Also results_at, papers_until, camera_ready_until and workshop_at.",
+    }
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Preset) -> None:
+        super().__init__(data, of=of)
+        kinds = [
+            (slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()
+        ]
+        self.fields["task_type"].choices = [*kinds, *of.earlier]  # type: ignore[attr-defined]
+        self.dates = {
+            **of.dates,
+            **{name: models.Season.date_label(name) for name in SEASON_DATES},
+        }
+        for name, label in self.dates.items():
+            help_text = gettext(
+                "In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
+            )
+            self.fields[name] = forms.CharField(
+                label=label
+                if name in of.dates
+                else gettext("%(date)s (may be left out)") % {"date": label},
+                max_length=80,
+                required=name in of.dates,
+                help_text=help_text,
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cleaned["dates"] = {name: cleaned.pop(name, "") for name in self.dates}
+        cleaned["task_type"] = ",".join(cleaned.get("task_type", ()))
+        return cleaned
+
+
+def _from_preset(
+    *,
+    preset: Preset,
+    dates: dict[str, Any],
+    organisers: list[str] | None,
+    by: User,
+    **named: Any,
+) -> models.Season:
+    if not all(isinstance(text, str) for text in dates.values()):
+        raise ValidationError(
+            {"dates": "Give an object with a date and time for each name."}
+        )
+    people = {address: person_with_address(address) for address in organisers or ()}
+    if unknown := [address for address, person in people.items() if person is None]:
+        words = gettext(
+            "Nobody has an account with the address %(address)s; they can sign up first."
+        )
+        raise ValidationError(
+            {"organisers": [words % {"address": address} for address in unknown]}
+        )
+    known = [person for person in people.values() if person]
+    return season_from(preset=preset, dates=dates, organisers=known, by=by, **named)
+
+
+CLONE = with_rehearsal(
+    clone_season,
+    "Make next year's season: its tasks and phases, later, without people, gold and runs.",
+    _("%(season)s is a draft; its phases and its gold are yours to look through."),
+    form=CloneForm,
+    makes_season=True,
+)
+FROM_PRESET = Act(
+    _from_preset,
+    "Create a season from a preset: semeval, trec or open; for staff.",
+    lambda season, _filled: (
+        _("%(season)s is a draft. Bring its gold next, and look through its settings."),
+        {"season": season},
+    ),
+    of=preset_for,
+    form=PresetForm,
+    is_rehearsed=True,
+    makes_season=True,
+)

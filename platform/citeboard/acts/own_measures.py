@@ -1,0 +1,29 @@
+"""Approve measures of a task's own."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm
+from tasks.seasons.own_measures import decide_measures, measures_of_site
+
+
+class MeasuresForm(ActForm):
+    """What staff decide on measures of a task's own."""
+
+    decision = forms.ChoiceField(
+        choices=[("approve", "approve"), ("withdraw", "withdraw")]
+    )
+
+
+DECIDE_MEASURES = Act(
+    decide_measures,
+    "Approve measures of a task's own, or withdraw the approval; runs of its tasks then wait. For staff.",
+    lambda row, _filled: (
+        _("%(file)s is approved.")
+        if row.approved_at
+        else _("%(file)s is not run any more."),
+        {"file": row},
+    ),
+    of=measures_of_site,
+    form=MeasuresForm,
+)

@@ -1,0 +1,74 @@
+"""Ask the organisers of a season, and answer."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_helpers, by_readers, long_text
+from tasks import models
+from tasks.seasons import announcements as news
+
+
+class QuestionForm(ActForm):
+    """What you want to know."""
+
+    text = forms.CharField(
+        label=_("Your question"),
+        max_length=news.MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_(
+            "Organisers read it, with your name. If they answer in public, everybody reads question "
+            "and answer, without your name."
+        ),
+    )
+
+
+PUBLIC, PRIVATE = "public", "private"
+
+
+class AnswerForm(ActForm):
+    """The answer, and whether everybody reads it with the question."""
+
+    answer = long_text(_("Answer"), news.MAX_TEXT, 8)
+    how = forms.ChoiceField(
+        label=_("Who reads it"),
+        choices=[
+            (
+                PUBLIC,
+                _("everybody, with the question and without the name of who asked"),
+            ),
+            (PRIVATE, _("who asked, alone")),
+        ],
+    )
+    api = {"answer": "Markdown."}
+    begins_with = {"answer": "answer"}
+    only_on_pages = ("how",)
+    only_in_api = {"is_public": forms.BooleanField()}
+
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: models.Question
+    ) -> None:
+        super().__init__(data, of=of)
+        self.initial["how"] = PRIVATE if of.answered_at and not of.is_public else PUBLIC
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cleaned["is_public"] = cleaned.pop("how", PUBLIC) == PUBLIC
+        return cleaned
+
+
+ASK = by_readers(
+    news.ask,
+    "Ask the organisers of a season.",
+    _("The organisers have your question. You are told when they answer."),
+    form=QuestionForm,
+)
+ANSWER = by_helpers(
+    lambda question, answer, is_public, by: news.answer(
+        question=question, text=answer, is_public=is_public, by=by
+    ),
+    "Answer a question; for organisers.",
+    _("The question is answered."),
+    form=AnswerForm,
+)

@@ -1,0 +1,182 @@
+"""Enter a season with a team, decide on entries, and set the rules of entering."""
+
+from operator import attrgetter
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import (
+    Act,
+    ActForm,
+    MomentField,
+    by_helpers,
+    by_readers,
+    with_rehearsal,
+)
+from citeboard.teams.access import team_for_member
+from citeboard.teams.models import User
+from tasks import models
+from tasks.registration import entries
+from tasks.seasons.access import season_for, teams_to_ask
+
+
+class EnterForm(ActForm):
+    """A team that would take part."""
+
+    team = forms.CharField()
+    message = forms.CharField(required=False, max_length=entries.MAX_MESSAGE)
+    api = {
+        "team": "The slug of a team of yours.",
+        "message": "For the organisers who decide on the entry.",
+    }
+
+
+def entry_of_own(user: object, season: str, team: str) -> models.Registration:
+    entries_of_season = models.Registration.objects.filter(
+        season=season_for(user, season)
+    )
+    return get_object_or_404(entries_of_season, team=team_for_member(user, team))
+
+
+class DecisionForm(ActForm):
+    """What organisers decide on a team."""
+
+    decision = forms.ChoiceField(choices=[("approve", "approve"), ("refuse", "refuse")])
+    reason = forms.CharField(required=False, max_length=500)
+    api = {"reason": "Its team reads it."}
+
+
+def _decide(
+    *, registration: models.Registration, decision: str, reason: str, by: User
+) -> models.Registration:
+    # A rehearsal before has left it as decided.
+    registration.refresh_from_db()
+    if decision == "approve":
+        entries.approve_team(registration=registration, by=by)
+    else:
+        entries.refuse_team(registration=registration, by=by, reason=reason.strip())
+    registration.refresh_from_db()
+    return registration
+
+
+class AskToJoinForm(ActForm):
+    """Which team to ask."""
+
+    team = forms.CharField()
+    message = forms.CharField(required=False, max_length=entries.MAX_REQUEST)
+    api = {"team": "The slug of a team of the season."}
+
+
+def _ask_to_join(
+    *, season: models.Season, team: str, message: str, by: User
+) -> models.JoinRequest:
+    asked = get_object_or_404(teams_to_ask(by, season), slug=team)
+    return entries.ask_to_join(
+        season=season, team=asked, user=by, message=message[: entries.MAX_REQUEST]
+    )
+
+
+class EntryForm(ActForm):
+    """How teams enter."""
+
+    begins_with = {"registration": "registration"}
+    registration = forms.ChoiceField(
+        label=_("How teams enter"), choices=models.Season.Entry.choices
+    )
+
+    def clean(self) -> dict[str, Any]:
+        return {"entry": super().clean().get("registration", "")}
+
+
+class TeamRulesForm(ActForm):
+    """Rules that teams keep to."""
+
+    mirrors = True
+    entry_list = forms.CharField(
+        label=_("Addresses that may enter"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_(
+            "For entering by list: an address, or @ and a domain, a line. Every member needs one."
+        ),
+    )
+    max_team_size = forms.IntegerField(
+        label=_("Members of a team at most"),
+        required=False,
+        min_value=1,
+        max_value=10_000,
+    )
+    members_until = MomentField(
+        label=_("Members may change until"),
+        required=False,
+        help_text=_(
+            "From then on nobody joins a team or is removed from one. Everybody may still leave."
+        ),
+    )
+
+
+def _limit_teams(
+    *, season: models.Season, entry_list: str, by: User, **limits: Any
+) -> models.Season:
+    with transaction.atomic():
+        entries.change_entry_list(season=season, addresses=entry_list, by=by)
+        return entries.limit_teams(season=season, by=by, **limits)
+
+
+ENTER = by_readers(
+    lambda season, team, message, by: entries.register_team(
+        season=season, team=team_for_member(by, team), by=by, message=message
+    ),
+    "Take part in a season with a team; once more changes nothing.",
+    lambda entry, _filled: (
+        _("%(team)s takes part in %(season)s.")
+        if entry.is_approved
+        else _("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
+    ),
+    form=EnterForm,
+)
+TAKE_BACK_ENTRY = Act(
+    entries.take_back_entry,
+    "Leave a season in which the team has sent no run.",
+    _("%(team)s does not take part in %(season)s any more."),
+    of=entry_of_own,
+)
+DECIDE = by_helpers(
+    _decide,
+    "Let a team take part, or not; for organisers.",
+    lambda entry, _filled: (
+        _("%(team)s takes part.")
+        if entry.is_approved
+        else _("%(team)s does not take part.")
+    ),
+    form=DecisionForm,
+    refused=_("Approve or refuse, with a reason of at most 500 characters."),
+    is_rehearsed=True,
+    unasked=attrgetter("is_waiting"),
+)
+ASK_TO_JOIN = by_readers(
+    _ask_to_join,
+    "Ask a team of the season to be taken in.",
+    _("You have asked to join %(team)s; its members are told."),
+    form=AskToJoinForm,
+)
+CHANGE_ENTRY = with_rehearsal(
+    entries.change_entry,
+    "Say how teams enter; for organisers.",
+    lambda season, _filled: (
+        _("Entering %(season)s is %(entry)s now."),
+        {"entry": season.get_registration_display()},
+    ),
+    form=EntryForm,
+    refused=_("There is no such way of entering a season."),
+)
+LIMIT_TEAMS = with_rehearsal(
+    _limit_teams,
+    "Say who may enter by list, how large teams are and until when members change; for organisers.",
+    _("The rules for teams are saved."),
+    form=TeamRulesForm,
+)

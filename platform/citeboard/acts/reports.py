@@ -1,0 +1,25 @@
+"""Report a page to those who run the site."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, long_text
+from tasks.seasons import announcements as news
+
+
+class ReportForm(ActForm):
+    """What is wrong, and where."""
+
+    address = forms.CharField(
+        label=_("Page that it is about"),
+        required=False,
+        max_length=news.MAX_ADDRESS,
+        help_text=_("Its address."),
+    )
+    text = long_text(
+        _("What is wrong"),
+        news.MAX_TEXT,
+        6,
+        help_text=_("Those who run the site read it, with your name and address."),
+    )
+    api = {"address": "The page."}

@@ -1,0 +1,26 @@
+"""Undo a change in a season's history."""
+
+from django.utils.translation import gettext
+
+from citeboard.acts.declared import by_organisers
+from citeboard.core.models import AuditEntry
+from citeboard.ops.undoing import take_back, to_take_back
+from citeboard.teams.models import User
+from tasks import models
+from tasks.seasons.history import may_undo, undo
+
+
+def _undo(*, change: AuditEntry, by: User) -> str:
+    season = models.Season.objects.get(pk=change.place_id)
+    if change not in to_take_back(season) and may_undo(change):
+        undo(season=season, entry=change, by=by)
+        return gettext("%(subject)s: as before.") % {"subject": change.subject}
+    stays = take_back(season=season, entry=change, by=by)
+    return f"{gettext('Taken back: %(what)s.') % {'what': change.words.rstrip('.')}} {stays}".strip()
+
+
+UNDO = by_organisers(
+    _undo,
+    "Take back a deletion, that a team was kept out, or what was done within the last minutes.",
+    lambda said, _filled: ("%(said)s", {"said": said}),
+)

@@ -1,0 +1,38 @@
+"""Make, renew and remove webhooks, and repeat their deliveries."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_organisers
+from tasks.delivery.webhooks import services as webhooks
+
+
+class WebhookForm(ActForm):
+    """Where to post."""
+
+    url = forms.CharField(
+        label=_("Address"),
+        max_length=400,
+        help_text=_("It begins with https:// and is posted to at each event."),
+    )
+    api = {"url": "It begins with https://."}
+
+
+MAKE_WEBHOOK = by_organisers(
+    webhooks.make_webhook,
+    "Have a program posted to at each event of a season; for organisers.",
+    form=WebhookForm,
+)
+RENEW_SECRET = by_organisers(
+    webhooks.renew_secret, "Give a webhook another secret; for organisers."
+)
+REMOVE_WEBHOOK = by_organisers(
+    webhooks.remove_webhook,
+    "Remove a webhook with its deliveries; for organisers.",
+    _("The webhook is removed, and its deliveries with it."),
+)
+REPEAT_DELIVERY = by_organisers(
+    webhooks.repeat_delivery,
+    "Post an event once more; for organisers.",
+    _("It is posted again within seconds."),
+)
