@@ -10,6 +10,7 @@ from scoring.models.boards import (
     ManualMeasure,
     ManualScore,
     MonthlyRanks,
+    RankedRun,
     ResultConfirmation,
     Snapshot,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "Paper",
     "PendingLabels",
     "PendingPair",
+    "RankedRun",
     "Rating",
     "Receipt",
     "Reported",

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import json
 import zlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from django.db import models
 from django.db.models import F, Q
@@ -176,15 +176,21 @@ class FrozenBoard(models.Model):
         return f"{self.phase}, frozen at {self.frozen_from:%Y-%m-%d %H:%M}"
 
 
+class RankedRun(TypedDict):
+    run: int
+    team: str | None
+    rank: int
+
+
 class MonthlyRanks(models.Model):
-    """The order by the private part of a split, shown from its month on to everybody together."""
+    """The order by the private part of a split, shown to everybody from its month on."""
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="monthly_ranks"
     )
     rules = models.CharField(max_length=60)
     month = models.DateField()
-    runs: models.JSONField[list[list[Any]]] = models.JSONField(
+    runs: models.JSONField[list[RankedRun]] = models.JSONField(
         default=list, help_text="Of each ranked run its number, its team and its rank."
     )
 

@@ -12,7 +12,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import counted, thousands
-from scoring.models import Evaluation, MonthlyRanks
+from scoring.models import Evaluation, MonthlyRanks, RankedRun
 from scoring.results.board import differences, visibility
 from scoring.results.board.counting import board_gold
 from scoring.results.board.standings import month_of, rank, standings
@@ -329,7 +329,7 @@ def keep_due() -> int:
     return count
 
 
-def _ranked(phase: Phase, rules: str) -> list[list[object]]:
+def _ranked(phase: Phase, rules: str) -> list[RankedRun]:
     board = standings(
         phase,
         None,
@@ -350,7 +350,7 @@ def _ranked(phase: Phase, rules: str) -> list[list[object]]:
         )
     rank(board.rows)
     return [
-        [row.submission, row.team_slug, row.rank]
+        RankedRun(run=row.submission, team=row.team_slug, rank=row.rank)
         for row in board.rows
         if row.rank is not None
     ]

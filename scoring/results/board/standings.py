@@ -414,8 +414,8 @@ def _rank_by_month(board: Board) -> None:
         Phase.Counting.LAST,
         Phase.Counting.SELECTED,
     )
-    by_team = {team: rank for _run, team, rank in runs if counts_one}
-    by_run = {run: rank for run, _team, rank in runs}
+    by_run = {ranked["run"]: ranked["rank"] for ranked in runs}
+    by_team = {ranked["team"]: ranked["rank"] for ranked in runs if counts_one}
     for row in board.rows:
         is_ranked = row.competes and not row.is_contrastive
         row.rank = (
