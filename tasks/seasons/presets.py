@@ -16,12 +16,15 @@ from citeboard.core.instants import (
     read_instant,
     zone_of,
 )
+from citeboard.core.query import MAX_UNKNOWN, quoted
+from citeboard.core.words import listed
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import SEASON_DATES, Configured
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file import entries, export
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
+from tasks.seasons.file.tables import near
 from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
@@ -151,6 +154,12 @@ def season_from(
     instants: dict[str, dt.datetime] = {}
     faults: list[Fault] = []
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
+    known = [*preset.dates, *SEASON_DATES]
+    for name in [quoted(name) for name in dates if name not in known][:MAX_UNKNOWN]:
+        words = gettext("the preset has no such date%(near)s") % {
+            "near": near(name, known)
+        }
+        faults.append(Fault(name, words, listed(known)))
     lasts = {plan.closes for plan in preset.phases} - {
         plan.opens for plan in preset.phases
     }

@@ -130,6 +130,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     card: Mapping[str, object] | None = None,
     metadata: Upload | None = None,
     team_figures: Mapping[str, object] | None = None,
+    warnings: Sequence[Problem] = (),
 ) -> Bundle:
     """Enter the file in each task whose format it carries, or in those named: one run, one try in each."""
     said = run_card.Metadata(
@@ -193,8 +194,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         # The key is the bundle's; in a phase it would stand in the way of one that is used there.
         nameless = replace(details, idempotency_key="")
         for part in parts:
-            warnings = submit.sent_again(part.phase, team, stored.sha256)
-            found = replace(part.findings, problems=[*warnings, *part.problems])
+            again = submit.sent_again(part.phase, team, stored.sha256)
+            found = replace(part.findings, problems=[*warnings, *again, *part.problems])
             facts = {
                 "team": team,
                 "submitted_by": user,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import plain_text
 from citeboard.core.confined.turns import Sender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.words import listed
+from citeboard.core.query import MAX_UNKNOWN, quoted
+from citeboard.core.words import listed, nearest
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
@@ -132,6 +133,25 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
         )
         for name in missing_from(phase, said)
     ]
+
+
+def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]:
+    """Warn of fields that a run does not have, with the nearest name."""
+    unknown = [name for name in sent if name not in known]
+    problems = []
+    for name in map(quoted, unknown[:MAX_UNKNOWN]):
+        words = _("the field “%(name)s” is unknown, and was not kept")
+        near = nearest(name, known)
+        expected = f"“{near}”" if near else ", ".join(known)
+        problems.append(
+            Problem(message=words % {"name": name}, expected=expected, fatal=False)
+        )
+    if len(unknown) > MAX_UNKNOWN:
+        words = _("%(number)s more fields are unknown, and were not kept")
+        problems.append(
+            Problem(message=words % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False)
+        )
+    return problems
 
 
 def missing_from(phase: Phase, said: Metadata) -> list[str]:

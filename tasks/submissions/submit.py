@@ -1,7 +1,7 @@
 """Taking a run: checked, counted and queued; or, where no reader is free, taken and read in its turn."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     card: Mapping[str, object] | None = None,
     metadata: Upload | None = None,
     priority: int | None = None,
+    warnings: Sequence[Problem] = (),
 ) -> Submission:
     """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
     run_acts.check_priority(phase, kind, priority)
@@ -134,7 +135,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         if unread is None:
             run_card.require_card(phase, said)
         found = replace(
-            found, problems=[*sent_again(phase, team, sha256), *found.problems]
+            found,
+            problems=[*warnings, *sent_again(phase, team, sha256), *found.problems],
         )
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
         return queue_run(

@@ -1,15 +1,20 @@
 """What an address asks for, as a value and as an address again."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
 from django.http import QueryDict
 
 from citeboard.core.query import (
+    MAX_QUOTED,
     MAX_TEXT,
+    MAX_UNKNOWN,
+    InvalidParameters,
     Query,
     number_from,
     numbers_from,
+    refuse_unknown,
     search_from,
     switch_from,
     text_from,
@@ -30,7 +35,7 @@ class Asked(Query):
     ("address", "asked"),
     [
         ("", Asked()),
-        ("rules=&rank=beauty&q=%20&page=0&run=x&all=yes", Asked()),
+        ("rules=&rank=&q=%20&page=0&run=x&all=", Asked()),
         ("page=-1&run=1.5&run=%D9%A1&page=9999999999999999", Asked()),
         ("rules=a&rules=b", Asked(rules="b")),
         ("page=3&page=x", Asked(page=3)),
@@ -42,6 +47,57 @@ class Asked(Query):
 )
 def test_what_cannot_be_meant_is_passed_over(address, asked):
     assert Asked.of(QueryDict(address)) == asked
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (
+            "rank=beauty",
+            "“beauty” is not a value of “rank”; expected: “value”, “significance”.",
+        ),
+        (
+            "rank=value&rank=Value",
+            "“Value” is not a value of “rank”; expected: “value”, “significance”.",
+        ),
+        ("all=yes", "“yes” is not a value of “all”; expected: “no”."),
+        ("all=no&all=0", "“0” is not a value of “all”; expected: “no”."),
+        ("all=%20no", "“ no” is not a value of “all”; expected: “no”."),
+        (
+            "all=" + "x" * 999,
+            f"“{'x' * MAX_QUOTED}” is not a value of “all”; expected: “no”.",
+        ),
+    ],
+)
+def test_a_switch_refuses_a_value_that_it_does_not_define_and_names_those_it_has(
+    address, words
+):
+    with pytest.raises(InvalidParameters, match=f"^{re.escape(words)}$"):
+        Asked.of(QueryDict(address))
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "words"),
+    [
+        (
+            "dryrun",
+            ["dry_run", "page"],
+            "“dryrun” is unknown here; did you mean “dry_run”?",
+        ),
+        ("zzz", ["dry_run", "page"], "“zzz” is unknown here; expected: dry_run, page."),
+        ("zzz", [], "“zzz” is unknown here; nothing is expected."),
+        ("\ud800", ["page"], "“?” is unknown here; expected: page."),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_known_one(name, known, words):
+    with pytest.raises(InvalidParameters, match=f"^{re.escape(words)}$"):
+        refuse_unknown([name, *known], known)
+
+
+def test_an_answer_names_so_many_unknown_fields_and_no_more():
+    with pytest.raises(InvalidParameters) as refused:
+        refuse_unknown(map(str, range(1_000)), ["page"])
+    assert list(refused.value.errors) == [str(number) for number in range(MAX_UNKNOWN)]
 
 
 def test_an_address_names_what_departs_from_the_defaults_and_reads_back_the_same():

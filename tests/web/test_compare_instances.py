@@ -139,7 +139,6 @@ def test_a_team_reads_its_own_answers_without_gold_or_what_tells_of_it(client, p
         ("a-right", 12),
         ("b-right", 0),
         ("all", 20),
-        ("nonsense", 12),
     ],
 )
 def test_instances_are_chosen_by_which_run_is_better_or_right(

@@ -327,7 +327,6 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     of=season_for,
     answers=BackgroundJobSerializer,
     responses={200: OpenApiResponse(BackgroundJobSerializer, "It is kept."), **ASKED},
-    without=400,
     parameters=[AS_EVERYBODY],
     is_open=True,
     name="overview-paper-archive",

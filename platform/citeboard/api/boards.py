@@ -198,6 +198,15 @@ LeaderboardSerializer = serializer(
     columns=ColumnSerializer(many=True),
     rows=RowSerializer(many=True),
 )
+RANK = OpenApiParameter(
+    "rank",
+    str,
+    enum=WAYS,
+    description="What ranks go by: the value, or the best rank that the tests leave open.",
+)
+AS_OTHERS = OpenApiParameter(
+    "as", str, enum=["others"], description="As those see it who do not run the season."
+)
 DECLARED = OpenApiParameter(
     "declared",
     str,
@@ -215,18 +224,8 @@ DECLARED = OpenApiParameter(
     parameters=[
         RULES,
         DECLARED,
-        OpenApiParameter(
-            "rank",
-            str,
-            enum=WAYS,
-            description="What ranks go by: the value, or the best rank that the tests leave open.",
-        ),
-        OpenApiParameter(
-            "as",
-            str,
-            enum=["others"],
-            description="As those see it who do not run the season.",
-        ),
+        RANK,
+        AS_OTHERS,
     ],
     is_open=True,
 )
@@ -242,10 +241,6 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     chosen = (rules, by, others, declared)
 
     def body() -> str:
-        if by not in WAYS:
-            raise exceptions.ValidationError(
-                {"rank": [f"Ranks go by {' or '.join(WAYS)}."]}
-            )
         viewer, seen_as = (
             (None, Audience.PUBLIC) if others else (request.user, audience)
         )
@@ -309,7 +304,10 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
             description="Its format.",
         ),
         RULES,
+        GOLD,
         DECLARED,
+        RANK,
+        AS_OTHERS,
         OpenApiParameter(
             "column",
             str,

@@ -1,13 +1,14 @@
 """An operation of the API is declared once; its view, its route and its description follow."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from inspect import cleandoc, signature
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, QueryDict
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import get_conditional_response, set_response_etag
 from drf_spectacular.types import OpenApiTypes
@@ -31,6 +32,7 @@ from citeboard.api.serializers import form_of, mirror, serializer
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core import api
 from citeboard.core.api import readable_anywhere
+from citeboard.core.query import chosen_value, invalid_value, refuse_unknown
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from tasks.gold.content import Compared
@@ -152,18 +154,126 @@ RehearsalSerializer = mirror(
     digest=serializers.CharField(help_text="Of what this was computed from."),
 )
 DRY_RUN = OpenApiParameter(
-    "dry_run", bool, description="Say what would be done and follow, and do nothing."
+    "dry_run",
+    bool,
+    description="Say what would be done and follow, and do nothing. The body may have it instead.",
 )
+#: The values of a switch that is on or off, in an address, a form or an object.
+SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
+#: Fields that any body may have: `is_dry_run` reads the first, Django's protection of sessions the second.
+_OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")
 
 
 def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
-    """Raises ValidationError where it is asked of what nothing rehearses."""
-    is_asked = request.query_params.get("dry_run", "").lower() in ("true", "1")
-    if is_asked and not is_rehearsed:
+    """Raise ValidationError if the values contradict each other, or if nothing rehearses the operation."""
+    sent = [
+        *request.query_params.getlist(DRY_RUN.name),
+        *_sent_in_body(request, DRY_RUN.name),
+    ]
+    values = {_read_switch(DRY_RUN.name, value) for value in sent}
+    if len(values) > 1:
+        raise ValidationError({DRY_RUN.name: ["It is both true and false."]})
+    if values == {True} and not is_rehearsed:
         raise ValidationError(
-            {"dry_run": ["This can only be done: nothing rehearses it."]}
+            {DRY_RUN.name: ["This can only be done: nothing rehearses it."]}
         )
-    return is_asked
+    return values == {True}
+
+
+def _read_switch(name: str, value: object) -> bool:
+    is_known = isinstance(value, str | int) and str(value).lower() in SWITCH_VALUES
+    if not is_known:
+        raise invalid_value(name, value, SWITCH_VALUES)
+    return SWITCH_VALUES[str(value).lower()]
+
+
+def _sent_in_body(request: Request, name: str) -> list[Any]:
+    body = {} if request.method in api.READ else request.data
+    if isinstance(body, QueryDict):
+        return body.getlist(name)
+    return [body[name]] if name in body else []
+
+
+def fields_sent(request: Request) -> list[str]:
+    """Return the names in the body of a request, without those that any body may have."""
+    return [name for name in request.data if name not in _OF_EVERY_BODY]
+
+
+@dataclass(frozen=True)
+class Body:
+    """The fields that an operation takes."""
+
+    names: tuple[str, ...]
+    warns_of_unknown: bool
+
+    @classmethod
+    def of(
+        cls, fields: Iterable[str], takes_dry_runs: bool, warns_of_unknown: bool
+    ) -> "Body":
+        return cls(
+            (*fields, *([DRY_RUN.name] if takes_dry_runs else [])), warns_of_unknown
+        )
+
+    def check(self, request: Request) -> None:
+        """Raise InvalidParameters if a field is unknown and the operation does not warn of it."""
+        if request.method not in api.READ and not self.warns_of_unknown:
+            refuse_unknown(fields_sent(request), self.names)
+
+
+class DryRunForm(serializers.Serializer[Any]):
+    """Whether nothing shall be done."""
+
+    dry_run = serializers.BooleanField(
+        required=False, help_text="Say what would be done and follow, and do nothing."
+    )
+
+
+def _described_body(
+    sent: serializers.BaseSerializer[Any] | AnySerializer | None,
+    method: str,
+    *,
+    takes_dry_runs: bool,
+) -> Any:
+    """Return the form as the description has it; no client sends a body with DELETE by itself."""
+    return _with_dry_run(sent) if takes_dry_runs and method != "DELETE" else sent
+
+
+@cache
+def _with_dry_run(form: Any) -> AnySerializer:
+    if form is None:
+        return DryRunForm
+    return type(form.__name__, (form, DryRunForm), {"__doc__": form.__doc__})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the address of an operation may say after its question mark."""
+
+    names: tuple[str, ...]
+    #: By name the values of a switch, where it is none of the form's own.
+    permitted: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, listed: Sequence[Any]) -> "Parameters":
+        names: list[str] = []
+        permitted: dict[str, Sequence[str]] = {}
+        for one in listed:
+            if not isinstance(one, OpenApiParameter):
+                names += one().fields
+            elif one.location == OpenApiParameter.QUERY:
+                names.append(one.name)
+                permitted |= {one.name: list(one.enum)} if one.enum else {}
+        return cls(tuple(names), permitted)
+
+    def check(self, request: Request) -> None:
+        """Raise InvalidParameters if a name or the value of a switch is unknown."""
+        is_read = request.method in api.READ
+        names = [
+            name for name in request.query_params if is_read or name != DRY_RUN.name
+        ]
+        refuse_unknown(names, self.names)
+        for name, values in self.permitted.items():
+            chosen_value(request.query_params, name, values)
 
 
 def said_in(request: Request) -> acts.Said:
@@ -212,6 +322,7 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
     is_upload: bool = False,
     lets_out: bool = False,
     takes_dry_runs: bool = False,
+    warns_of_unknown: bool = False,
     name: str = "",
     operation_id: str = "",
     summary: str = "",
@@ -229,12 +340,23 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
     Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
     out. ``is_open`` lets in whoever has not signed in, and lets scripts of other sites read. An upload has
     its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
-    with where that is before its time; what ``takes_dry_runs`` asks itself whether it is one. The route's
+    with where that is before its time; what ``takes_dry_runs`` asks itself whether it is one. Unknown
+    parameters and fields are refused; what ``warns_of_unknown`` fields takes them nevertheless. The route's
     ``name`` and ``operation_id`` are the function's unless given.
     """
 
     def declare(function: F) -> F:  # noqa: C901  (each branch is a part of the declaration)
         taken = len(signature(of).parameters) - 1 if of else 0
+        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
+        listed = _in_address(
+            query, parameters, is_paged=pages is not None, may_let_out=may_let_out
+        )
+        sent = body or form
+        taken_fields = _taken_by(sent)
+        in_address, in_body = (
+            Parameters.of(listed),
+            Body.of(taken_fields, takes_dry_runs, warns_of_unknown),
+        )
 
         def answer(
             view: OperationView, request: Request, **captured: Any
@@ -245,9 +367,11 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
             arguments = (
                 [of(request.user, *values[:taken]), *values[taken:]] if of else values
             )
-            is_dry_run(request, is_rehearsed=takes_dry_runs or method == "GET")
+            in_address.check(request)
             if is_upload:
                 api.require_length(request)
+            is_dry_run(request, is_rehearsed=takes_dry_runs)
+            in_body.check(request)
             if form is not None:
                 arguments.append(_checked(form(data=request.data)))
             if query is not None:
@@ -274,13 +398,12 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
 
         first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
         label = operation_id or function.__name__
-        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
         described = {
             **_success(answers, pages, files, status),
             401: api.SIGN_IN,
             **({404: api.ABSENT} if pages or "<" in address else {}),
             429: api.TOO_MANY,
-            **({400: api.INVALID} if query or method != "GET" else {}),
+            400: api.INVALID,
             **(
                 {409: EARLY if may_let_out else api.CONFLICT} if method != "GET" else {}
             ),
@@ -289,19 +412,14 @@ def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of th
             **(responses or {}),
         }
         described.pop(without, None)
-        sent = body or form
         has_file = any(
-            isinstance(field, serializers.FileField) for field in _fields_of(sent)
+            isinstance(field, serializers.FileField) for field in taken_fields.values()
         )
-        listed: list[Any] = [
-            *([query] if query else []),
-            *parameters,
-            *(api.PAGE_PARAMETERS if pages else []),
-        ]
+        sent = _described_body(sent, method, takes_dry_runs=takes_dry_runs)
         schema: Any = extend_schema(
             operation_id=label,
             summary=summary or " ".join(first.split()).removesuffix("."),
-            parameters=[*listed, *(LET_OUT if may_let_out else [])],
+            parameters=listed,
             request=dict.fromkeys(
                 [FILES] if has_file else [FILES, api.JSON, FIELDS], sent
             )
@@ -405,13 +523,27 @@ def _finder(act: Act, address: str) -> Callable[..., Any]:
     return in_season(names[-1], act.of)
 
 
-def _fields_of(
-    sent: serializers.BaseSerializer[Any] | AnySerializer | None,
+def _in_address(
+    query: AnySerializer | None,
+    parameters: Sequence[Any],
+    *,
+    is_paged: bool,
+    may_let_out: bool,
 ) -> list[Any]:
+    return [
+        *([query] if query else []),
+        *parameters,
+        *(api.PAGE_PARAMETERS if is_paged else []),
+        *(LET_OUT if may_let_out else []),
+    ]
+
+
+def _taken_by(
+    sent: serializers.BaseSerializer[Any] | AnySerializer | None,
+) -> dict[str, Any]:
     form = sent() if isinstance(sent, type) else sent
-    return (
-        list(form.fields.values()) if isinstance(form, serializers.Serializer) else []
-    )
+    fields = form.fields if isinstance(form, serializers.Serializer) else {}
+    return {name: field for name, field in fields.items() if not field.read_only}
 
 
 def _checked(sent: serializers.BaseSerializer[Any]) -> Any:

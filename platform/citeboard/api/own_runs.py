@@ -386,7 +386,6 @@ deletes(
     "submissions/<int:pk>/run/",
     "delete_run_file",
     responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
-    without=400,
 )
 
 

@@ -173,11 +173,6 @@ class SeasonFileForm(serializers.Serializer[Any]):
         required=False,
     )
     keep = text_list("Keys that stay as the site has them.", required=False)
-    dry_run = serializers.BooleanField(
-        required=False,
-        default=False,
-        help_text="Say what would be changed, and change nothing.",
-    )
 
     def validate_file(self, file: Any) -> Any:
         if file.size > 1 << 20:
@@ -220,6 +215,8 @@ UNLOADED = {
     form=SeasonFileForm,
     answers=LoadedSerializer,
     responses=UNLOADED,
+    parameters=[operations.DRY_RUN],
+    takes_dry_runs=True,
     operation_id="season-file",
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
@@ -234,6 +231,8 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
     form=SeasonFileForm,
     answers=LoadedSerializer,
     responses={404: ABSENT, **UNLOADED},
+    parameters=[operations.DRY_RUN],
+    takes_dry_runs=True,
     operation_id="new-season",
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
@@ -251,16 +250,16 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
             frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
         ),
     )
-    rehearsal = None
-    if season is None or form["dry_run"]:
-        loaded = load(dry_run=form["dry_run"])
-        rehearsal = rehearsed_load(season, load) if form["dry_run"] else None
+    rehearsal, is_dry_run = None, operations.is_dry_run(request)
+    if season is None or is_dry_run:
+        loaded = load(dry_run=is_dry_run)
+        rehearsal = rehearsed_load(season, load) if is_dry_run else None
     else:
         loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
         {
             "season": loaded.season.slug,
-            "dry_run": form["dry_run"],
+            "dry_run": is_dry_run,
             "changes": loaded.changes,
             "differences": [row.as_json() for row in loaded.differences],
             "conflicts": [row.as_json() for row in loaded.conflicts],

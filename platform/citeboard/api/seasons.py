@@ -27,6 +27,8 @@ from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.results.board.exports import overall_values
 from scoring.results.board.public_results import (
+    ABSENCES,
+    LAST,
     Placing,
     overall as overall_table,
     public_first_places,
@@ -376,7 +378,7 @@ OverallRowSerializer = serializer(
 OverallSerializer = serializer(
     "Overall",
     "Best first.",
-    absences=serializers.ChoiceField(choices=["left-out", "last"]),
+    absences=serializers.ChoiceField(choices=ABSENCES),
     boards=OverallBoardSerializer(many=True),
     rows=OverallRowSerializer(many=True),
 )
@@ -391,6 +393,7 @@ OverallSerializer = serializer(
         OpenApiParameter(
             "absences",
             str,
+            enum=ABSENCES,
             description="`last`: a board that a team is not on counts as a last place.",
         )
     ],
@@ -399,7 +402,7 @@ def overall(request: Request, season: Season) -> Response:
     """A season's teams over all its tasks, where its organisers want that."""
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
-    counts_absences = request.query_params.get("absences") == "last"
+    counts_absences = request.query_params.get("absences") == LAST
     return Response(
         overall_values(overall_table(season, counts_absences=counts_absences))
     )

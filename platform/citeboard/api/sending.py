@@ -11,7 +11,7 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.api.operations import post
+from citeboard.api.operations import fields_sent, post
 from citeboard.api.seasons import phase_for_reader
 from citeboard.api.serializers import (
     REJECTED,
@@ -38,9 +38,11 @@ from tasks.submissions.run_card import (
     MAX_SYSTEM,
     TEAM_KINDS,
     checked_details,
+    unknown_fields,
 )
 from tasks.submissions.submit import check_run, said_of, submit_run
 from tasks.submissions.uploads import received, received_if_any
+from tasks.types import Problem
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -81,14 +83,17 @@ def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
+NOT_CHECKED = "As it would be submitted; a check does not look at it."
+
+
 class CardForm(serializers.Serializer[Any]):
     """How a run was made."""
 
     vars().update({name: card_field(name) for name in CARD})
 
 
-class CheckForm(CardForm):
-    """A run to be checked; what is said of it is looked at where the phase requires something."""
+class DescribedForm(CardForm):
+    """A run, and what is said of it."""
 
     run = serializers.FileField(
         allow_empty_file=True, help_text="The file of answers, or a zip of them."
@@ -101,7 +106,16 @@ class CheckForm(CardForm):
     vars().update({name: team_figure(name) for name in EVERY})
 
 
-class SentForm(CheckForm):
+class CheckForm(DescribedForm):
+    """A run to be checked; what is said of it is looked at where the phase requires something."""
+
+    system = optional_text(None, NOT_CHECKED)
+    team = optional_text(None, NOT_CHECKED)
+    kind = optional_text(None, NOT_CHECKED)
+    priority = serializers.IntegerField(required=False, help_text=NOT_CHECKED)
+
+
+class SentForm(DescribedForm):
     """What is said of every run that is submitted."""
 
     system = serializers.CharField(
@@ -197,9 +211,18 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
+def _unknown_fields(
+    request: Request, type_of_form: type[DescribedForm]
+) -> list[Problem]:
+    return unknown_fields(fields_sent(request), type_of_form().fields)
+
+
 @contextmanager
 def _sent(
-    request: Request, season: Season, form: Mapping[str, Any]
+    request: Request,
+    season: Season,
+    form: Mapping[str, Any],
+    type_of_form: type[SentForm],
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     key = request.headers.get("Idempotency-Key", "")
     details = {name: form[name] for name in ("system", "description", "kind")} | {
@@ -216,6 +239,7 @@ def _sent(
             "team": team,
             "user": person(request),
         }
+        facts["warnings"] = _unknown_fields(request, type_of_form)
         yield (
             {**facts, "card": card_in(form), "team_figures": figures_in(form)},
             details,
@@ -238,7 +262,13 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
 
 
 REFUSALS = {403: FORBIDDEN, 422: REJECTED}
-takes = partial(post, parameters=[IDEMPOTENCY_KEY], status=201, is_upload=True)
+takes = partial(
+    post,
+    parameters=[IDEMPOTENCY_KEY],
+    status=201,
+    is_upload=True,
+    warns_of_unknown=True,
+)
 
 
 @takes(
@@ -257,7 +287,7 @@ takes = partial(post, parameters=[IDEMPOTENCY_KEY], status=201, is_upload=True)
 )
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
     """Submit a run."""
-    with _sent(request, phase.task.season, form) as (sent, details):
+    with _sent(request, phase.task.season, form, RunForm) as (sent, details):
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
     answer = Accepted(_taken(request, run)).data
     return Response(answer, status=_status([run]), headers={"Location": answer["url"]})
@@ -277,6 +307,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
         **REFUSALS,
     },
     is_upload=True,
+    warns_of_unknown=True,
 )
 def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     """Check a run without submitting it.
@@ -299,7 +330,8 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         )
     if findings.errors:
         raise RunRejected.of(findings.problems)
-    return Response({"warnings": [problem.as_dict() for problem in findings.problems]})
+    warnings = [*_unknown_fields(request, CheckForm), *findings.problems]
+    return Response({"warnings": [problem.as_dict() for problem in warnings]})
 
 
 @takes(
@@ -327,7 +359,7 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     All of its runs are taken, or none is and nothing counts.
     """
     tasks = names_in(form["tasks"])
-    with _sent(request, season, form) as (sent, details):
+    with _sent(request, season, form, BundleForm) as (sent, details):
         made = submit_bundle(
             season=season,
             phase=form["phase"],

@@ -21,6 +21,7 @@ from django.http import (
     UnreadablePostError,
 )
 from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 from django.views.defaults import bad_request as bad_request_page
@@ -34,6 +35,7 @@ from rest_framework.views import (
 
 from citeboard.core import outages, refusals
 from citeboard.core.confined.turns import PoolFull
+from citeboard.core.query import InvalidParameters
 from citeboard.core.words import one_line, sentence
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         busy.wait, error = error.retry_after, busy
     elif isinstance(error, RequestDataTooBig):
         error = Refusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
+    elif isinstance(error, InvalidParameters):
+        error = exceptions.ValidationError(
+            {name: [words] for name, words in error.errors.items()}
+        )
     elif isinstance(
         error,
         SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError,
@@ -193,5 +199,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if is_for_programs(request):
         return json_error(
             request, "The request cannot be answered as it was sent.", 400
+        )
+    if isinstance(exception, InvalidParameters):
+        return render(
+            request, "400.html", {"reasons": exception.errors.values()}, status=400
         )
     return bad_request_page(request, exception)

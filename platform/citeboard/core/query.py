@@ -1,15 +1,74 @@
 """What a reader chooses on a page. The address holds all of it, so that a link shows what its sender saw."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
+from django.core.exceptions import BadRequest
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import nearest
 
 MAX_TEXT = 400
 MAX_DIGITS = 15
+#: Maximum number of unknown names per answer, and of characters of a name or a value in it.
+MAX_UNKNOWN, MAX_QUOTED = 20, 80
+
+
+class InvalidParameters(BadRequest):
+    """Parameters or fields that cannot be meant; ``errors`` has a sentence for each, by its name."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__(" ".join(errors.values()))
+        self.errors = errors
+
+
+def invalid_value(
+    name: str, value: object, permitted: Iterable[str]
+) -> InvalidParameters:
+    expected = ", ".join(f"“{one}”" for one in permitted if one)
+    words = _("“%(value)s” is not a value of “%(name)s”; expected: %(expected)s.")
+    facts = {"value": quoted(value), "name": name, "expected": expected}
+    return InvalidParameters({name: words % facts})
+
+
+def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    """Raise InvalidParameters with the nearest known name for each name that is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidParameters(
+            {quoted(name): _unknown(name, known) for name in unknown[:MAX_UNKNOWN]}
+        )
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    facts = {
+        "name": quoted(name),
+        "near": nearest(quoted(name), known),
+        "names": ", ".join(known),
+    }
+    if facts["near"]:
+        return _("“%(name)s” is unknown here; did you mean “%(near)s”?") % facts
+    if known:
+        return _("“%(name)s” is unknown here; expected: %(names)s.") % facts
+    return _("“%(name)s” is unknown here; nothing is expected.") % facts
+
+
+def quoted(value: object) -> str:
+    """Return a text that every response can hold: short, and without half of a surrogate pair."""
+    return str(value)[:MAX_QUOTED].encode("utf-8", "replace").decode()
+
+
+def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str | None:
+    """Return the last value of a switch, or None if the address has none. Raises InvalidParameters."""
+    values = sent.getlist(name)
+    for value in values:
+        if value not in permitted:
+            raise invalid_value(name, value, permitted)
+    return values[-1] if values else None
 
 
 @dataclass(frozen=True)
@@ -39,11 +98,15 @@ class Query:
 
     @classmethod
     def of(cls, sent: QueryDict) -> Self:
+        """Raise InvalidParameters if a switch has a value that is not defined; a form may leave it empty."""
         values_read: dict[str, Any] = {}
         for one in fields(cls) if sent else ():
+            name, permitted = one.metadata["name"], one.metadata["permitted"]
+            if permitted:
+                chosen_value(sent, name, ("", *permitted))
             values = [
                 value
-                for text in sent.getlist(one.metadata["name"])
+                for text in sent.getlist(name)
                 if (value := one.metadata["read"](text))
             ]
             if values:
@@ -98,16 +161,11 @@ def text_from(
     max_length: int = MAX_TEXT,
     choices: Collection[str] = (),
 ) -> Any:
-    def read(text: str) -> str:
-        return text[:max_length] if not choices or text in choices else ""
-
-    return _parameter(name, default, read)
+    return _parameter(name, default, lambda text: text[:max_length], permitted=choices)
 
 
 def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter(
-        name, (), lambda text: text[:MAX_TEXT] if not choices or text in choices else ""
-    )
+    return _parameter(name, (), lambda text: text[:MAX_TEXT], permitted=choices)
 
 
 def search_from(name: str) -> Any:
@@ -123,13 +181,18 @@ def numbers_from(name: str) -> Any:
 
 
 def switch_from(name: str, word: str, *, default: bool) -> Any:
-    return _parameter(name, default, lambda text: text == word, word)
+    return _parameter(name, default, lambda text: text == word, word, permitted=(word,))
 
 
 def _parameter(
-    name: str, default: object, read: Callable[[str], object], word: str = ""
+    name: str,
+    default: object,
+    read: Callable[[str], object],
+    word: str = "",
+    permitted: Collection[str] = (),
 ) -> Any:
-    return field(default=default, metadata={"name": name, "read": read, "word": word})
+    metadata = {"name": name, "read": read, "word": word, "permitted": permitted}
+    return field(default=default, metadata=metadata)
 
 
 def whole_number(text: str) -> int:

@@ -1,5 +1,6 @@
 import datetime as dt
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 from django.utils.formats import get_format
 from django.utils.translation import gettext, ngettext, pgettext
@@ -105,3 +106,10 @@ def setting(value: object, key: str = "") -> str:
 
 def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that ``name`` was probably meant to be, or an empty text."""
+    by_letters = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), by_letters, n=1)
+    return by_letters[close[0]] if close else ""

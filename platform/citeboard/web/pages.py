@@ -1,7 +1,7 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -35,6 +35,7 @@ from citeboard.acts.declared import ROWS, Act, Find
 from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core.legal_pages import notices
+from citeboard.core.query import refuse_unknown
 from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from citeboard.core.words import sentence
@@ -261,6 +262,10 @@ _BY_ROLE = {
 }
 
 
+#: Fields of any form of the site beside those of its act.
+_OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
+
+
 def does(
     act: Act, back: str, pages: Pages | None = None, then: Then | None = None
 ) -> View:
@@ -273,6 +278,7 @@ def does(
             holder,
             *(value for name, value in address.items() if name not in fields),
         ][-1]
+        _refuse_unknown_fields(request, act.form(of=thing).fields if act.form else ())
         filled = {**act.read(thing, request.POST), **filled}
         return _done(request, act, thing, filled, then)
 
@@ -297,6 +303,7 @@ def fills(
         thing = [holder, *address.values()][-1]
         assert act.form is not None
         form = act.form(**sent(request), of=thing)
+        _refuse_unknown_fields(request, form.fields)
         with refusals_at(form, at):
             if form.is_valid():
                 return _done(request, act, thing, form.cleaned_data, then)
@@ -304,6 +311,14 @@ def fills(
 
     view.__doc__ = act.summary
     return (pages or _BY_ROLE[act.of]).form(template, part, back)(view)
+
+
+def _refuse_unknown_fields(request: HttpRequest, fields: Collection[str]) -> None:
+    """Raise InvalidParameters if a request sends what neither its act nor the site's own forms have."""
+    names = [
+        name for name in (*request.POST, *request.FILES) if name not in _OF_EVERY_FORM
+    ]
+    refuse_unknown(names, fields)
 
 
 def shown_first(

@@ -25,6 +25,7 @@ from scoring.results.board.formatting import (
     shown,
 )
 from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
+from scoring.results.board.public_results import LAST, LEFT_OUT
 from scoring.results.board.standings import Board, Row
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
@@ -566,7 +567,7 @@ def classes_latex(
 
 def overall_values(table: public_results.Overall) -> dict[str, Any]:
     return {
-        "absences": "last" if table.counts_absences else "left-out",
+        "absences": LAST if table.counts_absences else LEFT_OUT,
         "boards": [
             {
                 "phase": board.phase.pk,

@@ -351,6 +351,10 @@ class Overall:
     counts_absences: bool = False
 
 
+#: How boards count that a team is not on: they are left out, or are last places.
+ABSENCES = LEFT_OUT, LAST = "left-out", "last"
+
+
 def overall(season: Season, *, counts_absences: bool = False) -> Overall:
     """Of each task the last phase counts on which everybody sees who of at least two teams has which rank. A
     team's share is over the boards that it is on, or over all where absences count as a last place.

@@ -17,6 +17,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
+from citeboard.core.query import invalid_value
 from scoring.metrics import Metric, base, metrics_by
 from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
 from scoring.offline.evaluate import Statistics, load_instances
@@ -439,6 +440,8 @@ class Page:
 
 def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     """None where there is no instance of the name that is asked for. Raises Unreadable."""
+    if query.which and query.which not in (*WHICH, *ORDERS):
+        raise invalid_value("which", query.which, reading.offered)
     which = query.which if query.which in reading.offered else reading.offered[0]
     dimension, _sep, label = query.of_class.partition(":")
     of_class = (

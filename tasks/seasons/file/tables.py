@@ -1,7 +1,6 @@
 """Tables of keys: typed readers that note all that is wrong, values written."""
 
 import datetime as dt
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -10,6 +9,7 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.instants import NoInstant
+from citeboard.core.words import nearest
 from tasks.types import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath, table
 
@@ -268,13 +268,8 @@ def kind(value: object) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    by_letters = {one.lower(): one for one in known}
-    close = difflib.get_close_matches(name.lower(), by_letters, n=1)
-    return (
-        " " + _("(did you mean “%(name)s”?)") % {"name": by_letters[close[0]]}
-        if close
-        else ""
-    )
+    close = nearest(name, known)
+    return " " + _("(did you mean “%(name)s”?)") % {"name": close} if close else ""
 
 
 def one_of(choices: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from citeboard.acts import gold as acts
 from citeboard.acts.gold import IMPORT_LABELS
 from citeboard.acts.rehearsal import AskFirst, perform
 from citeboard.background.kinds import jobs_of
+from citeboard.core.query import chosen_value
 from citeboard.core.words import counted, sentence
 from citeboard.ops.doctor import needs_of
 from citeboard.ops.launching import scored_phases
@@ -279,7 +280,9 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    open_ones = labels.open_pairs(list(waiting), is_next_only="next" in request.GET)
+    # The page links to it without a value.
+    is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
+    open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
     return pages.attachment(lines, f"{season.slug}-pairs.jsonl", is_private=True)
 

@@ -97,9 +97,14 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
         if is_check:
-            outcome = _checked(form, phase, request.user)
+            outcome = _checked(
+                form, phase, request.user, _unknown_fields(request, form)
+            )
         elif isinstance(
-            done := _submitted(form, phase, team, request.user), Submission
+            done := _submitted(
+                form, phase, team, request.user, _unknown_fields(request, form)
+            ),
+            Submission,
         ):
             return _sent_to(request, reverse("submission", args=[done.pk]))
         else:
@@ -164,7 +169,23 @@ def _not_taken(form: RunForm | BundleForm, refused: Exception, missing: str) -> 
     return Outcome(missing)
 
 
-def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
+def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Problem]:
+    """Warn of fields that the page does not have; it leaves some out where they would have one choice."""
+    fields = [
+        *form.fields,
+        *(name for name in form.base_fields if name not in form.fields),
+    ]
+    names = [
+        name
+        for name in (*request.POST, *request.FILES)
+        if name not in ("csrfmiddlewaretoken", "do")
+    ]
+    return run_card.unknown_fields(names, fields)
+
+
+def _checked(
+    form: RunForm, phase: Phase, user: User, warnings: Sequence[Problem]
+) -> Outcome:
     try:
         require_inputs(user, phase)
         given = form.cleaned_data
@@ -183,7 +204,7 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
-    problems, more = capped(found.problems)
+    problems, more = capped([*warnings, *found.problems])
     if found.errors:
         sentence = _("This run would be refused. Nothing was stored or counted.")
     elif not found.is_read:
@@ -202,7 +223,7 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
 
 
 def _submitted(
-    form: RunForm, phase: Phase, team: Team, user: User
+    form: RunForm, phase: Phase, team: Team, user: User, warnings: Sequence[Problem]
 ) -> Outcome | Submission:
     said = form.cleaned_data
     try:
@@ -232,6 +253,7 @@ def _submitted(
                 card=form.card(),
                 metadata=metadata,
                 priority=said.get("priority"),
+                warnings=warnings,
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)
@@ -272,7 +294,8 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     form = BundleForm(**sent(request), **asked, is_check=is_check)
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _bundled(form, season, team, request.user, is_check=is_check)
+        warnings = _unknown_fields(request, form)
+        done = _bundled(form, season, team, request.user, warnings, is_check=is_check)
         if isinstance(done, Bundle):
             return _sent_to(request, reverse("bundle", args=[done.pk]))
         outcome = done
@@ -293,7 +316,13 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _bundled(
-    form: BundleForm, season: Season, team: Team, user: User, *, is_check: bool
+    form: BundleForm,
+    season: Season,
+    team: Team,
+    user: User,
+    warnings: Sequence[Problem],
+    *,
+    is_check: bool,
 ) -> Outcome | Bundle:
     said = form.cleaned_data
     given = {
@@ -317,7 +346,12 @@ def _bundled(
                     words = _(
                         "All of this can be scored. Nothing was stored or counted."
                     )
-                return Outcome(words, is_good=is_good, parts=[*map(_described, parts)])
+                return Outcome(
+                    words,
+                    is_good=is_good,
+                    problems=warnings,
+                    parts=[*map(_described, parts)],
+                )
             return bundles.submit_bundle(
                 upload=file,
                 team=team,
@@ -328,6 +362,7 @@ def _bundled(
                     kind=said["kind"],
                 ),
                 metadata=metadata,
+                warnings=warnings,
                 **given,
             )
     except bundles.BundleRefused as refused:

@@ -15,6 +15,7 @@ from citeboard.background.kinds import (
     moving_paper,
 )
 from citeboard.core import api, storage
+from citeboard.core.query import chosen_value
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import in_decimals
 from citeboard.web.pages import (
@@ -32,7 +33,12 @@ from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.board import exports, standings
 from scoring.results.board.differences import metrics_of, offered_dimensions
 from scoring.results.board.formatting import dimension_label, metric_label, ranks
-from scoring.results.board.public_results import Overall, overall as overall_table
+from scoring.results.board.public_results import (
+    ABSENCES,
+    LAST,
+    Overall,
+    overall as overall_table,
+)
 from scoring.results.publications import published as printed
 from scoring.results.publications.reproduced import (
     conclusions_of,
@@ -281,7 +287,8 @@ def overall(request: HttpRequest, season: Season) -> Answer:
 
 
 def _overall(request: HttpRequest, season: Season) -> Overall:
-    return overall_table(season, counts_absences=request.GET.get("absences") == "last")
+    absences = chosen_value(request.GET, "absences", ABSENCES)
+    return overall_table(season, counts_absences=absences == LAST)
 
 
 @api.readable_anywhere
