@@ -188,9 +188,9 @@ def _read_switch(name: str, value: object) -> bool:
 
 
 def _sent_in_body(request: Request, name: str) -> list[Any]:
-    body = {} if request.method in api.READ else request.data
+    body: Any = {} if request.method in api.READ else request.data
     if isinstance(body, QueryDict):
-        return body.getlist(name)
+        return list(body.getlist(name))
     return [body[name]] if name in body else []
 
 
@@ -228,12 +228,7 @@ class DryRunForm(serializers.Serializer[Any]):
     )
 
 
-def _described_body(
-    sent: serializers.BaseSerializer[Any] | AnySerializer | None,
-    method: str,
-    *,
-    takes_dry_runs: bool,
-) -> Any:
+def _described_body(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
     """Return the form as the description has it; no client sends a body with DELETE by itself."""
     return _with_dry_run(sent) if takes_dry_runs and method != "DELETE" else sent
 

@@ -233,13 +233,11 @@ def _sent(
         received(form["run"]) as upload,
         received_if_any(form.get("metadata")) as metadata,
     ):
-        facts = {
-            "upload": upload,
-            "metadata": metadata,
-            "team": team,
+        facts: dict[str, Any] = {"upload": upload, "metadata": metadata, "team": team}
+        facts |= {
             "user": person(request),
+            "warnings": _unknown_fields(request, type_of_form),
         }
-        facts["warnings"] = _unknown_fields(request, type_of_form)
         yield (
             {**facts, "card": card_in(form), "team_figures": figures_in(form)},
             details,
