@@ -221,7 +221,7 @@ ACCESS = {
     "POST close": (401, 404, 404, 404, 200, 200),
 }
 
-#: Fields that some operation wants; the others pass them over.
+#: Fields that some operation takes.
 SENT = {
     "system": "S",
     "decision": "approve",
@@ -250,14 +250,29 @@ class AnySlug(dict):
 
 
 @cache
+def schema() -> dict:
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+@cache
 def operations() -> dict[str, str]:
     """The address of each operation that the API's description lists, by method and name."""
-    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
     return {
         f"{method.upper()} {operation['operationId']}": path
-        for path, methods in paths.items()
+        for path, methods in schema()["paths"].items()
         for method, operation in methods.items()
     }
+
+
+@cache
+def taken_by(operation: str) -> set[str]:
+    """The fields of an operation that the API's description lists."""
+    method = operation.partition(" ")[0].lower()
+    body = schema()["paths"][operations()[operation]][method].get("requestBody")
+    if body is None:
+        return set()
+    name = body["content"]["multipart/form-data"]["schema"]["$ref"].rpartition("/")[2]
+    return set(schema()["components"]["schemas"][name]["properties"])
 
 
 def test_every_operation_has_a_row():
@@ -361,9 +376,9 @@ def ask(world, run, role: str, operation: str, others: dict[str, int]):
         else ""
     )
     files = {"run": run_file(), "file": run_file()}
-    return world.ask(role).post(
-        address, {**files, **SENT, "name": f"Team of {role}", "team": team}
-    )
+    sent = {**files, **SENT, "name": f"Team of {role}", "team": team}
+    taken = {name: value for name, value in sent.items() if name in taken_by(operation)}
+    return world.ask(role).post(address, taken)
 
 
 @pytest.mark.parametrize("role", ROLES)
