@@ -22,18 +22,10 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "digest",
-                    models.CharField(
-                        help_text="SHA-256 of all else.", max_length=64, unique=True
-                    ),
-                ),
+                ("digest", models.CharField(help_text="SHA-256 of all else.", max_length=64, unique=True)),
                 ("dimension", models.CharField(max_length=60)),
                 ("labels", models.JSONField()),
                 ("metrics", models.JSONField()),
@@ -48,10 +40,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=200, unique=True)),
@@ -68,10 +57,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("key", models.SlugField(max_length=60, unique=True)),
@@ -80,14 +66,8 @@ class Migration(migrations.Migration):
                 ("title", models.CharField(max_length=400)),
                 ("venue", models.CharField(max_length=400)),
                 ("pages", models.CharField(blank=True, max_length=400)),
-                (
-                    "doi",
-                    models.CharField(blank=True, max_length=400, verbose_name="DOI"),
-                ),
-                (
-                    "arxiv",
-                    models.CharField(blank=True, max_length=400, verbose_name="arXiv"),
-                ),
+                ("doi", models.CharField(blank=True, max_length=400, verbose_name="DOI")),
+                ("arxiv", models.CharField(blank=True, max_length=400, verbose_name="arXiv")),
                 (
                     "figures_from",
                     models.CharField(
@@ -116,32 +96,19 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "digest",
-                    models.CharField(
-                        help_text="SHA-256 of all else.", max_length=64, unique=True
-                    ),
-                ),
+                ("digest", models.CharField(help_text="SHA-256 of all else.", max_length=64, unique=True)),
                 ("metric", models.CharField(max_length=80)),
                 (
                     "column",
-                    models.CharField(
-                        help_text="What may share a column of the board.",
-                        max_length=400,
-                    ),
+                    models.CharField(help_text="What may share a column of the board.", max_length=400),
                 ),
                 ("scale", models.FloatField(default=1)),
                 (
                     "position",
-                    models.PositiveSmallIntegerField(
-                        help_text="The metric's place in the scorer's list."
-                    ),
+                    models.PositiveSmallIntegerField(help_text="The metric's place in the scorer's list."),
                 ),
                 ("text", models.CharField(max_length=800)),
             ],
@@ -155,10 +122,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("rules", models.CharField(max_length=60)),
@@ -200,8 +164,7 @@ class Migration(migrations.Migration):
                 (
                     "has_class_intervals",
                     models.BooleanField(
-                        default=False,
-                        help_text="The intervals of its classes have been looked for.",
+                        default=False, help_text="The intervals of its classes have been looked for."
                     ),
                 ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -248,10 +211,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("metric", models.CharField(max_length=80)),
@@ -259,8 +219,7 @@ class Migration(migrations.Migration):
                 (
                     "error",
                     models.FloatField(
-                        help_text="The jackknife's standard error of the difference.",
-                        null=True,
+                        help_text="The jackknife's standard error of the difference.", null=True
                     ),
                 ),
                 ("low", models.FloatField(null=True)),
@@ -295,10 +254,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("rules", models.CharField(max_length=60)),
@@ -306,12 +262,7 @@ class Migration(migrations.Migration):
                 ("label", models.CharField(max_length=200, verbose_name="class")),
                 ("metric", models.CharField(max_length=80)),
                 ("p", models.FloatField(null=True)),
-                (
-                    "systems",
-                    models.PositiveIntegerField(
-                        help_text="How many have a value in the class."
-                    ),
-                ),
+                ("systems", models.PositiveIntegerField(help_text="How many have a value in the class.")),
                 ("among", models.CharField(max_length=64)),
                 ("found_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
@@ -347,10 +298,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("numbers", models.BinaryField()),
@@ -383,25 +331,16 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("filename", models.CharField(max_length=200)),
                 ("sha256", models.CharField(max_length=64)),
                 (
                     "file",
-                    models.CharField(
-                        help_text="The judgements, in the statistics storage.",
-                        max_length=200,
-                    ),
+                    models.CharField(help_text="The judgements, in the statistics storage.", max_length=200),
                 ),
-                (
-                    "imported_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("imported_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "imported_by",
                     models.ForeignKey(
@@ -428,28 +367,19 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("filename", models.CharField(max_length=200)),
                 ("sha256", models.CharField(max_length=64)),
-                (
-                    "added",
-                    models.PositiveBigIntegerField(help_text="Labels that were new."),
-                ),
+                ("added", models.PositiveBigIntegerField(help_text="Labels that were new.")),
                 (
                     "known",
                     models.PositiveBigIntegerField(
                         help_text="Labels that were there before, and are the same."
                     ),
                 ),
-                (
-                    "imported_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("imported_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "imported_by",
                     models.ForeignKey(
@@ -479,22 +409,11 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "premise",
-                    models.CharField(
-                        help_text="SHA-256 or SHA-1 of its text.", max_length=64
-                    ),
-                ),
-                (
-                    "hypothesis",
-                    models.CharField(help_text="SHA-256 of its text.", max_length=64),
-                ),
+                ("premise", models.CharField(help_text="SHA-256 or SHA-1 of its text.", max_length=64)),
+                ("hypothesis", models.CharField(help_text="SHA-256 of its text.", max_length=64)),
                 ("entailed", models.BooleanField()),
                 (
                     "model",
@@ -520,23 +439,17 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "pairs",
-                    models.PositiveIntegerField(
-                        help_text="All that the run asks about, decided or not."
-                    ),
+                    models.PositiveIntegerField(help_text="All that the run asks about, decided or not."),
                 ),
                 (
                     "file",
                     models.CharField(
-                        help_text="The pending pairs, in the statistics storage.",
-                        max_length=200,
+                        help_text="The pending pairs, in the statistics storage.", max_length=200
                     ),
                 ),
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
@@ -564,10 +477,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("premise", models.CharField(max_length=64)),
@@ -588,10 +498,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=400)),
@@ -603,18 +510,14 @@ class Migration(migrations.Migration):
                 ("measures", models.JSONField()),
                 (
                     "deviation",
-                    models.CharField(
-                        blank=True, help_text="What the brackets mean.", max_length=400
-                    ),
+                    models.CharField(blank=True, help_text="What the brackets mean.", max_length=400),
                 ),
                 ("marks", models.JSONField(default=dict)),
                 ("notes", models.JSONField(default=list)),
                 (
                     "paper",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="tables",
-                        to="scoring.paper",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="tables", to="scoring.paper"
                     ),
                 ),
             ],
@@ -628,30 +531,17 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("key", models.CharField(max_length=800)),
-                (
-                    "position",
-                    models.PositiveIntegerField(
-                        help_text="Of the row, as the file has them."
-                    ),
-                ),
+                ("position", models.PositiveIntegerField(help_text="Of the row, as the file has them.")),
                 ("line", models.PositiveIntegerField(verbose_name="printed line")),
                 ("system", models.CharField(blank=True, max_length=400)),
                 ("system_id", models.CharField(blank=True, max_length=400)),
                 ("features", models.JSONField(default=dict)),
                 ("metric", models.CharField(max_length=400)),
-                (
-                    "value",
-                    models.FloatField(
-                        help_text="Null where no exact number is printed.", null=True
-                    ),
-                ),
+                ("value", models.FloatField(help_text="Null where no exact number is printed.", null=True)),
                 ("printed", models.CharField(max_length=400)),
                 ("scale", models.CharField(max_length=30)),
                 ("higher_is_better", models.BooleanField(null=True)),
@@ -661,17 +551,12 @@ class Migration(migrations.Migration):
                 ("less_than", models.FloatField(null=True)),
                 (
                     "suspect",
-                    models.CharField(
-                        blank=True,
-                        help_text="Why this figure is doubted.",
-                        max_length=400,
-                    ),
+                    models.CharField(blank=True, help_text="Why this figure is doubted.", max_length=400),
                 ),
                 (
                     "is_inconsistent",
                     models.BooleanField(
-                        default=False,
-                        help_text="The figures of the row contradict each other.",
+                        default=False, help_text="The figures of the row contradict each other."
                     ),
                 ),
                 (
@@ -702,10 +587,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -724,9 +606,7 @@ class Migration(migrations.Migration):
                 (
                     "phase",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="rescores",
-                        to="tasks.phase",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="rescores", to="tasks.phase"
                     ),
                 ),
             ],
@@ -740,26 +620,16 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "seed",
-                    models.PositiveIntegerField(
-                        help_text="Which instances were drawn."
-                    ),
-                ),
+                ("seed", models.PositiveIntegerField(help_text="Which instances were drawn.")),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("published_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "agreement",
                     models.JSONField(
-                        blank=True,
-                        default=dict,
-                        help_text="By criterion, of the published ratings.",
+                        blank=True, default=dict, help_text="By criterion, of the published ratings."
                     ),
                 ),
                 (
@@ -775,9 +645,7 @@ class Migration(migrations.Migration):
                 (
                     "phase",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="sheets",
-                        to="tasks.phase",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="sheets", to="tasks.phase"
                     ),
                 ),
             ],
@@ -791,22 +659,14 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("criterion", models.CharField(max_length=20)),
                 ("value", models.FloatField()),
                 ("low", models.FloatField(null=True)),
                 ("high", models.FloatField(null=True)),
-                (
-                    "n",
-                    models.PositiveIntegerField(
-                        help_text="Ratings that it is the mean of."
-                    ),
-                ),
+                ("n", models.PositiveIntegerField(help_text="Ratings that it is the mean of.")),
                 ("signature", models.CharField(max_length=800)),
                 (
                     "submission",
@@ -819,9 +679,7 @@ class Migration(migrations.Migration):
                 (
                     "sheet",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="scores",
-                        to="scoring.sheet",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="scores", to="scoring.sheet"
                     ),
                 ),
             ],
@@ -832,10 +690,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=80)),
@@ -868,10 +723,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("position", models.PositiveIntegerField()),
@@ -896,17 +748,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "position",
-                    models.PositiveIntegerField(
-                        help_text="Within its instance, shuffled for each."
-                    ),
+                    models.PositiveIntegerField(help_text="Within its instance, shuffled for each."),
                 ),
                 ("code", models.CharField(max_length=16, unique=True)),
                 ("text", models.TextField()),
@@ -937,10 +784,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("readability", models.PositiveSmallIntegerField()),
@@ -970,18 +814,10 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "value",
-                    models.FloatField(
-                        help_text="Null where it is undefined or infinite.", null=True
-                    ),
-                ),
+                ("value", models.FloatField(help_text="Null where it is undefined or infinite.", null=True)),
                 ("is_infinite", models.BooleanField(default=False)),
                 ("low", models.FloatField(null=True)),
                 ("high", models.FloatField(null=True)),
@@ -1015,10 +851,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("rules", models.CharField(max_length=60)),
@@ -1027,8 +860,7 @@ class Migration(migrations.Migration):
                 (
                     "classes_at",
                     models.DateTimeField(
-                        help_text="When something was last found of its classes.",
-                        null=True,
+                        help_text="When something was last found of its classes.", null=True
                     ),
                 ),
                 ("lease_owner", models.CharField(blank=True, max_length=80)),
@@ -1036,40 +868,33 @@ class Migration(migrations.Migration):
                 (
                     "phase",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="orders",
-                        to="tasks.phase",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="orders", to="tasks.phase"
                     ),
                 ),
             ],
             options={
                 "ordering": ["phase", "rules"],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("phase", "rules"), name="board_order_once_a_board"
-                    )
+                    models.UniqueConstraint(fields=("phase", "rules"), name="board_order_once_a_board")
                 ],
             },
         ),
         migrations.AddIndex(
             model_name="evaluation",
             index=models.Index(
-                fields=["phase", "rules", "team", "-rank_value", "submitted_at"],
-                name="evaluation_best_run",
+                fields=["phase", "rules", "team", "-rank_value", "submitted_at"], name="evaluation_best_run"
             ),
         ),
         migrations.AddIndex(
             model_name="evaluation",
             index=models.Index(
-                fields=["phase", "rules", "team", "-submitted_at"],
-                name="evaluation_last_run",
+                fields=["phase", "rules", "team", "-submitted_at"], name="evaluation_last_run"
             ),
         ),
         migrations.AddConstraint(
             model_name="evaluation",
             constraint=models.UniqueConstraint(
-                fields=("submission", "gold", "rules", "options_digest"),
-                name="evaluation_once_a_scoring",
+                fields=("submission", "gold", "rules", "options_digest"), name="evaluation_once_a_scoring"
             ),
         ),
         migrations.AddConstraint(
@@ -1081,15 +906,13 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="comparison",
             constraint=models.CheckConstraint(
-                condition=models.Q(("second__gt", models.F("first"))),
-                name="comparison_older_first",
+                condition=models.Q(("second__gt", models.F("first"))), name="comparison_older_first"
             ),
         ),
         migrations.AddIndex(
             model_name="classleader",
             index=models.Index(
-                fields=["phase", "rules", "dimension", "metric"],
-                name="class_leader_of_table",
+                fields=["phase", "rules", "dimension", "metric"], name="class_leader_of_table"
             ),
         ),
         migrations.AddConstraint(
@@ -1113,9 +936,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="pendingpair",
-            index=models.Index(
-                fields=["premise", "hypothesis"], name="open_pair_by_text"
-            ),
+            index=models.Index(fields=["premise", "hypothesis"], name="open_pair_by_text"),
         ),
         migrations.AddConstraint(
             model_name="pendingpair",
@@ -1125,9 +946,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="reportedtable",
-            constraint=models.UniqueConstraint(
-                fields=("paper", "name"), name="reported_table_once_a_paper"
-            ),
+            constraint=models.UniqueConstraint(fields=("paper", "name"), name="reported_table_once_a_paper"),
         ),
         migrations.AddConstraint(
             model_name="reported",
@@ -1138,29 +957,22 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="rescore",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("ended_at", None)),
-                fields=("phase",),
-                name="rescore_once_at_a_time",
+                condition=models.Q(("ended_at", None)), fields=("phase",), name="rescore_once_at_a_time"
             ),
         ),
         migrations.AddConstraint(
             model_name="humanscore",
             constraint=models.UniqueConstraint(
-                fields=("sheet", "submission", "criterion"),
-                name="human_score_once_a_criterion",
+                fields=("sheet", "submission", "criterion"), name="human_score_once_a_criterion"
             ),
         ),
         migrations.AddConstraint(
             model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("sheet", "name"), name="annotator_once_a_name"
-            ),
+            constraint=models.UniqueConstraint(fields=("sheet", "name"), name="annotator_once_a_name"),
         ),
         migrations.AddConstraint(
             model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("sheet", "user"), name="annotator_once_a_person"
-            ),
+            constraint=models.UniqueConstraint(fields=("sheet", "user"), name="annotator_once_a_person"),
         ),
         migrations.AddConstraint(
             model_name="sheetinstance",
@@ -1170,9 +982,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="sheetinstance",
-            constraint=models.UniqueConstraint(
-                fields=("sheet", "name"), name="sheet_instance_once_a_name"
-            ),
+            constraint=models.UniqueConstraint(fields=("sheet", "name"), name="sheet_instance_once_a_name"),
         ),
         migrations.AddConstraint(
             model_name="sheettext",
@@ -1188,23 +998,17 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="rating",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "text"), name="rating_once_a_text"
-            ),
+            constraint=models.UniqueConstraint(fields=("annotator", "text"), name="rating_once_a_text"),
         ),
         migrations.AddConstraint(
             model_name="rating",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("consistency__range", (1, 5)), ("readability__range", (1, 5))
-                ),
+                condition=models.Q(("consistency__range", (1, 5)), ("readability__range", (1, 5))),
                 name="rating_from_1_to_5",
             ),
         ),
         migrations.AddConstraint(
             model_name="score",
-            constraint=models.UniqueConstraint(
-                fields=("evaluation", "shared"), name="score_once_a_metric"
-            ),
+            constraint=models.UniqueConstraint(fields=("evaluation", "shared"), name="score_once_a_metric"),
         ),
     ]

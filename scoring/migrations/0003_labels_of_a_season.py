@@ -36,9 +36,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="entailmentmodel",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("season", None)),
-                fields=("name",),
-                name="entailment_model_shared_once",
+                condition=models.Q(("season", None)), fields=("name",), name="entailment_model_shared_once"
             ),
         ),
     ]

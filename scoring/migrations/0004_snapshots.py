@@ -18,18 +18,10 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "audience",
-                    models.CharField(
-                        help_text="As whom the board was read.", max_length=12
-                    ),
-                ),
+                ("audience", models.CharField(help_text="As whom the board was read.", max_length=12)),
                 (
                     "occasion",
                     models.CharField(
@@ -44,40 +36,25 @@ class Migration(migrations.Migration):
                 (
                     "digest",
                     models.CharField(
-                        help_text="SHA-256 of the JSON; its beginning is the address.",
-                        max_length=64,
+                        help_text="SHA-256 of the JSON; its beginning is the address.", max_length=64
                     ),
                 ),
-                (
-                    "packed",
-                    models.BinaryField(help_text="The JSON, compressed by zlib."),
-                ),
-                (
-                    "has_scores",
-                    models.BooleanField(
-                        help_text="False where ranks alone were shown."
-                    ),
-                ),
+                ("packed", models.BinaryField(help_text="The JSON, compressed by zlib.")),
+                ("has_scores", models.BooleanField(help_text="False where ranks alone were shown.")),
                 (
                     "has_names",
-                    models.BooleanField(
-                        help_text="False where it did not say whose the systems are."
-                    ),
+                    models.BooleanField(help_text="False where it did not say whose the systems are."),
                 ),
                 ("rules", models.CharField(max_length=60)),
                 (
                     "version",
-                    models.PositiveBigIntegerField(
-                        help_text="The phase's, when the board was kept."
-                    ),
+                    models.PositiveBigIntegerField(help_text="The phase's, when the board was kept."),
                 ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "gold",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="snapshots",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="snapshots", to="tasks.gold"
                     ),
                 ),
                 (
@@ -93,8 +70,7 @@ class Migration(migrations.Migration):
                 "ordering": ["-created_at", "-id"],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("phase", "audience", "occasion", "digest"),
-                        name="snapshot_once_an_occasion",
+                        fields=("phase", "audience", "occasion", "digest"), name="snapshot_once_an_occasion"
                     )
                 ],
             },

@@ -18,10 +18,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=60)),
@@ -29,8 +26,7 @@ class Migration(migrations.Migration):
                 (
                     "source",
                     models.CharField(
-                        help_text="Who measured it, how, and where that is written.",
-                        max_length=400,
+                        help_text="Who measured it, how, and where that is written.", max_length=400
                     ),
                 ),
                 ("entered_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -53,10 +49,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("value", models.FloatField()),
@@ -83,9 +76,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="outsidemeasure",
-            constraint=models.UniqueConstraint(
-                fields=("phase", "name"), name="outside_measure_once_a_phase"
-            ),
+            constraint=models.UniqueConstraint(fields=("phase", "name"), name="outside_measure_once_a_phase"),
         ),
         migrations.AddConstraint(
             model_name="outsidescore",

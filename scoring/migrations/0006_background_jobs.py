@@ -20,10 +20,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
@@ -38,25 +35,15 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                (
-                    "given",
-                    models.JSONField(
-                        blank=True, default=dict, help_text="What is asked for."
-                    ),
-                ),
+                ("given", models.JSONField(blank=True, default=dict, help_text="What is asked for.")),
                 (
                     "digest",
-                    models.CharField(
-                        help_text="SHA-256 of what is asked for, and by whom.",
-                        max_length=64,
-                    ),
+                    models.CharField(help_text="SHA-256 of what is asked for, and by whom.", max_length=64),
                 ),
                 (
                     "filename",
                     models.CharField(
-                        blank=True,
-                        help_text="What its sender called the file.",
-                        max_length=200,
+                        blank=True, help_text="What its sender called the file.", max_length=200
                     ),
                 ),
                 (
@@ -80,34 +67,18 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                (
-                    "progress",
-                    models.FloatField(
-                        default=0, help_text="Share that is done, 0 to 1."
-                    ),
-                ),
+                ("progress", models.FloatField(default=0, help_text="Share that is done, 0 to 1.")),
                 (
                     "doing",
-                    models.CharField(
-                        blank=True,
-                        help_text="The step that is under way.",
-                        max_length=200,
-                    ),
+                    models.CharField(blank=True, help_text="The step that is under way.", max_length=200),
                 ),
                 ("reason", models.TextField(blank=True, help_text="Why it failed.")),
                 ("problems", models.JSONField(blank=True, default=list)),
-                (
-                    "more",
-                    models.PositiveIntegerField(
-                        default=0, help_text="Problems beyond those listed."
-                    ),
-                ),
+                ("more", models.PositiveIntegerField(default=0, help_text="Problems beyond those listed.")),
                 ("result", models.JSONField(blank=True, default=dict)),
                 (
                     "attempt",
-                    models.PositiveSmallIntegerField(
-                        default=0, help_text="Counted when a worker claims it."
-                    ),
+                    models.PositiveSmallIntegerField(default=0, help_text="Counted when a worker claims it."),
                 ),
                 ("lease_owner", models.CharField(blank=True, max_length=80)),
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
@@ -157,10 +128,7 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-id"],
                 "indexes": [
-                    models.Index(
-                        fields=["state", "lease_expires_at"],
-                        name="background_job_by_lease",
-                    )
+                    models.Index(fields=["state", "lease_expires_at"], name="background_job_by_lease")
                 ],
                 "constraints": [
                     models.UniqueConstraint(

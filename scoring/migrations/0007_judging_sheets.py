@@ -13,9 +13,7 @@ class Migration(migrations.Migration):
             model_name="annotator",
             name="is_adjudicator",
             field=models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="Rates what the others differ on, and decides it.",
+                db_default=False, default=False, help_text="Rates what the others differ on, and decides it."
             ),
         ),
         migrations.AddField(

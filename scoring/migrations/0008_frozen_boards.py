@@ -16,17 +16,13 @@ class Migration(migrations.Migration):
             model_name="evaluation",
             name="replaced_at",
             field=models.DateTimeField(
-                blank=True,
-                help_text="When other numbers took the place of those it had.",
-                null=True,
+                blank=True, help_text="When other numbers took the place of those it had.", null=True
             ),
         ),
         migrations.AddField(
             model_name="snapshot",
             name="frozen_at",
-            field=models.DateTimeField(
-                help_text="The instant at which a frozen board stood so.", null=True
-            ),
+            field=models.DateTimeField(help_text="The instant at which a frozen board stood so.", null=True),
         ),
         migrations.AlterField(
             model_name="snapshot",
@@ -48,10 +44,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("rules", models.CharField(max_length=60)),
@@ -61,9 +54,7 @@ class Migration(migrations.Migration):
                 (
                     "gold",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tasks.gold"
                     ),
                 ),
                 (
@@ -78,8 +69,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("phase", "rules", "frozen_from"),
-                        name="frozen_board_once_an_instant",
+                        fields=("phase", "rules", "frozen_from"), name="frozen_board_once_an_instant"
                     )
                 ],
             },

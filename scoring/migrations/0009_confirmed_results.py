@@ -20,35 +20,20 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "numbers",
-                    models.CharField(
-                        help_text="A digest of the scores that it was said of.",
-                        max_length=64,
-                    ),
+                    models.CharField(help_text="A digest of the scores that it was said of.", max_length=64),
                 ),
                 (
                     "state",
                     models.CharField(
-                        choices=[
-                            ("confirmed", "confirmed"),
-                            ("contested", "contested"),
-                        ],
-                        max_length=10,
+                        choices=[("confirmed", "confirmed"), ("contested", "contested")], max_length=10
                     ),
                 ),
-                (
-                    "message",
-                    models.TextField(
-                        blank=True, default="", help_text="Why it is contested."
-                    ),
-                ),
+                ("message", models.TextField(blank=True, default="", help_text="Why it is contested.")),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "by",
@@ -62,9 +47,7 @@ class Migration(migrations.Migration):
                 (
                     "gold",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tasks.gold"
                     ),
                 ),
                 (
@@ -79,9 +62,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.CheckConstraint(
-                        condition=models.Q(
-                            ("message", ""), ("state", "contested"), _negated=True
-                        ),
+                        condition=models.Q(("message", ""), ("state", "contested"), _negated=True),
                         name="result_is_contested_with_a_message",
                     )
                 ],

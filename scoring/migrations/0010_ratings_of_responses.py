@@ -54,9 +54,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="humanscore",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("sheet__isnull", True), ("judged__isnull", True), _connector="XOR"
-                ),
+                condition=models.Q(("sheet__isnull", True), ("judged__isnull", True), _connector="XOR"),
                 name="human_score_of_one_source",
             ),
         ),

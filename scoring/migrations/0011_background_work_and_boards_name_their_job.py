@@ -5,10 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("scoring", "0010_ratings_of_responses"),
-        ("tasks", "0036_one_job_table"),
-    ]
+    dependencies = [("scoring", "0010_ratings_of_responses"), ("tasks", "0036_one_job_table")]
 
     operations = [
         migrations.AddField(
@@ -25,10 +22,7 @@ class Migration(migrations.Migration):
             model_name="boardorder",
             name="job",
             field=models.OneToOneField(
-                null=True,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="board",
-                to="tasks.job",
+                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="board", to="tasks.job"
             ),
         ),
     ]

@@ -19,19 +19,11 @@ class Migration(migrations.Migration):
     operations = [
         raise_epoch(2),
         # What processes of the release before have written meanwhile.
-        carried.carry(
-            ("scoring", "BackgroundJob"), "background", carried.of_background
-        ),
+        carried.carry(("scoring", "BackgroundJob"), "background", carried.of_background),
         carried.carry(("scoring", "BoardOrder"), "compare", carried.of_board),
-        migrations.RemoveConstraint(
-            model_name="backgroundjob", name="background_job_once_at_a_time"
-        ),
-        migrations.RemoveConstraint(
-            model_name="backgroundjob", name="background_job_running_holds_a_lease"
-        ),
-        migrations.RemoveIndex(
-            model_name="backgroundjob", name="background_job_by_lease"
-        ),
+        migrations.RemoveConstraint(model_name="backgroundjob", name="background_job_once_at_a_time"),
+        migrations.RemoveConstraint(model_name="backgroundjob", name="background_job_running_holds_a_lease"),
+        migrations.RemoveIndex(model_name="backgroundjob", name="background_job_by_lease"),
         migrations.RemoveField(model_name="backgroundjob", name="attempt"),
         migrations.RemoveField(model_name="backgroundjob", name="lease_expires_at"),
         migrations.RemoveField(model_name="backgroundjob", name="lease_owner"),
@@ -46,18 +38,14 @@ class Migration(migrations.Migration):
             model_name="backgroundjob",
             name="job",
             field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="background",
-                to="tasks.job",
+                on_delete=django.db.models.deletion.CASCADE, related_name="background", to="tasks.job"
             ),
         ),
         migrations.AlterField(
             model_name="boardorder",
             name="job",
             field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="board",
-                to="tasks.job",
+                on_delete=django.db.models.deletion.CASCADE, related_name="board", to="tasks.job"
             ),
         ),
         migrations.AddConstraint(

@@ -17,24 +17,14 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "index",
-                    models.BigIntegerField(
-                        help_text="Null until it has its place.", null=True, unique=True
-                    ),
+                    models.BigIntegerField(help_text="Null until it has its place.", null=True, unique=True),
                 ),
-                (
-                    "content",
-                    models.TextField(
-                        help_text="The commitments, byte by byte what is signed."
-                    ),
-                ),
+                ("content", models.TextField(help_text="The commitments, byte by byte what is signed.")),
                 ("signature", models.CharField(blank=True, max_length=128)),
             ],
             options={
@@ -54,17 +44,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "openings",
-                    models.BinaryField(
-                        help_text="By field nonce and text, as JSON, compressed by zlib."
-                    ),
+                    models.BinaryField(help_text="By field nonce and text, as JSON, compressed by zlib."),
                 ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
@@ -94,37 +79,24 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "public",
-                    models.CharField(
-                        help_text="Ed25519, as hexadecimal digits.",
-                        max_length=64,
-                        unique=True,
-                    ),
+                    models.CharField(help_text="Ed25519, as hexadecimal digits.", max_length=64, unique=True),
                 ),
                 (
                     "nonce",
                     models.CharField(
-                        blank=True,
-                        help_text="Empty for a key that the environment gives.",
-                        max_length=64,
+                        blank=True, help_text="Empty for a key that the environment gives.", max_length=64
                     ),
                 ),
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
                 ("retired_at", models.DateTimeField(null=True)),
                 (
                     "endorsement",
-                    models.CharField(
-                        blank=True,
-                        help_text="The signature of that key.",
-                        max_length=128,
-                    ),
+                    models.CharField(blank=True, help_text="The signature of that key.", max_length=128),
                 ),
                 (
                     "signed_by",
@@ -147,20 +119,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("size", models.BigIntegerField(default=0)),
                 ("root", models.CharField(blank=True, max_length=64)),
-                (
-                    "at",
-                    models.CharField(
-                        blank=True, help_text="As it is signed.", max_length=40
-                    ),
-                ),
+                ("at", models.CharField(blank=True, help_text="As it is signed.", max_length=40)),
                 ("signature", models.CharField(blank=True, max_length=128)),
                 (
                     "key",
@@ -189,9 +153,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     models.Q(("index", None), ("key", None), ("signature", "")),
                     models.Q(
-                        ("index__gte", 0),
-                        ("key__isnull", False),
-                        models.Q(("signature", ""), _negated=True),
+                        ("index__gte", 0), ("key__isnull", False), models.Q(("signature", ""), _negated=True)
                     ),
                     _connector="OR",
                 ),

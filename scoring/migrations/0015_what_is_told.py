@@ -18,10 +18,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("rules", models.CharField(max_length=60)),
@@ -29,8 +26,7 @@ class Migration(migrations.Migration):
                 (
                     "runs",
                     models.JSONField(
-                        default=list,
-                        help_text="Of each ranked run its number, its team and its rank.",
+                        default=list, help_text="Of each ranked run its number, its team and its rank."
                     ),
                 ),
             ],
@@ -72,14 +68,8 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[
-                    (
-                        "ladder",
-                        "not better than the team's best by more than a standard error",
-                    ),
-                    (
-                        "ranking-only",
-                        "while runs are taken only the ranking metric is told, by the Ladder",
-                    ),
+                    ("ladder", "not better than the team's best by more than a standard error"),
+                    ("ranking-only", "while runs are taken only the ranking metric is told, by the Ladder"),
                     ("few-answers", "the run answers too few instances"),
                 ],
                 db_default="",
@@ -94,14 +84,8 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[
-                    (
-                        "ladder",
-                        "not better than the team's best by more than a standard error",
-                    ),
-                    (
-                        "ranking-only",
-                        "while runs are taken only the ranking metric is told, by the Ladder",
-                    ),
+                    ("ladder", "not better than the team's best by more than a standard error"),
+                    ("ranking-only", "while runs are taken only the ranking metric is told, by the Ladder"),
                     ("few-answers", "the run answers too few instances"),
                 ],
                 db_default="",
@@ -121,24 +105,18 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="evaluation",
             index=models.Index(
-                condition=models.Q(("probe", ""), _negated=True),
-                fields=["phase"],
-                name="evaluation_probe",
+                condition=models.Q(("probe", ""), _negated=True), fields=["phase"], name="evaluation_probe"
             ),
         ),
         migrations.AddField(
             model_name="monthlyranks",
             name="phase",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="monthly_ranks",
-                to="tasks.phase",
+                on_delete=django.db.models.deletion.CASCADE, related_name="monthly_ranks", to="tasks.phase"
             ),
         ),
         migrations.AddConstraint(
             model_name="monthlyranks",
-            constraint=models.UniqueConstraint(
-                fields=("phase", "rules", "month"), name="ranks_once_a_month"
-            ),
+            constraint=models.UniqueConstraint(fields=("phase", "rules", "month"), name="ranks_once_a_month"),
         ),
     ]

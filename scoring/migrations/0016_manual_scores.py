@@ -6,17 +6,12 @@ from typing import Any
 import django.db.models.deletion
 from django.db import migrations, models
 
-NAMES = {
-    "scoring.outsidemeasure": "scoring.manualmeasure",
-    "scoring.outsidescore": "scoring.manualscore",
-}
+NAMES = {"scoring.outsidemeasure": "scoring.manualmeasure", "scoring.outsidescore": "scoring.manualscore"}
 
 
 def rename_in_history(apps: Any, names: dict[str, str]) -> None:
     """What was deleted can be brought back by the name of its model."""
-    entries = apps.get_model("core", "AuditEntry").objects.filter(
-        action__startswith="deleted"
-    )
+    entries = apps.get_model("core", "AuditEntry").objects.filter(action__startswith="deleted")
     for entry in entries.iterator():
         before = json.dumps(entry.changes)
         after = before
@@ -35,9 +30,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterModelTable(
-            name="outsidemeasure", table="scoring_outsidemeasure"
-        ),
+        migrations.AlterModelTable(name="outsidemeasure", table="scoring_outsidemeasure"),
         migrations.AlterModelTable(name="outsidescore", table="scoring_outsidescore"),
         migrations.RenameModel(old_name="OutsideMeasure", new_name="ManualMeasure"),
         migrations.RenameModel(old_name="OutsideScore", new_name="ManualScore"),
@@ -45,9 +38,7 @@ class Migration(migrations.Migration):
             model_name="manualmeasure",
             name="phase",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="manual_measures",
-                to="tasks.phase",
+                on_delete=django.db.models.deletion.CASCADE, related_name="manual_measures", to="tasks.phase"
             ),
         ),
         migrations.AlterField(
@@ -61,8 +52,6 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(
             lambda apps, editor: rename_in_history(apps, NAMES),
-            lambda apps, editor: rename_in_history(
-                apps, {new: old for old, new in NAMES.items()}
-            ),
+            lambda apps, editor: rename_in_history(apps, {new: old for old, new in NAMES.items()}),
         ),
     ]

@@ -23,40 +23,25 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("split", models.CharField(max_length=60)),
                 ("number", models.PositiveIntegerField()),
-                (
-                    "digest",
-                    models.CharField(
-                        help_text="SHA-256 of the canonical content.", max_length=64
-                    ),
-                ),
+                ("digest", models.CharField(help_text="SHA-256 of the canonical content.", max_length=64)),
                 ("instances", models.PositiveIntegerField()),
                 (
                     "file",
-                    models.CharField(
-                        help_text="The archive of gold, in the gold storage.",
-                        max_length=200,
-                    ),
+                    models.CharField(help_text="The archive of gold, in the gold storage.", max_length=200),
                 ),
                 (
                     "index",
-                    models.CharField(
-                        help_text="What checks an upload, in the gold storage.",
-                        max_length=200,
-                    ),
+                    models.CharField(help_text="What checks an upload, in the gold storage.", max_length=200),
                 ),
                 (
                     "public",
                     models.CharField(
-                        help_text="The archive of public inputs, in the gold storage.",
-                        max_length=200,
+                        help_text="The archive of public inputs, in the gold storage.", max_length=200
                     ),
                 ),
                 ("reason", models.TextField()),
@@ -72,10 +57,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("slug", models.SlugField(max_length=60)),
@@ -86,9 +68,7 @@ class Migration(migrations.Migration):
                 (
                     "time_zone",
                     models.CharField(
-                        default="UTC",
-                        max_length=60,
-                        validators=[tasks.models.seasons.validate_zone],
+                        default="UTC", max_length=60, validators=[tasks.models.seasons.validate_zone]
                     ),
                 ),
                 ("runs_per_day", models.PositiveIntegerField(blank=True, null=True)),
@@ -129,12 +109,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("version", models.PositiveBigIntegerField(default=1, editable=False)),
-                (
-                    "updated_at",
-                    models.DateTimeField(
-                        default=django.utils.timezone.now, editable=False
-                    ),
-                ),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("position", models.PositiveSmallIntegerField(default=0)),
             ],
             options={
@@ -147,10 +122,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("slug", models.SlugField(max_length=60, unique=True)),
@@ -174,16 +146,12 @@ class Migration(migrations.Migration):
                 (
                     "allows_several_teams",
                     models.BooleanField(
-                        default=False,
-                        help_text="Whether a person may take part with more than one team.",
+                        default=False, help_text="Whether a person may take part with more than one team."
                     ),
                 ),
                 (
                     "announcement",
-                    models.TextField(
-                        blank=True,
-                        help_text="Markdown, at the top of the season's page.",
-                    ),
+                    models.TextField(blank=True, help_text="Markdown, at the top of the season's page."),
                 ),
                 ("announced_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -198,23 +166,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "filename",
-                    models.CharField(
-                        help_text="What its team called the file.", max_length=200
-                    ),
-                ),
+                ("filename", models.CharField(help_text="What its team called the file.", max_length=200)),
                 ("sha256", models.CharField(max_length=64)),
-                (
-                    "submitted_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("submitted_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "idempotency_key",
                     models.CharField(
@@ -235,17 +192,13 @@ class Migration(migrations.Migration):
                 (
                     "team",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="bundles",
-                        to="teams.team",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="bundles", to="teams.team"
                     ),
                 ),
                 (
                     "season",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="bundles",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="bundles", to="tasks.season"
                     ),
                 ),
             ],
@@ -259,18 +212,10 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "number",
-                    models.PositiveIntegerField(
-                        help_text="Counts the runs of a team in a phase."
-                    ),
-                ),
+                ("number", models.PositiveIntegerField(help_text="Counts the runs of a team in a phase.")),
                 ("system", models.CharField(max_length=80)),
                 ("description", models.TextField(blank=True)),
                 (
@@ -304,11 +249,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "filename",
-                    models.CharField(
-                        blank=True,
-                        help_text="What its team called the file.",
-                        max_length=200,
-                    ),
+                    models.CharField(blank=True, help_text="What its team called the file.", max_length=200),
                 ),
                 ("sha256", models.CharField(blank=True, max_length=64)),
                 ("size", models.PositiveBigIntegerField(default=0)),
@@ -316,14 +257,10 @@ class Migration(migrations.Migration):
                 (
                     "problems",
                     models.JSONField(
-                        default=list,
-                        help_text="Why a run that was checked or read in a job was refused.",
+                        default=list, help_text="Why a run that was checked or read in a job was refused."
                     ),
                 ),
-                (
-                    "submitted_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("submitted_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "status",
                     models.CharField(
@@ -341,15 +278,11 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                (
-                    "status_since",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("status_since", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "reason",
                     models.TextField(
-                        blank=True,
-                        help_text="Why it failed or waits, in words a team can act on.",
+                        blank=True, help_text="Why it failed or waits, in words a team can act on."
                     ),
                 ),
                 (
@@ -362,10 +295,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "is_selected",
-                    models.BooleanField(
-                        default=False,
-                        help_text="The run that counts where teams select.",
-                    ),
+                    models.BooleanField(default=False, help_text="The run that counts where teams select."),
                 ),
                 (
                     "bundle",
@@ -415,10 +345,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
@@ -436,19 +363,12 @@ class Migration(migrations.Migration):
                 (
                     "rules",
                     models.CharField(
-                        blank=True,
-                        help_text="Empty for a job that scores nothing.",
-                        max_length=60,
+                        blank=True, help_text="Empty for a job that scores nothing.", max_length=60
                     ),
                 ),
                 ("options", models.JSONField(default=dict)),
                 ("options_digest", models.CharField(max_length=64)),
-                (
-                    "sets_status",
-                    models.BooleanField(
-                        help_text="The submission's status follows this job."
-                    ),
-                ),
+                ("sets_status", models.BooleanField(help_text="The submission's status follows this job.")),
                 (
                     "state",
                     models.CharField(
@@ -475,10 +395,7 @@ class Migration(migrations.Migration):
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "progress",
-                    models.FloatField(
-                        default=0,
-                        help_text="Share of the scoring that is done, 0 to 1.",
-                    ),
+                    models.FloatField(default=0, help_text="Share of the scoring that is done, 0 to 1."),
                 ),
                 (
                     "trace",
@@ -495,9 +412,7 @@ class Migration(migrations.Migration):
                 (
                     "gold",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="jobs",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.PROTECT, related_name="jobs", to="tasks.gold"
                     ),
                 ),
                 (
@@ -519,10 +434,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("slug", models.SlugField(max_length=60)),
@@ -530,17 +442,11 @@ class Migration(migrations.Migration):
                 ("type", models.CharField(max_length=60, verbose_name="task type")),
                 (
                     "summary",
-                    models.TextField(
-                        blank=True,
-                        help_text="Markdown, shown above the type's own card.",
-                    ),
+                    models.TextField(blank=True, help_text="Markdown, shown above the type's own card."),
                 ),
                 (
                     "rules",
-                    models.JSONField(
-                        default=list,
-                        help_text="Names of rule sets; the first one ranks.",
-                    ),
+                    models.JSONField(default=list, help_text="Names of rule sets; the first one ranks."),
                 ),
                 (
                     "options",
@@ -552,9 +458,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "is_reported_only",
-                    models.BooleanField(
-                        default=False, help_text="No gold: published results only."
-                    ),
+                    models.BooleanField(default=False, help_text="No gold: published results only."),
                 ),
                 (
                     "published",
@@ -568,9 +472,7 @@ class Migration(migrations.Migration):
                 (
                     "season",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="tasks",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="tasks", to="tasks.season"
                     ),
                 ),
             ],
@@ -582,18 +484,14 @@ class Migration(migrations.Migration):
             model_name="phase",
             name="task",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="phases",
-                to="tasks.task",
+                on_delete=django.db.models.deletion.CASCADE, related_name="phases", to="tasks.task"
             ),
         ),
         migrations.AddField(
             model_name="gold",
             name="task",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="gold",
-                to="tasks.task",
+                on_delete=django.db.models.deletion.PROTECT, related_name="gold", to="tasks.task"
             ),
         ),
         migrations.CreateModel(
@@ -602,10 +500,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=40)),
@@ -637,24 +532,13 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("is_approved", models.BooleanField(default=True)),
-                (
-                    "registered_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("registered_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("decided_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "reason",
-                    models.TextField(
-                        blank=True, help_text="Why it was refused; its team reads it."
-                    ),
-                ),
+                ("reason", models.TextField(blank=True, help_text="Why it was refused; its team reads it.")),
                 (
                     "decided_by",
                     models.ForeignKey(
@@ -683,11 +567,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("season", "team"), name="registration_once"
-                    )
-                ],
+                "constraints": [models.UniqueConstraint(fields=("season", "team"), name="registration_once")],
             },
         ),
         migrations.CreateModel(
@@ -696,10 +576,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
@@ -720,11 +597,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("season", "user"), name="organiser_once"
-                    )
-                ],
+                "constraints": [models.UniqueConstraint(fields=("season", "user"), name="organiser_once")],
             },
         ),
         migrations.AddConstraint(
@@ -738,15 +611,12 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="submission",
             index=models.Index(
-                fields=["phase", "team", "submitted_at"],
-                name="tasks_submi_phase_i_7941b5_idx",
+                fields=["phase", "team", "submitted_at"], name="tasks_submi_phase_i_7941b5_idx"
             ),
         ),
         migrations.AddIndex(
             model_name="submission",
-            index=models.Index(
-                fields=["phase", "status"], name="tasks_submi_phase_i_f67034_idx"
-            ),
+            index=models.Index(fields=["phase", "status"], name="tasks_submi_phase_i_f67034_idx"),
         ),
         migrations.AddConstraint(
             model_name="submission",
@@ -776,8 +646,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     models.Q(("kind__in", ("baseline", "human")), ("team", None)),
                     models.Q(
-                        models.Q(("kind__in", ("baseline", "human")), _negated=True),
-                        ("team__isnull", False),
+                        models.Q(("kind__in", ("baseline", "human")), _negated=True), ("team__isnull", False)
                     ),
                     _connector="OR",
                 ),
@@ -786,15 +655,12 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="job",
-            index=models.Index(
-                fields=["state", "lease_expires_at"], name="tasks_job_state_cb48b8_idx"
-            ),
+            index=models.Index(fields=["state", "lease_expires_at"], name="tasks_job_state_cb48b8_idx"),
         ),
         migrations.AddConstraint(
             model_name="job",
             constraint=models.UniqueConstraint(
-                fields=("submission", "gold", "rules", "options_digest"),
-                name="job_once_a_scoring",
+                fields=("submission", "gold", "rules", "options_digest"), name="job_once_a_scoring"
             ),
         ),
         migrations.AddConstraint(
@@ -821,21 +687,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="task",
-            constraint=models.UniqueConstraint(
-                fields=("season", "slug"), name="task_slug_once_a_season"
-            ),
+            constraint=models.UniqueConstraint(fields=("season", "slug"), name="task_slug_once_a_season"),
         ),
         migrations.AddConstraint(
             model_name="phase",
-            constraint=models.UniqueConstraint(
-                fields=("task", "slug"), name="phase_slug_once_a_task"
-            ),
+            constraint=models.UniqueConstraint(fields=("task", "slug"), name="phase_slug_once_a_task"),
         ),
         migrations.AddConstraint(
             model_name="phase",
             constraint=models.CheckConstraint(
-                condition=models.Q(("closes__gt", models.F("opens"))),
-                name="phase_closes_after_it_opens",
+                condition=models.Q(("closes__gt", models.F("opens"))), name="phase_closes_after_it_opens"
             ),
         ),
         migrations.AddConstraint(

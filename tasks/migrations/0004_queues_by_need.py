@@ -16,17 +16,11 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=80, unique=True)),
-                (
-                    "queues",
-                    models.JSONField(default=list, help_text="Empty: all of them."),
-                ),
+                ("queues", models.JSONField(default=list, help_text="Empty: all of them.")),
                 ("workers", models.PositiveSmallIntegerField()),
                 ("seen_at", models.DateTimeField()),
             ],
@@ -35,18 +29,14 @@ class Migration(migrations.Migration):
             model_name="job",
             name="is_heavy",
             field=models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="Light ones do not wait behind it.",
+                db_default=False, default=False, help_text="Light ones do not wait behind it."
             ),
         ),
         migrations.AddField(
             model_name="job",
             name="priority",
             field=models.PositiveSmallIntegerField(
-                choices=[(0, "a new run"), (1, "a run that has a score")],
-                db_default=0,
-                default=0,
+                choices=[(0, "a new run"), (1, "a run that has a score")], db_default=0, default=0
             ),
         ),
         migrations.AddField(
@@ -94,8 +84,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="job",
-            index=models.Index(
-                fields=["started_at"], name="tasks_job_started_57b4cd_idx"
-            ),
+            index=models.Index(fields=["started_at"], name="tasks_job_started_57b4cd_idx"),
         ),
     ]

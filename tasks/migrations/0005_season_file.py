@@ -19,17 +19,13 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "values",
                     models.JSONField(
-                        default=dict,
-                        help_text="What it said, by key, such as tasks.1a.phases.final.closes.",
+                        default=dict, help_text="What it said, by key, such as tasks.1a.phases.final.closes."
                     ),
                 ),
                 ("loaded_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -46,9 +42,7 @@ class Migration(migrations.Migration):
                 (
                     "season",
                     models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="file",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="file", to="tasks.season"
                     ),
                 ),
             ],

@@ -19,18 +19,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("number", models.PositiveIntegerField()),
                 ("text", models.TextField(help_text="Markdown.")),
-                (
-                    "published_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("published_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "published_by",
                     models.ForeignKey(
@@ -44,9 +38,7 @@ class Migration(migrations.Migration):
                 (
                     "season",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="terms",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="terms", to="tasks.season"
                     ),
                 ),
             ],
@@ -61,17 +53,11 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=120)),
-                (
-                    "accepted_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("accepted_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "terms",
                     models.ForeignKey(
@@ -94,14 +80,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="terms",
-            constraint=models.UniqueConstraint(
-                fields=("season", "number"), name="terms_number_once"
-            ),
+            constraint=models.UniqueConstraint(fields=("season", "number"), name="terms_number_once"),
         ),
         migrations.AddConstraint(
             model_name="termsacceptance",
-            constraint=models.UniqueConstraint(
-                fields=("terms", "user"), name="terms_accepted_once"
-            ),
+            constraint=models.UniqueConstraint(fields=("terms", "user"), name="terms_accepted_once"),
         ),
     ]

@@ -30,9 +30,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="submission",
             name="exclusion_reason",
-            field=models.TextField(
-                blank=True, db_default="", default="", help_text="Its team reads it."
-            ),
+            field=models.TextField(blank=True, db_default="", default="", help_text="Its team reads it."),
         ),
         migrations.CreateModel(
             name="ExtraTries",
@@ -40,10 +38,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
@@ -52,10 +47,7 @@ class Migration(migrations.Migration):
                         validators=[django.core.validators.MinValueValidator(1)]
                     ),
                 ),
-                (
-                    "reason",
-                    models.CharField(help_text="The team reads it.", max_length=500),
-                ),
+                ("reason", models.CharField(help_text="The team reads it.", max_length=500)),
                 ("given_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "given_by",
@@ -88,10 +80,7 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "extra tries",
                 "ordering": ["-given_at", "-id"],
                 "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("tries__gt", 0)),
-                        name="extra_tries_are_some",
-                    )
+                    models.CheckConstraint(condition=models.Q(("tries__gt", 0)), name="extra_tries_are_some")
                 ],
             },
         ),

@@ -20,17 +20,11 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("kind", models.CharField(max_length=30)),
-                (
-                    "event",
-                    models.CharField(help_text="What happened, once.", max_length=160),
-                ),
+                ("event", models.CharField(help_text="What happened, once.", max_length=160)),
                 (
                     "facts",
                     models.JSONField(
@@ -56,17 +50,12 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "mail_due_at",
-                    models.DateTimeField(
-                        blank=True, help_text="When it is tried next.", null=True
-                    ),
+                    models.DateTimeField(blank=True, help_text="When it is tried next.", null=True),
                 ),
                 ("mail_attempts", models.PositiveIntegerField(default=0)),
                 ("mail_owner", models.CharField(blank=True, default="", max_length=80)),
                 ("mail_lease_expires_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "mail_error",
-                    models.CharField(blank=True, default="", max_length=300),
-                ),
+                ("mail_error", models.CharField(blank=True, default="", max_length=300)),
                 ("mail_sent_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "phase",
@@ -81,9 +70,7 @@ class Migration(migrations.Migration):
                 (
                     "season",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="tasks.season"
                     ),
                 ),
                 (
@@ -118,19 +105,12 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-id"],
                 "indexes": [
-                    models.Index(
-                        fields=["user", "read_at", "-created_at"],
-                        name="notification_of_a_person",
-                    ),
-                    models.Index(
-                        fields=["mail", "mail_due_at"], name="notification_mail_due"
-                    ),
+                    models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
+                    models.Index(fields=["mail", "mail_due_at"], name="notification_mail_due"),
                     models.Index(fields=["event"], name="notification_event"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("user", "event"), name="notification_once_an_event"
-                    )
+                    models.UniqueConstraint(fields=("user", "event"), name="notification_once_an_event")
                 ],
             },
         ),
@@ -140,10 +120,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("kind", models.CharField(max_length=30)),
@@ -169,9 +146,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("user", "kind"), name="notification_choice_once_a_kind"
-                    )
+                    models.UniqueConstraint(fields=("user", "kind"), name="notification_choice_once_a_kind")
                 ],
             },
         ),

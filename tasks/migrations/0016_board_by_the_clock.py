@@ -60,10 +60,7 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(
                     models.Q(("board_from", None), ("board_then", "")),
-                    models.Q(
-                        ("board_from__isnull", False),
-                        models.Q(("board_then", ""), _negated=True),
-                    ),
+                    models.Q(("board_from__isnull", False), models.Q(("board_then", ""), _negated=True)),
                     _connector="OR",
                 ),
                 name="phase_board_changes_to_something_at_an_instant",

@@ -15,9 +15,7 @@ def person() -> models.ForeignKey:
 
 
 def number() -> models.BigAutoField:
-    return models.BigAutoField(
-        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-    )
+    return models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
 
 
 class Migration(migrations.Migration):
@@ -32,10 +30,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", number()),
                 ("text", models.TextField(help_text="Markdown.")),
-                (
-                    "announced_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("announced_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("edited_at", models.DateTimeField(blank=True, null=True)),
                 ("taken_back_at", models.DateTimeField(blank=True, null=True)),
                 ("announced_by", person()),

@@ -12,9 +12,7 @@ def keep_what_stands(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -
     for season in season_model.objects.exclude(announcement=""):
         if not announcement_model.objects.filter(season=season).exists():
             at = season.announced_at or season.created_at
-            announcement_model.objects.create(
-                season=season, text=season.announcement, announced_at=at
-            )
+            announcement_model.objects.create(season=season, text=season.announcement, announced_at=at)
 
 
 class Migration(migrations.Migration):

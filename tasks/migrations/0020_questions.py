@@ -30,25 +30,15 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "address",
-                    models.CharField(
-                        blank=True,
-                        help_text="The page that it is about.",
-                        max_length=400,
-                    ),
+                    models.CharField(blank=True, help_text="The page that it is about.", max_length=400),
                 ),
                 ("text", models.TextField()),
-                (
-                    "reported_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("reported_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "closed_by",
@@ -81,24 +71,16 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("text", models.TextField()),
                 ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
-                (
-                    "answer",
-                    models.TextField(blank=True, default="", help_text="Markdown."),
-                ),
+                ("answer", models.TextField(blank=True, default="", help_text="Markdown.")),
                 ("answered_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "is_public",
-                    models.BooleanField(
-                        default=False, help_text="Everybody reads question and answer."
-                    ),
+                    models.BooleanField(default=False, help_text="Everybody reads question and answer."),
                 ),
                 (
                     "answered_by",
@@ -134,15 +116,8 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(
-                                ("answer", ""),
-                                ("answered_at", None),
-                                ("is_public", False),
-                            ),
-                            models.Q(
-                                ("answered_at__isnull", False),
-                                models.Q(("answer", ""), _negated=True),
-                            ),
+                            models.Q(("answer", ""), ("answered_at", None), ("is_public", False)),
+                            models.Q(("answered_at__isnull", False), models.Q(("answer", ""), _negated=True)),
                             _connector="OR",
                         ),
                         name="question_public_once_answered",

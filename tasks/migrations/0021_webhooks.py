@@ -19,10 +19,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("url", models.URLField(max_length=400)),
@@ -58,10 +55,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("event", models.CharField(max_length=160)),
@@ -85,10 +79,7 @@ class Migration(migrations.Migration):
                 ("attempts", models.PositiveIntegerField(default=0)),
                 ("owner", models.CharField(blank=True, default="", max_length=80)),
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "response_code",
-                    models.PositiveSmallIntegerField(blank=True, null=True),
-                ),
+                ("response_code", models.PositiveSmallIntegerField(blank=True, null=True)),
                 ("error", models.CharField(blank=True, default="", max_length=300)),
                 ("answered_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -107,9 +98,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="webhook",
-            constraint=models.UniqueConstraint(
-                fields=("season", "url"), name="webhook_once_an_address"
-            ),
+            constraint=models.UniqueConstraint(fields=("season", "url"), name="webhook_once_an_address"),
         ),
         migrations.AddIndex(
             model_name="delivery",
@@ -117,8 +106,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="delivery",
-            constraint=models.UniqueConstraint(
-                fields=("webhook", "event"), name="delivery_once_an_event"
-            ),
+            constraint=models.UniqueConstraint(fields=("webhook", "event"), name="delivery_once_an_event"),
         ),
     ]

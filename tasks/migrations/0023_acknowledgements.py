@@ -19,10 +19,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("failed_at", models.DateTimeField()),
@@ -66,8 +63,7 @@ class Migration(migrations.Migration):
                         name="acknowledged_once_a_failed_run",
                     ),
                     models.UniqueConstraint(
-                        fields=("job", "failed_at"),
-                        name="acknowledged_once_a_failed_job",
+                        fields=("job", "failed_at"), name="acknowledged_once_a_failed_job"
                     ),
                 ],
             },

@@ -20,10 +20,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("message", models.TextField(blank=True, default="")),
@@ -32,9 +29,7 @@ class Migration(migrations.Migration):
                 (
                     "season",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tasks.season",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="tasks.season"
                     ),
                 ),
                 (
@@ -58,8 +53,7 @@ class Migration(migrations.Migration):
                 "ordering": ["asked_at", "id"],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("team", "user"),
-                        name="join_request_once_a_person_and_team",
+                        fields=("team", "user"), name="join_request_once_a_person_and_team"
                     )
                 ],
             },

@@ -30,16 +30,10 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "proposed_at",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("proposed_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "into",
                     models.ForeignKey(
@@ -77,9 +71,7 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["proposed_at", "id"],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("season", "team"), name="merge_proposal_once_a_team"
-                    ),
+                    models.UniqueConstraint(fields=("season", "team"), name="merge_proposal_once_a_team"),
                     models.CheckConstraint(
                         condition=models.Q(("team", models.F("into")), _negated=True),
                         name="merge_of_two_teams",

@@ -5,17 +5,13 @@ from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
-def keep_what_was_public(
-    apps: StateApps, schema_editor: BaseDatabaseSchemaEditor
-) -> None:
+def keep_what_was_public(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     seasons = apps.get_model("tasks", "Season").objects
     changed = apps.get_model("core", "AuditEntry").objects.filter(
         place_type="tasks.season", changes__icontains="season.public"
     )
     seasons.filter(is_public=True).update(was_public=True)
-    seasons.filter(pk__in=list(changed.values_list("place_id", flat=True))).update(
-        was_public=True
-    )
+    seasons.filter(pk__in=list(changed.values_list("place_id", flat=True))).update(was_public=True)
 
 
 class Migration(migrations.Migration):

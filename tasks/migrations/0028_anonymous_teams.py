@@ -21,16 +21,11 @@ class Migration(migrations.Migration):
             model_name="registration",
             name="alias",
             field=models.PositiveIntegerField(
-                blank=True,
-                editable=False,
-                help_text="The number that stands for its name.",
-                null=True,
+                blank=True, editable=False, help_text="The number that stands for its name.", null=True
             ),
         ),
         migrations.AddConstraint(
             model_name="registration",
-            constraint=models.UniqueConstraint(
-                fields=("season", "alias"), name="registration_alias_once"
-            ),
+            constraint=models.UniqueConstraint(fields=("season", "alias"), name="registration_alias_once"),
         ),
     ]

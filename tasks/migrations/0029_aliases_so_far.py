@@ -11,9 +11,7 @@ def draw_aliases(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> No
     entries = apps.get_model("tasks", "Registration").objects
     for season in entries.order_by().values_list("season", flat=True).distinct():
         own = list(entries.filter(season=season).values_list("pk", flat=True))
-        drawn = secrets.SystemRandom().sample(
-            range(1, max(99, 4 * len(own)) + 1), len(own)
-        )
+        drawn = secrets.SystemRandom().sample(range(1, max(99, 4 * len(own)) + 1), len(own))
         for entry, alias in zip(own, drawn, strict=True):
             entries.filter(pk=entry).update(alias=alias)
 

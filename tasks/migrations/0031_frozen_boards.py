@@ -34,10 +34,7 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(
                     ("frozen_until", None),
-                    models.Q(
-                        ("frozen_from__isnull", False),
-                        ("frozen_until__gt", models.F("frozen_from")),
-                    ),
+                    models.Q(("frozen_from__isnull", False), ("frozen_until__gt", models.F("frozen_from"))),
                     _connector="OR",
                 ),
                 name="phase_is_revealed_after_it_is_frozen",

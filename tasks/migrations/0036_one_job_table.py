@@ -14,9 +14,7 @@ class Migration(migrations.Migration):
 
     operations = [
         raise_epoch(2),
-        migrations.RemoveConstraint(
-            model_name="job", name="job_has_rules_where_it_scores"
-        ),
+        migrations.RemoveConstraint(model_name="job", name="job_has_rules_where_it_scores"),
         migrations.RenameField(model_name="job", old_name="step", new_name="kind"),
         migrations.AlterModelManagers(
             name="job", managers=[("all_kinds", django.db.models.manager.Manager())]
@@ -62,23 +60,17 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AlterField(
-            model_name="job",
-            name="options_digest",
-            field=models.CharField(blank=True, max_length=64),
+            model_name="job", name="options_digest", field=models.CharField(blank=True, max_length=64)
         ),
         migrations.AlterField(
             model_name="job",
             name="attempt",
-            field=models.PositiveIntegerField(
-                default=0, help_text="Counted when a worker claims the job."
-            ),
+            field=models.PositiveIntegerField(default=0, help_text="Counted when a worker claims the job."),
         ),
         migrations.AlterField(
             model_name="job",
             name="sets_status",
-            field=models.BooleanField(
-                default=False, help_text="The submission's status follows this job."
-            ),
+            field=models.BooleanField(default=False, help_text="The submission's status follows this job."),
         ),
         migrations.AlterField(
             model_name="job",
@@ -99,9 +91,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="job",
             name="due_at",
-            field=models.DateTimeField(
-                blank=True, help_text="When a sweep posts it.", null=True
-            ),
+            field=models.DateTimeField(blank=True, help_text="When a sweep posts it.", null=True),
         ),
         migrations.AddIndex(
             model_name="job",
@@ -118,9 +108,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="job",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False
-                )
+                condition=models.Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
                 | (~models.Q(kind__in=OF_RUNS) & models.Q(submission=None, gold=None)),
                 name="job_has_a_run_where_it_is_of_one",
             ),

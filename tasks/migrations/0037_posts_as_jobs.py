@@ -12,9 +12,7 @@ INVITATION = ("teams", "MailedInvitation")
 STATES = {"sending": "running", "sent": "done", "delivered": "done"}
 
 
-def carry(
-    rows: tuple[str, str], name: str, facts: Callable[[Any], dict[str, Any]]
-) -> migrations.RunPython:
+def carry(rows: tuple[str, str], name: str, facts: Callable[[Any], dict[str, Any]]) -> migrations.RunPython:
     """Make each row's job by the facts; rows that have one already are left alone."""
 
     def forwards(apps: Any, schema_editor: Any) -> None:
@@ -25,9 +23,7 @@ def carry(
             waiting = waiting.exclude(mail="none")
         while batch := list(waiting[:AT_ONCE]):
             made = [jobs_of_all_kinds.model(kind=name, **facts(row)) for row in batch]
-            for row, job in zip(
-                batch, jobs_of_all_kinds.bulk_create(made), strict=True
-            ):
+            for row, job in zip(batch, jobs_of_all_kinds.bulk_create(made), strict=True):
                 # An invitation has no more than the number.
                 row.job = job.pk if rows == INVITATION else job
             model.objects.bulk_update(batch, ["job"])
@@ -46,9 +42,7 @@ def of_mail(row: Any) -> dict[str, Any]:
         "reason": row.mail_error,
         "attempt": row.mail_attempts,
         "lease_owner": row.mail_owner,
-        "lease_expires_at": (row.mail_lease_expires_at or timezone.now())
-        if state == "running"
-        else None,
+        "lease_expires_at": (row.mail_lease_expires_at or timezone.now()) if state == "running" else None,
         "created_at": row.created_at,
         "due_at": row.mail_due_at or row.created_at,
         "finished_at": row.mail_sent_at,
@@ -62,9 +56,7 @@ def of_event(row: Any) -> dict[str, Any]:
         "state": state,
         "attempt": row.attempts,
         "lease_owner": row.owner,
-        "lease_expires_at": (row.lease_expires_at or timezone.now())
-        if state == "running"
-        else None,
+        "lease_expires_at": (row.lease_expires_at or timezone.now()) if state == "running" else None,
         "created_at": row.created_at,
         "due_at": row.due_at,
         "finished_at": row.answered_at if state in ("done", "failed") else None,
@@ -72,10 +64,7 @@ def of_event(row: Any) -> dict[str, Any]:
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("tasks", "0036_one_job_table"),
-        ("teams", "0007_invitations_name_their_job"),
-    ]
+    dependencies = [("tasks", "0036_one_job_table"), ("teams", "0007_invitations_name_their_job")]
     run_before = [("teams", "0008_mails_are_jobs")]
 
     operations = [

@@ -36,9 +36,7 @@ class Migration(migrations.Migration):
             model_name="delivery",
             name="job",
             field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="delivery",
-                to="tasks.job",
+                on_delete=django.db.models.deletion.CASCADE, related_name="delivery", to="tasks.job"
             ),
         ),
     ]

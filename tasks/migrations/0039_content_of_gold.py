@@ -7,14 +7,9 @@ from django.db import migrations, models
 
 def of_equal_files(apps: Apps, schema_editor: object) -> None:
     """Until their instances are known, golds of one digest have all of them in common."""
-    versions, overlap = (
-        apps.get_model("tasks", "Gold"),
-        apps.get_model("tasks", "GoldOverlap"),
-    )
+    versions, overlap = apps.get_model("tasks", "Gold"), apps.get_model("tasks", "GoldOverlap")
     by_digest: dict[str, list[tuple[int, int]]] = {}
-    for number, digest, instances in versions.objects.values_list(
-        "pk", "digest", "instances"
-    ):
+    for number, digest, instances in versions.objects.values_list("pk", "digest", "instances"):
         by_digest.setdefault(digest, []).append((number, instances))
     overlap.objects.bulk_create(
         overlap(gold_id=first, other_id=second, same=instances, held=instances, alike=0)
@@ -46,15 +41,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "key",
-                    models.CharField(
-                        help_text="Which key of the site they were blinded by.",
-                        max_length=16,
-                    ),
+                    models.CharField(help_text="Which key of the site they were blinded by.", max_length=16),
                 ),
-                (
-                    "digests",
-                    models.BinaryField(help_text="Of the instances that are scored."),
-                ),
+                ("digests", models.BinaryField(help_text="Of the instances that are scored.")),
                 ("held", models.BinaryField(help_text="Of all that its files hold.")),
             ],
         ),
@@ -83,17 +72,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "same",
-                    models.PositiveIntegerField(
-                        help_text="Instances that are the same in both, and scored."
-                    ),
+                    models.PositiveIntegerField(help_text="Instances that are the same in both, and scored."),
                 ),
                 (
                     "held",
@@ -110,25 +94,19 @@ class Migration(migrations.Migration):
                 (
                     "gold",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="overlaps",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="overlaps", to="tasks.gold"
                     ),
                 ),
                 (
                     "other",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tasks.gold",
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="tasks.gold"
                     ),
                 ),
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("gold", "other"), name="gold_overlap_once_a_pair"
-                    )
+                    models.UniqueConstraint(fields=("gold", "other"), name="gold_overlap_once_a_pair")
                 ],
             },
         ),

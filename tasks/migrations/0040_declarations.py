@@ -13,10 +13,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Declaration",
             fields=[
-                (
-                    "digest",
-                    models.CharField(max_length=64, primary_key=True, serialize=False),
-                ),
+                ("digest", models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ("slug", models.CharField(db_index=True, max_length=120)),
                 ("files", models.JSONField()),
                 ("kept_at", models.DateTimeField(auto_now_add=True)),

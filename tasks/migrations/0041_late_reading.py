@@ -25,18 +25,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "metadata",
-                    models.BinaryField(
-                        blank=True,
-                        help_text="The file of ir_metadata that came with it.",
-                    ),
+                    models.BinaryField(blank=True, help_text="The file of ir_metadata that came with it."),
                 ),
                 ("metadata_name", models.CharField(blank=True, max_length=200)),
                 (

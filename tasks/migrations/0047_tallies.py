@@ -13,13 +13,9 @@ def carry(apps: Any, schema_editor: Any) -> None:
     tally = apps.get_model("tasks", "Tally")
     jobs = apps.get_model("tasks", "Job").all_kinds.order_by()
     places: dict[tuple[str, int], tuple[int, float]] = {}
-    done = jobs.filter(
-        kind__in=("write", "check", "score"), state="done", started_at__isnull=False
-    )
+    done = jobs.filter(kind__in=("write", "check", "score"), state="done", started_at__isnull=False)
     for kind, began, ended in (
-        done.exclude(finished_at=None)
-        .values_list("kind", "started_at", "finished_at")
-        .iterator()
+        done.exclude(finished_at=None).values_list("kind", "started_at", "finished_at").iterator()
     ):
         seconds = max((ended - began).total_seconds(), 0.0)
         number, total = places.get((kind, bisect_left(BUCKETS, seconds)), (0, 0.0))
@@ -28,14 +24,8 @@ def carry(apps: Any, schema_editor: Any) -> None:
         tally(name="job_seconds", label=kind, place=place, number=number, total=total)
         for (kind, place), (number, total) in places.items()
     ]
-    lost = (
-        jobs.filter(leases_lost__gt=0)
-        .values_list("queue")
-        .annotate(number=models.Sum("leases_lost"))
-    )
-    tallies += [
-        tally(name="leases_lost", label=queue, number=number) for queue, number in lost
-    ]
+    lost = jobs.filter(leases_lost__gt=0).values_list("queue").annotate(number=models.Sum("leases_lost"))
+    tallies += [tally(name="leases_lost", label=queue, number=number) for queue, number in lost]
     if again := jobs.filter(attempt__gt=1).count():
         tallies.append(tally(name="jobs_begun_again", number=again))
     tally.objects.bulk_create(tallies)
@@ -53,10 +43,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=40)),
@@ -68,9 +55,7 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["name", "label", "place"],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("name", "label", "place"), name="tally_once"
-                    )
+                    models.UniqueConstraint(fields=("name", "label", "place"), name="tally_once")
                 ],
             },
         ),

@@ -12,23 +12,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="season",
             name="camera_ready_until",
-            field=models.DateTimeField(
-                blank=True, null=True, verbose_name="camera-ready papers are due"
-            ),
+            field=models.DateTimeField(blank=True, null=True, verbose_name="camera-ready papers are due"),
         ),
         migrations.AddField(
             model_name="season",
             name="papers_until",
-            field=models.DateTimeField(
-                blank=True, null=True, verbose_name="papers are due"
-            ),
+            field=models.DateTimeField(blank=True, null=True, verbose_name="papers are due"),
         ),
         migrations.AddField(
             model_name="season",
             name="results_at",
-            field=models.DateTimeField(
-                blank=True, null=True, verbose_name="results are announced"
-            ),
+            field=models.DateTimeField(blank=True, null=True, verbose_name="results are announced"),
         ),
         migrations.AddField(
             model_name="season",

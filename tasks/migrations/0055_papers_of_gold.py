@@ -12,17 +12,13 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="goldcontent",
             name="papers",
-            field=models.BinaryField(
-                help_text="Of its papers; none of gold of before.", null=True
-            ),
+            field=models.BinaryField(help_text="Of its papers; none of gold of before.", null=True),
         ),
         migrations.AddField(
             model_name="goldoverlap",
             name="papers",
             field=models.PositiveIntegerField(
-                db_default=0,
-                default=0,
-                help_text="Papers of both, in one season, whatever is asked of them.",
+                db_default=0, default=0, help_text="Papers of both, in one season, whatever is asked of them."
             ),
         ),
     ]

@@ -10,20 +10,14 @@ from django.db.models.functions import Coalesce
 
 def give_turns(apps: Any, schema_editor: Any) -> None:
     """Jobs of runs have their season and team, and those that wait the turns in which they would be taken."""
-    jobs, run = (
-        apps.get_model("tasks", "Job").all_kinds,
-        apps.get_model("tasks", "Submission").objects,
-    )
+    jobs, run = apps.get_model("tasks", "Job").all_kinds, apps.get_model("tasks", "Submission").objects
     same = run.filter(pk=OuterRef("submission")).order_by()
     jobs.filter(submission__isnull=False).update(
-        season=Subquery(same.values("phase__task__season")),
-        team=Coalesce(Subquery(same.values("team")), 0),
+        season=Subquery(same.values("phase__task__season")), team=Coalesce(Subquery(same.values("team")), 0)
     )
     turns: Counter[tuple[int, ...]] = Counter()
     waiting = jobs.filter(submission__isnull=False, state__in=("queued", "waiting"))
-    rows = waiting.order_by("created_at", "pk").values_list(
-        "pk", "season", "priority", "team"
-    )
+    rows = waiting.order_by("created_at", "pk").values_list("pk", "season", "priority", "team")
     for job, *sender in list(rows):
         jobs.filter(pk=job).update(turn=turns[*sender])
         turns[*sender] += 1
@@ -46,34 +40,21 @@ class Migration(migrations.Migration):
             model_name="job",
             name="team",
             field=models.PositiveBigIntegerField(
-                db_default=0,
-                default=0,
-                help_text="Of its run, when it was made; 0 without one.",
+                db_default=0, default=0, help_text="Of its run, when it was made; 0 without one."
             ),
         ),
         migrations.AddField(
             model_name="job",
             name="turn",
             field=models.PositiveIntegerField(
-                db_default=0,
-                default=0,
-                help_text="Of its team, among the turns of its season and priority.",
+                db_default=0, default=0, help_text="Of its team, among the turns of its season and priority."
             ),
         ),
         migrations.AddIndex(
             model_name="job",
             index=models.Index(
                 condition=models.Q(("state", "queued")),
-                fields=[
-                    "queue",
-                    "kind",
-                    "is_heavy",
-                    "priority",
-                    "season",
-                    "turn",
-                    "created_at",
-                    "id",
-                ],
+                fields=["queue", "kind", "is_heavy", "priority", "season", "turn", "created_at", "id"],
                 name="job_queued",
             ),
         ),
@@ -87,15 +68,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="job",
-            index=models.Index(
-                fields=["season", "priority", "started_at"], name="job_begun"
-            ),
+            index=models.Index(fields=["season", "priority", "started_at"], name="job_begun"),
         ),
         migrations.AddIndex(
             model_name="job",
-            index=models.Index(
-                fields=["season", "priority", "team", "turn"], name="job_turn"
-            ),
+            index=models.Index(fields=["season", "priority", "team", "turn"], name="job_turn"),
         ),
         migrations.RunPython(give_turns, migrations.RunPython.noop),
     ]

@@ -10,8 +10,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="phase",
             name="closes",
-            field=models.DateTimeField(
-                default=dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
-            ),
+            field=models.DateTimeField(default=dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)),
         )
     ]

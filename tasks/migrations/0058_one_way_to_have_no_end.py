@@ -12,18 +12,10 @@ FROM, WITHOUT_END = (
 )
 
 
-def close_at_one_instant(
-    apps: StateApps, schema_editor: BaseDatabaseSchemaEditor
-) -> None:
-    apps.get_model("tasks", "Phase").objects.filter(closes__gte=FROM).update(
-        closes=WITHOUT_END
-    )
+def close_at_one_instant(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    apps.get_model("tasks", "Phase").objects.filter(closes__gte=FROM).update(closes=WITHOUT_END)
     for file in apps.get_model("tasks", "SeasonFile").objects.all():
-        ends = {
-            key
-            for key, value in file.values.items()
-            if key.endswith(".closes") and str(value) >= "2099"
-        }
+        ends = {key for key, value in file.values.items() if key.endswith(".closes") and str(value) >= "2099"}
         if ends:
             file.values |= dict.fromkeys(ends, "2099-12-31T23:59:59Z")
             file.save(update_fields=["values"])

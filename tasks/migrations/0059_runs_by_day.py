@@ -14,8 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="submission",
             index=models.Index(
-                fields=["phase", "submitted_at", "id", "status", "team", "size"],
-                name="submission_by_day",
+                fields=["phase", "submitted_at", "id", "status", "team", "size"], name="submission_by_day"
             ),
         ),
     ]

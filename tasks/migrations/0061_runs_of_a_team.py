@@ -14,8 +14,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddIndex(
             model_name="submission",
-            index=models.Index(
-                fields=["team", "submitted_at", "id"], name="submission_of_team"
-            ),
+            index=models.Index(fields=["team", "submitted_at", "id"], name="submission_of_team"),
         ),
     ]

@@ -33,17 +33,13 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="submission",
             index=models.Index(
-                condition=models.Q(("is_alike", True)),
-                fields=["phase"],
-                name="submission_alike",
+                condition=models.Q(("is_alike", True)), fields=["phase"], name="submission_alike"
             ),
         ),
         migrations.AddIndex(
             model_name="submission",
             index=models.Index(
-                condition=models.Q(("has_failed", True)),
-                fields=["phase", "status"],
-                name="submission_failed",
+                condition=models.Q(("has_failed", True)), fields=["phase", "status"], name="submission_failed"
             ),
         ),
     ]

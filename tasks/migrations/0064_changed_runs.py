@@ -12,8 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="phase",
             name="changed",
-            field=models.CharField(
-                db_default="", default="", editable=False, max_length=400
-            ),
+            field=models.CharField(db_default="", default="", editable=False, max_length=400),
         ),
     ]

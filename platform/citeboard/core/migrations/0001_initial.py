@@ -20,31 +20,24 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "actor_name",
-                    models.CharField(
-                        help_text="What the person was called then.", max_length=120
-                    ),
+                    models.CharField(help_text="What the person was called then.", max_length=120),
                 ),
                 (
                     "action",
                     models.CharField(
-                        help_text="What was done, for programs: `team-approved`.",
-                        max_length=60,
+                        help_text="What was done, for programs: `team-approved`.", max_length=60
                     ),
                 ),
                 (
                     "words",
                     models.CharField(
-                        help_text="What was done, after the name of who did it.",
-                        max_length=400,
+                        help_text="What was done, after the name of who did it.", max_length=400
                     ),
                 ),
                 ("subject_type", models.CharField(max_length=60)),
@@ -66,12 +59,7 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "audit entries",
                 "ordering": ["-at", "-id"],
-                "indexes": [
-                    models.Index(
-                        fields=["place_type", "place_id", "-at"],
-                        name="audit_of_a_place",
-                    )
-                ],
+                "indexes": [models.Index(fields=["place_type", "place_id", "-at"], name="audit_of_a_place")],
             },
         ),
     ]

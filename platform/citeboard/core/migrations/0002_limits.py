@@ -12,16 +12,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Limit",
             fields=[
-                (
-                    "key",
-                    models.CharField(max_length=300, primary_key=True, serialize=False),
-                ),
+                ("key", models.CharField(max_length=300, primary_key=True, serialize=False)),
                 ("value", models.TextField()),
                 (
                     "expires_at",
-                    models.FloatField(
-                        db_index=True, verbose_name="expires at, in seconds since 1970"
-                    ),
+                    models.FloatField(db_index=True, verbose_name="expires at, in seconds since 1970"),
                 ),
             ],
             options={

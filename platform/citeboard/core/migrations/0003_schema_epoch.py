@@ -11,10 +11,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SchemaEpoch",
             fields=[
-                (
-                    "number",
-                    models.PositiveIntegerField(primary_key=True, serialize=False),
-                ),
+                ("number", models.PositiveIntegerField(primary_key=True, serialize=False)),
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),

@@ -12,10 +12,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="LastDone",
             fields=[
-                (
-                    "name",
-                    models.CharField(max_length=60, primary_key=True, serialize=False),
-                ),
+                ("name", models.CharField(max_length=60, primary_key=True, serialize=False)),
                 ("at", models.DateTimeField()),
             ],
         ),

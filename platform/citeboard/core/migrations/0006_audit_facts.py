@@ -25,7 +25,5 @@ class Migration(migrations.Migration):
                 max_length=400,
             ),
         ),
-        migrations.RenameField(
-            model_name="auditentry", old_name="words", new_name="text"
-        ),
+        migrations.RenameField(model_name="auditentry", old_name="words", new_name="text"),
     ]

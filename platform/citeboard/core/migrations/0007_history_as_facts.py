@@ -163,10 +163,7 @@ def keep_facts(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None
     patterns = patterns_by_action()
     carried = []
     for entry in (
-        entries.filter(facts__isnull=True)
-        .only("action", "text")
-        .order_by("pk")
-        .iterator(MAX_AT_ONCE)
+        entries.filter(facts__isnull=True).only("action", "text").order_by("pk").iterator(MAX_AT_ONCE)
     ):
         entry.facts = facts_of(entry.text, patterns.get(entry.action, []))
         if entry.facts is not None:
@@ -180,15 +177,10 @@ def keep_facts(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None
 def patterns_by_action() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     """Which of the action's sentences, and how it reads; those that leave the least open come first."""
     patterns: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-    for key, sentence in sorted(
-        SENTENCES.items(), key=lambda item: -len(PART.sub("", item[1]))
-    ):
+    for key, sentence in sorted(SENTENCES.items(), key=lambda item: -len(PART.sub("", item[1]))):
         action, _, variant = key.partition("/")
         pieces = PART.split(sentence)
-        text = "".join(
-            open_part(piece) if at % 2 else re.escape(piece)
-            for at, piece in enumerate(pieces)
-        )
+        text = "".join(open_part(piece) if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
         text += "(?:: (?P<reason>.*))?" if key in WITH_REASON else ""
         patterns.setdefault(action, []).append((variant, re.compile(text, re.DOTALL)))
     return patterns
@@ -201,9 +193,7 @@ def open_part(name: str) -> str:
     return f"(?P<{name}>1 {one}|(?:no|[0-9][0-9\u2009]*) {many})"
 
 
-def facts_of(
-    words: str, patterns: list[tuple[str, re.Pattern[str]]]
-) -> dict[str, str | int] | None:
+def facts_of(words: str, patterns: list[tuple[str, re.Pattern[str]]]) -> dict[str, str | int] | None:
     """None where no sentence fits."""
     for variant, pattern in patterns:
         if fits := pattern.fullmatch(words):

@@ -21,19 +21,11 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("password", models.CharField(max_length=128, verbose_name="password")),
-                (
-                    "last_login",
-                    models.DateTimeField(
-                        blank=True, null=True, verbose_name="last login"
-                    ),
-                ),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
                 (
                     "is_superuser",
                     models.BooleanField(
@@ -42,22 +34,11 @@ class Migration(migrations.Migration):
                         verbose_name="superuser status",
                     ),
                 ),
-                (
-                    "email",
-                    models.EmailField(
-                        max_length=254, unique=True, verbose_name="e-mail address"
-                    ),
-                ),
-                (
-                    "name",
-                    models.CharField(blank=True, max_length=120, verbose_name="name"),
-                ),
+                ("email", models.EmailField(max_length=254, unique=True, verbose_name="e-mail address")),
+                ("name", models.CharField(blank=True, max_length=120, verbose_name="name")),
                 ("is_active", models.BooleanField(default=True)),
                 ("is_staff", models.BooleanField(default=False)),
-                (
-                    "date_joined",
-                    models.DateTimeField(default=django.utils.timezone.now),
-                ),
+                ("date_joined", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "groups",
                     models.ManyToManyField(
@@ -88,18 +69,13 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
                     "role",
                     models.CharField(
-                        choices=[("lead", "lead"), ("member", "member")],
-                        default="member",
-                        max_length=10,
+                        choices=[("lead", "lead"), ("member", "member")], default="member", max_length=10
                     ),
                 ),
                 ("joined_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -119,10 +95,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=80, unique=True)),
@@ -131,9 +104,7 @@ class Migration(migrations.Migration):
                 (
                     "members",
                     models.ManyToManyField(
-                        related_name="teams",
-                        through="teams.Membership",
-                        to=settings.AUTH_USER_MODEL,
+                        related_name="teams", through="teams.Membership", to=settings.AUTH_USER_MODEL
                     ),
                 ),
             ],
@@ -145,9 +116,7 @@ class Migration(migrations.Migration):
             model_name="membership",
             name="team",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="memberships",
-                to="teams.team",
+                on_delete=django.db.models.deletion.CASCADE, related_name="memberships", to="teams.team"
             ),
         ),
         migrations.CreateModel(
@@ -156,10 +125,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("nonce", models.CharField(max_length=32, unique=True)),
@@ -190,18 +156,12 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 ("name", models.CharField(max_length=60)),
                 ("digest", models.CharField(max_length=64, unique=True)),
-                (
-                    "hint",
-                    models.CharField(max_length=8, verbose_name="first characters"),
-                ),
+                ("hint", models.CharField(max_length=8, verbose_name="first characters")),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("last_used_at", models.DateTimeField(blank=True, null=True)),
                 ("revoked_at", models.DateTimeField(blank=True, null=True)),
@@ -221,8 +181,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="user",
             constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("email"),
-                name="user_email_unique_in_any_case",
+                django.db.models.functions.text.Lower("email"), name="user_email_unique_in_any_case"
             ),
         ),
         migrations.AddConstraint(
@@ -234,9 +193,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="membership",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("role", "lead")),
-                fields=("team",),
-                name="membership_one_lead_a_team",
+                condition=models.Q(("role", "lead")), fields=("team",), name="membership_one_lead_a_team"
             ),
         ),
     ]

@@ -12,9 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="user",
             name="affiliation",
-            field=models.CharField(
-                blank=True, db_default="", default="", max_length=200
-            ),
+            field=models.CharField(blank=True, db_default="", default="", max_length=200),
         ),
         migrations.AddField(
             model_name="user",
@@ -30,11 +28,7 @@ class Migration(migrations.Migration):
             model_name="user",
             name="orcid",
             field=models.CharField(
-                blank=True,
-                db_default="",
-                default="",
-                max_length=19,
-                verbose_name="ORCID",
+                blank=True, db_default="", default="", max_length=19, verbose_name="ORCID"
             ),
         ),
     ]

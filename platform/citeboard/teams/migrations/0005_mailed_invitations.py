@@ -18,10 +18,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(
-                        auto_created=True,
-                        primary_key=True,
-                        serialize=False,
-                        verbose_name="ID",
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
                 (
@@ -40,22 +37,14 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "mail_due_at",
-                    models.DateTimeField(
-                        blank=True, help_text="When it is tried next.", null=True
-                    ),
+                    models.DateTimeField(blank=True, help_text="When it is tried next.", null=True),
                 ),
                 ("mail_attempts", models.PositiveIntegerField(default=0)),
                 ("mail_owner", models.CharField(blank=True, default="", max_length=80)),
                 ("mail_lease_expires_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "mail_error",
-                    models.CharField(blank=True, default="", max_length=300),
-                ),
+                ("mail_error", models.CharField(blank=True, default="", max_length=300)),
                 ("mail_sent_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "address",
-                    models.EmailField(max_length=254, verbose_name="e-mail address"),
-                ),
+                ("address", models.EmailField(max_length=254, verbose_name="e-mail address")),
                 ("nonce", models.CharField(max_length=32, unique=True)),
                 (
                     "state",
@@ -91,15 +80,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-id"],
-                "indexes": [
-                    models.Index(
-                        fields=["mail", "mail_due_at"], name="mailed_invitation_due"
-                    )
-                ],
+                "indexes": [models.Index(fields=["mail", "mail_due_at"], name="mailed_invitation_due")],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("team", "address"),
-                        name="mailed_invitation_once_an_address",
+                        fields=("team", "address"), name="mailed_invitation_once_an_address"
                     )
                 ],
             },

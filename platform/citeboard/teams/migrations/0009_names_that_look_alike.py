@@ -15,13 +15,7 @@ def fill_in(apps: Any, schema_editor: Any) -> None:
 
 def added(model: str) -> migrations.AddField:
     field = citeboard.core.lookalikes.Skeleton(
-        blank=False,
-        db_default="",
-        db_index=True,
-        default="",
-        editable=False,
-        max_length=200,
-        of="name",
+        blank=False, db_default="", db_index=True, default="", editable=False, max_length=200, of="name"
     )
     return migrations.AddField(model_name=model, name="name_skeleton", field=field)
 
@@ -29,8 +23,4 @@ def added(model: str) -> migrations.AddField:
 class Migration(migrations.Migration):
     dependencies = [("teams", "0008_mails_are_jobs")]
 
-    operations = [
-        added("user"),
-        added("team"),
-        migrations.RunPython(fill_in, migrations.RunPython.noop),
-    ]
+    operations = [added("user"), added("team"), migrations.RunPython(fill_in, migrations.RunPython.noop)]
