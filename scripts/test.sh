@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
-# PostgreSQL, where a server answers, those that use a database; with `all` every test there; with `proofs` what
-# proves by mass, on SQLite, then on PostgreSQL the API's calls.
+# PostgreSQL, where a server answers, those whose result can differ there (marked both_databases); with `all`
+# every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls.
 # The last lines are the test runner's own summary; ARGS are handed to it.
 set -u
 
@@ -52,7 +52,7 @@ fi
 
 export CITEBOARD_TEST_DATABASE_URL="$postgres"
 if [ "$tier" = ci ]; then
-    echo "On PostgreSQL the tests that use a database"
+    echo "On PostgreSQL the tests whose result can differ there"
     export CITEBOARD_TEST_ONLY=database
 else
     echo "The same tests on PostgreSQL"

@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
@@ -78,8 +77,8 @@ gc.disable()
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """`make proofs` runs what proves by mass, the second database what can tell it from the first, and `make
-    test` what a process of tests does alone.
+    """`make proofs` runs what proves by mass, `.ci/run` on PostgreSQL the tests marked `both_databases`, and
+    `make test` what a process of tests does alone.
     """
     if IS_FULL:
         kept = [
@@ -91,61 +90,12 @@ def pytest_collection_modifyitems(config, items) -> None:
         kept = [item for item in items if not item.get_closest_marker("proof")]
     only = os.environ.get("CITEBOARD_TEST_ONLY")
     if only == "database":
-        spared = asks_what_another_asked(kept)
-        kept = [item for item in kept if uses_a_database(item) and item not in spared]
+        kept = [item for item in kept if item.get_closest_marker("both_databases")]
     elif only == "one-process":
         kept = [item for item in kept if not starts_a_site(item)]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
-
-
-def uses_a_database(item) -> bool:
-    """By what the test asks for: a fixture of the database, its mark, or a system of its own.
-
-    Who looks through a browser at what pages show asks for what other tests have asked for on both; a walk
-    with a worker does things there.
-    """
-    if "chromium" in item.fixturenames and not item.get_closest_marker("worker"):
-        return False
-    fixtures = {
-        "db",
-        "transactional_db",
-        "django_db_setup",
-        "live_server",
-        "client",
-        "admin_client",
-    }
-    return bool(
-        fixtures & set(item.fixturenames)
-        or item.get_closest_marker("django_db")
-        or hasattr(item.module, "empty_system")
-    )
-
-
-def asks_what_another_asked(items) -> set:
-    """Of walks over the same addresses all but that of who sees most. What a language or requests made up by
-    the hundred change is not what a database is asked for; `make test-all` and `make proofs` ask there too.
-    """
-    walks = defaultdict(dict)
-    others = set()
-    for item in items:
-        if "tests/languages/" in item.nodeid or "test_fuzz.py" in item.nodeid:
-            others.add(item)
-        elif "access" in item.nodeid and "role" in getattr(item, "fixturenames", ()):
-            walks[item.path, item.originalname].setdefault(
-                item.callspec.params["role"], []
-            ).append(item)
-    for by_role in walks.values():
-        goes = next(
-            role
-            for role in ("organiser", "member", "stranger", *by_role)
-            if role in by_role
-        )
-        others.update(
-            item for role, own in by_role.items() if role != goes for item in own
-        )
-    return others
 
 
 def starts_a_site(item) -> bool:

@@ -425,6 +425,7 @@ def test_a_team_and_organisers_read_names_that_are_hidden_from_others(
     assert "Canary Team" in board
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("hide", [by_phase, by_season])
 def test_nobody_finds_a_hidden_name_of_a_team_by_searching_for_it(client, scene, hide):
     name_team(scene)
@@ -463,6 +464,7 @@ def name_team(scene):
     scene.team.save()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("number", [0, 2**31, 2**63, 10**25])
 @pytest.mark.parametrize("role", ["member", "organiser"])
 def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(
@@ -487,6 +489,7 @@ def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(
 NAMES = ("model", "run", "rules", "system", "dataset", "id", "score", "instance")
 
 
+@pytest.mark.both_databases
 def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(
     client, scene
 ):

@@ -17,6 +17,8 @@ from tasks.submissions import uploads
 from tests.api.sending import check, run_file, send
 from tests.scoring.boards import address
 
+pytestmark = pytest.mark.both_databases
+
 
 class Crowd:
     """A door and who came to it, in this order, without a thread for each."""

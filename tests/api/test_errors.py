@@ -115,6 +115,7 @@ def test_what_a_program_accepts_makes_no_difference(world):
         assert response["Content-Type"] == "application/json"
 
 
+@pytest.mark.both_databases
 def test_too_many_requests_are_told_when_to_come_back(world, settings):
     settings.API_ANONYMOUS_REQUESTS_PER_MINUTE = 2
     client = Client(REMOTE_ADDR="192.0.2.7")
@@ -130,6 +131,7 @@ def test_too_many_requests_are_told_when_to_come_back(world, settings):
     assert Client(REMOTE_ADDR="192.0.2.8").get(f"{API}/seasons/").status_code == 200
 
 
+@pytest.mark.both_databases
 def test_uploads_are_counted_apart_from_reading_and_for_each_person(
     world, settings, monkeypatch
 ):

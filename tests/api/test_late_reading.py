@@ -192,6 +192,7 @@ def test_a_task_that_its_sender_named_refuses_what_does_not_fit(world, busy):
     assert worked(Submission.objects.get(pk=part["id"])).status == "failed"
 
 
+@pytest.mark.both_databases
 def test_a_team_has_so_much_room_and_is_told_so(world, settings):
     settings.TEAM_STORAGE_MB = 1
     assert send(world.member, world.phase).status_code == 201

@@ -1,5 +1,6 @@
 """However often a season changes, one zip for its paper is made at a time."""
 
+import pytest
 from django.urls import reverse
 
 from scoring.models import BackgroundJob
@@ -7,6 +8,7 @@ from tests.factories import make_submission
 from tests.scoring import boards
 
 
+@pytest.mark.both_databases
 def test_a_team_that_describes_its_run_again_and_again_fills_no_queue(world):
     run = make_submission(phase=world.phase, team=world.team, status="scored")
     boards.score(run, 0.5)

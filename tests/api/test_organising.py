@@ -21,6 +21,7 @@ def publish(world, role, upload, **fields):
     return world.ask(role).post(f"{API}/tasks/{world.task.pk}/gold/", given)
 
 
+@pytest.mark.both_databases
 def test_gold_that_is_published_by_token_is_a_version_and_every_run_is_scored_against_it(
     world, tmp_path
 ):
@@ -68,6 +69,7 @@ def test_gold_is_told_to_organisers_alone(world, tmp_path):
         assert publish(world, role, io.BytesIO(b"{}")).status_code in (401, 404)
 
 
+@pytest.mark.both_databases
 def test_times_move_by_token_with_an_entry_in_the_season_s_history(world):
     address = f"{API}/phases/{world.phase.pk}/times/"
     closes = world.phase.closes.replace(microsecond=0) + dt.timedelta(days=7)
@@ -108,6 +110,7 @@ def test_times_move_by_token_with_an_entry_in_the_season_s_history(world):
     assert (unclear.status_code, list(unclear.json()["errors"])) == (400, ["closes"])
 
 
+@pytest.mark.both_databases
 def test_a_lead_hands_over_leaves_and_is_gone_by_token(world):
     team = f"{API}/teams/{world.team.slug}/"
     link = world.member.post(f"{team}invitation/").json()["link"]

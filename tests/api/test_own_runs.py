@@ -33,6 +33,7 @@ def address(run: Submission, action: str = "") -> str:
     return f"{API}/submissions/{run.pk}/{action}"
 
 
+@pytest.mark.both_databases
 def test_the_list_holds_the_runs_of_ones_teams_newest_first(world):
     mine = [submission(world), submission(world)]
     make_submission(phase=world.phase, team=world.other_team)
@@ -45,6 +46,7 @@ def test_the_list_holds_the_runs_of_ones_teams_newest_first(world):
     assert body["results"][0]["team"] == world.team.slug
 
 
+@pytest.mark.both_databases
 def test_the_list_is_filtered_by_phase_and_team(world):
     here, there = (
         submission(world),
@@ -78,6 +80,7 @@ def test_a_filter_that_cannot_be_meant_is_named(world, query):
     assert list(response.json()["errors"]) == [query.partition("=")[0]]
 
 
+@pytest.mark.both_databases
 def test_a_long_list_comes_in_pages(world):
     for _ in range(3):
         submission(world)
@@ -90,6 +93,7 @@ def test_a_long_list_comes_in_pages(world):
     assert world.member.get(f"{API}/submissions/?page=9").status_code == 404
 
 
+@pytest.mark.both_databases
 @pytest.mark.usefixtures("one_minute")
 def test_a_list_of_any_length_takes_the_same_number_of_queries(
     world, django_assert_max_num_queries
@@ -115,6 +119,7 @@ def test_what_the_list_shows_is_what_may_be_seen_one_by_one(world):
         }, role
 
 
+@pytest.mark.both_databases
 def test_a_waiting_run_says_its_place_in_the_queue_and_the_next_moves_up(world):
     first, second = submission(world), submission(world)
 
@@ -216,6 +221,7 @@ def test_what_cannot_be_done_with_a_run_as_it_is_says_what_can(world):
         assert otherwise in response.json()["detail"]
 
 
+@pytest.mark.both_databases
 def test_a_run_is_taken_back_by_its_own_team_and_by_organisers_with_a_reason(world):
     run = submission(world)
     for action in ("cancel/", "withdraw/"):

@@ -35,6 +35,7 @@ def as_promised(printed: dict) -> dict:
     }
 
 
+@pytest.mark.both_databases
 def test_the_scores_are_to_the_last_digit_what_the_offline_scorer_prints(world):
     run, printed = scored(world)
     body = seen(world, "member", run)
@@ -47,6 +48,7 @@ def test_the_scores_are_to_the_last_digit_what_the_offline_scorer_prints(world):
     assert body["scores"]["breakdowns"]["topic"]
 
 
+@pytest.mark.both_databases
 def test_metrics_and_classes_keep_the_order_of_the_scorer(world):
     run, printed = scored(world)
     scores = seen(world, "member", run)["scores"]
@@ -67,6 +69,7 @@ def test_a_count_is_a_number_without_a_scale_and_says_so(world):
     }
 
 
+@pytest.mark.both_databases
 def test_what_is_infinite_is_null_and_says_so(world):
     run, _ = scored(world)
     evaluation = run.evaluations.get(rules="corrected")
@@ -147,6 +150,7 @@ def test_a_run_that_is_not_scored_has_none(world):
     )
 
 
+@pytest.mark.both_databases
 @pytest.mark.usefixtures("one_minute")
 def test_one_run_takes_a_bounded_number_of_queries(
     world, django_assert_max_num_queries

@@ -7,6 +7,7 @@ from tests.api.sending import send
 from tests.factories import lasting_day, make_phase, make_season, make_task, make_team
 
 
+@pytest.mark.both_databases
 def test_the_list_holds_public_seasons_and_drafts_for_those_who_organise_them(world):
     draft = make_season(organiser=world.people["organiser"], is_public=False)
     for role in ROLES:
@@ -101,6 +102,7 @@ def test_a_draft_and_all_below_it_looks_absent(world, role):
             }
 
 
+@pytest.mark.both_databases
 def test_a_season_with_many_tasks_takes_the_same_number_of_queries(
     world, django_assert_max_num_queries
 ):

@@ -73,6 +73,7 @@ def test_somebody_who_is_locked_out_is_locked_out_of_the_api(person):
     assert ask(f"Token {secret}").status_code == 401
 
 
+@pytest.mark.both_databases
 def test_the_last_use_is_noted_at_most_once_a_minute(
     person, django_assert_num_queries, monkeypatch
 ):

@@ -209,6 +209,7 @@ def test_an_own_team_that_takes_no_part_is_refused(world):
     assert send(world.member, world.phase, team=elsewhere.slug).status_code == 403
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
@@ -242,6 +243,7 @@ def test_a_run_over_the_size_limit_is_refused_in_the_same_shape(world, settings)
     assert not Submission.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_the_same_key_with_the_same_file_is_the_same_run(world):
     Phase.objects.update(runs_in_total=1)
     headers = {"Idempotency-Key": "5f0c-1"}
@@ -253,6 +255,7 @@ def test_the_same_key_with_the_same_file_is_the_same_run(world):
     assert Submission.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_the_same_key_with_another_file_is_refused(world):
     headers = {"Idempotency-Key": "5f0c-1"}
     send(world.member, world.phase, headers=headers)
@@ -270,6 +273,7 @@ def test_without_a_key_the_same_file_is_a_second_run_with_a_warning(world):
     assert "sent before, as run 1" in again.json()["warnings"][0]["message"]
 
 
+@pytest.mark.both_databases
 def test_the_key_of_another_team_is_its_own(world):
     headers = {"Idempotency-Key": "1"}
     assert send(world.member, world.phase, headers=headers).json()["number"] == 1
@@ -277,12 +281,14 @@ def test_the_key_of_another_team_is_its_own(world):
     assert Submission.objects.count() == 2
 
 
+@pytest.mark.both_databases
 def test_a_key_of_any_length_is_not_taken(world):
     response = send(world.member, world.phase, headers={"Idempotency-Key": "k" * 101})
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["idempotency_key"]
 
 
+@pytest.mark.both_databases
 def test_an_upload_that_breaks_off_leaves_nothing(world):
     whole = b'--b\r\nContent-Disposition: form-data; name="system"\r\n\r\nA\r\n'
     broken = (

@@ -20,6 +20,7 @@ def team(world) -> str:
     return made.json()["slug"]
 
 
+@pytest.mark.both_databases
 def test_a_team_is_founded_joined_and_takes_part(world, team):
     link = post(world.ask("reader"), f"teams/{team}/invitation/").json()["link"]
     joined = post(world.ask("staff"), "join/", invitation=link).json()
@@ -34,6 +35,7 @@ def test_a_team_is_founded_joined_and_takes_part(world, team):
     assert world.ask("reader").delete(f"{API}/{path}{team}/").status_code == 204
 
 
+@pytest.mark.both_databases
 def test_a_link_that_was_ended_and_a_name_that_is_taken_are_refused_in_a_sentence(
     world, team
 ):

@@ -431,6 +431,7 @@ def test_it_works_from_disk_and_its_metadata_lists_what_is_in_it(archive):
     )
 
 
+@pytest.mark.both_databases
 def test_nothing_of_an_archive_with_runs_and_gold_is_left_unchecked(archive, capsys):
     """Two runs under two rule sets: each board has one paired test and two rows."""
     *details, last = verified(capsys, archive, 0)

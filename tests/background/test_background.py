@@ -28,7 +28,7 @@ from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 NONE = {"lu": [None] * 3}
 

@@ -124,6 +124,7 @@ def test_a_live_process_says_so_without_the_database(client):
     assert "no-store" in response["Cache-Control"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_ready_process_has_asked_the_database(client, django_assert_num_queries):
     # The first probe of a process asks for the schema as well.
@@ -133,6 +134,7 @@ def test_a_ready_process_has_asked_the_database(client, django_assert_num_querie
     assert (response.status_code, response.json()["status"]) == (200, "ready")
 
 
+@pytest.mark.both_databases
 def test_a_database_that_does_not_answer_keeps_requests_away(client, monkeypatch):
     def broken():
         raise DatabaseError("gone")

@@ -8,6 +8,8 @@ from django.contrib.contenttypes.models import ContentType
 from tests.access.scene import make_scene
 from tests.emptying import empty_tables
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.mark.django_db(transaction=True)
 def test_no_table_keeps_a_row_but_for_what_the_site_needs():

@@ -17,6 +17,8 @@ from citeboard.core.caches import LimitsCache
 from citeboard.core.models import Limit
 from tests import factories
 
+pytestmark = pytest.mark.both_databases
+
 WRONG = {"login": "person@example.org", "password": "a wrong one"}
 #: allauth's limit of failed attempts, for one address and for one account.
 ATTEMPTS = 10

@@ -122,6 +122,7 @@ def test_every_page_says_that_the_database_is_away(address, caplog):
     assert [line.exc_info for line in lines] == [None]
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_who_is_ready_says_by_how_much_the_clock_is_off(client):
     told = client.get("/health/ready").json()
@@ -134,6 +135,7 @@ def test_who_is_ready_says_by_how_much_the_clock_is_off(client):
     assert 0 <= told["clock_seconds"] < 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_clock_that_is_off_keeps_both_away(client, monkeypatch):
     monkeypatch.setattr(health, "skew", lambda: 61.0)
@@ -170,6 +172,7 @@ def test_a_disk_that_fills_up_is_told_before_it_is_full(client, monkeypatch):
     assert (told["status"], told["missing"][0]["what"]) == ("ready", "disk")
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_redis_that_is_away_stops_nobody(client, settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"

@@ -5,7 +5,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from citeboard.core import health
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture(autouse=True)

@@ -30,6 +30,7 @@ def test_what_a_site_without_redis_uses_stands_in():
     assert found.delete("ranks")
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_attempts_are_counted_by_the_database_meanwhile():
     found = cache(LIMITS)

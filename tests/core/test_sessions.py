@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tests.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def is_signed_in(client) -> bool:

@@ -234,6 +234,7 @@ def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_t
     bring_measures(shipped, by=organiser, season=season)
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_runs_wait_while_an_approval_is_withdrawn(own):
     call_command("load_season", str(own))

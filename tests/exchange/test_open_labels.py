@@ -54,6 +54,7 @@ def answer(client, phase):
     )
 
 
+@pytest.mark.both_databases
 def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_path):
     with zipfile.ZipFile(io.BytesIO(answer(client, phase).getvalue())) as archive:
         archive.extractall(tmp_path / "got")
@@ -95,6 +96,7 @@ def test_nobody_gets_labels_where_the_gold_is_not_given_out_and_is_told_so(
     )
 
 
+@pytest.mark.both_databases
 def test_labels_wait_for_every_phase_of_the_season_that_they_decide(client, phase):
     other = make_phase(task=phase.task, split="secret", with_gold=False)
     assert answer(client, phase).status_code == 404
@@ -104,6 +106,7 @@ def test_labels_wait_for_every_phase_of_the_season_that_they_decide(client, phas
     assert zipfile.is_zipfile(io.BytesIO(answer(client, phase).getvalue()))
 
 
+@pytest.mark.both_databases
 def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold(
     client, phase, tmp_path
 ):
@@ -119,6 +122,7 @@ def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold
     assert labels() == len(decided()) + 1
 
 
+@pytest.mark.both_databases
 def test_none_go_out_while_another_season_keeps_the_same_gold(client, phase, tmp_path):
     other = citing_phase(tmp_path / "other", entailment="word-overlap")
     assert answer(client, phase).status_code == 404

@@ -48,6 +48,7 @@ def got(client, phase, name: str, query: str = "") -> bytes:
     return response.content
 
 
+@pytest.mark.both_databases
 def test_a_workbook_has_the_numbers_as_numbers_and_what_they_are_of(client, phase):
     content = got(client, phase, "board-xlsx")
     assert content == got(client, phase, "board-xlsx")
@@ -78,6 +79,7 @@ def keys() -> dict[str, str]:
     return {score.metric: score.column for score in Score.objects.all()}
 
 
+@pytest.mark.both_databases
 def test_every_eval_ever_has_a_record_for_each_system_with_all_that_its_schema_wants(
     client, phase
 ):
@@ -125,6 +127,7 @@ def test_an_undefined_number_is_no_result_and_no_name_leaves_its_folder(client, 
             assert path.isascii()
 
 
+@pytest.mark.both_databases
 def test_the_same_board_is_the_same_bytes(client, phase):
     for name in ("board-every-eval-ever", "board-hugging-face", "board-ir-metadata"):
         assert got(client, phase, name) == got(client, phase, name)

@@ -14,7 +14,7 @@ from tasks.models import Phase
 from tests import factories
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 ALL = ("snapshot", "snapshot-json", "snapshot-bib")
 

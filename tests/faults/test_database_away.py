@@ -20,7 +20,7 @@ from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.proxy import Door
 from tests.faults.serving import stopped, until
 
-pytestmark = [pytest.mark.worker, pytest.mark.slow]
+pytestmark = [pytest.mark.worker, pytest.mark.slow, pytest.mark.both_databases]
 
 LOCKED, DATABASE_ERRORS = 8.0, 4.0
 

@@ -28,6 +28,8 @@ from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import LONG, ROOT, Served, stopped, until
 from tests.own_database import empty_system, manage
 
+pytestmark = pytest.mark.both_databases
+
 #: What a release is made of.
 PARTS = ("manage.py", "platform", "tasks", "scoring", "templates", "static", "examples")
 ADDS_A_TABLE = """

@@ -24,6 +24,7 @@ def fill(path: Path) -> None:
             file.write(b"x" * 4096)
 
 
+@pytest.mark.both_databases
 class TestAStorageThatIsFull:
     """In this process: the storage says ENOSPC, as a full disk does."""
 

@@ -35,7 +35,7 @@ from tests.faults.serving import (
     until,
 )
 
-pytestmark = [pytest.mark.worker, pytest.mark.slow]
+pytestmark = [pytest.mark.worker, pytest.mark.slow, pytest.mark.both_databases]
 
 #: A new group of workers is there within so many seconds, on a machine that is busy with other tests.
 START = 70

@@ -11,7 +11,12 @@ from django.db import connection
 
 from tests.conftest import MIGRATED, ROOT, database_url
 
-pytestmark = [pytest.mark.worker, pytest.mark.slow, pytest.mark.django_db]
+pytestmark = [
+    pytest.mark.worker,
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.both_databases,
+]
 
 
 @pytest.fixture

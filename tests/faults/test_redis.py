@@ -48,6 +48,7 @@ def post(house, phase, team):
     return send
 
 
+@pytest.mark.both_databases
 def test_without_redis_runs_are_taken_and_scored_all_the_same(
     serve, server, phase, team
 ):

@@ -56,6 +56,7 @@ def counted(served, route: str) -> float:
     )
 
 
+@pytest.mark.both_databases
 def test_whichever_web_process_is_asked_counts_for_all_of_them_and_for_those_that_were_killed(
     serve,
 ):
@@ -96,6 +97,7 @@ def until_uploaded(served, phase, token, number: int = 1) -> int:
     return done[-1]
 
 
+@pytest.mark.both_databases
 def test_web_processes_killed_leave_no_half_upload_and_every_upload_that_was_answered(
     serve, phase, token
 ):
@@ -165,6 +167,7 @@ def test_a_site_that_hangs_is_started_anew_and_ctrl_c_ends_it_as_well(serve):
     until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left")
 
 
+@pytest.mark.both_databases
 def test_the_whole_house_is_started_and_ended_by_one_command_and_doctor_finds_it_well(
     serve, phase, token
 ):
@@ -215,6 +218,7 @@ def test_a_port_that_is_taken_is_named_in_one_sentence(child_environment):
     )
 
 
+@pytest.mark.both_databases
 def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(
     child_environment, tmp_path
 ):

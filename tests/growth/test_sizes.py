@@ -10,7 +10,7 @@ from tests.growth.looks import look
 from tests.growth.seasons import make_waiting
 from tests.mass import mass
 
-pytestmark = [pytest.mark.django_db, pytest.mark.mass]
+pytestmark = [pytest.mark.django_db, pytest.mark.mass, pytest.mark.both_databases]
 
 MAX_RATIO = 1.3
 #: Of rows: those that PostgreSQL looks at in its indexes though they are gone.

@@ -19,7 +19,7 @@ from tests.growth.seasons import doors, make_runs, make_waiting
 from tests.growth.test_sizes import grows
 from tests.mass import mass
 
-pytestmark = [pytest.mark.django_db, pytest.mark.mass]
+pytestmark = [pytest.mark.django_db, pytest.mark.mass, pytest.mark.both_databases]
 
 #: Of the same days and teams, each with more than a page of runs.
 FEW, MANY = 2_000, mass(6_000, 100_000)

@@ -22,7 +22,7 @@ from tests.archive.archives import BOARD, SLUG, write_small_archive
 from tests.factories import make_phase, make_submission, run_bytes
 from tests.own_database import empty_system, manage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 ASKED = """
 from django.test import Client

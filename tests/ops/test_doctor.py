@@ -62,12 +62,14 @@ def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
     assert finding("sweeper").state == State.BAD
 
 
+@pytest.mark.both_databases
 def test_a_worker_shows_by_the_lease_it_renews():
     engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
     found = finding("workers")
     assert (found.state, "on a-host" in found.found) == (State.GOOD, True)
 
 
+@pytest.mark.both_databases
 def test_a_group_of_workers_is_found_behind_those_that_have_died():
     queue = caches["queue"]
     living = SimpleNamespace(cluster_id="living", host="a-host", reincarnations=0)
@@ -151,6 +153,7 @@ def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
         assert finding("disk").state == state
 
 
+@pytest.mark.both_databases
 def test_clocks_that_differ_are_found(monkeypatch):
     assert finding("clock").state == State.GOOD
     late = timezone.now() + dt.timedelta(days=1)
@@ -159,6 +162,7 @@ def test_clocks_that_differ_are_found(monkeypatch):
     assert 80_000 < float(seconds) <= 86_400
 
 
+@pytest.mark.both_databases
 def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
     job = make_submission().jobs.get()
     assert finding("jobs").state == State.GOOD
@@ -170,6 +174,7 @@ def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
     assert "1 runs move without a job" in finding("jobs").found
 
 
+@pytest.mark.both_databases
 def test_what_jobs_wait_for_is_told():
     reason = "What this task is scored with, such as a model, is not installed here yet; it goes on."
     engine.defer(
@@ -207,6 +212,7 @@ def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settin
     assert "CITEBOARD_CONFINEMENT" in found.advice
 
 
+@pytest.mark.both_databases
 def test_a_queue_that_nobody_serves_is_named(settings):
     settings.QUEUES = ["light"]
     note_group("a-host-0a1b2c3d:1.1:")

@@ -25,7 +25,7 @@ from tests.scoring import boards
 from tests.tasks.mailing import letters_to
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture(autouse=True)

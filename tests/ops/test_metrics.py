@@ -120,6 +120,7 @@ def test_it_is_asked_over_plain_http_and_kept_by_nobody(client, settings):
     assert "no-store" in answer["Cache-Control"]
 
 
+@pytest.mark.both_databases
 def test_it_tells_of_queues_runs_and_sweeper(client):
     phase = make_phase()
     score(make_submission(phase=phase, content=run_bytes()))
@@ -154,6 +155,7 @@ def test_it_tells_of_queues_runs_and_sweeper(client):
     assert ("citeboard_last_sweep_age_seconds",) in said
 
 
+@pytest.mark.both_databases
 def test_how_long_jobs_took_is_a_histogram_by_step(client):
     for seconds in (0.25, 0.75, 4, 4, 7200):
         job = claim(make_submission(phase=make_phase()).jobs.get().pk, "a-host:1:2")
@@ -172,6 +174,7 @@ def test_how_long_jobs_took_is_a_histogram_by_step(client):
     ] == "histogram"
 
 
+@pytest.mark.both_databases
 def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
     job = make_submission(phase=make_phase()).jobs.get()
     for times in (1, 2):
@@ -192,6 +195,7 @@ def test_a_site_without_a_backup_says_nothing_of_one(client):
     assert 259_000 < samples(client)["citeboard_last_backup_age_seconds",] < 260_000
 
 
+@pytest.mark.both_databases
 def test_a_site_with_nothing_in_it_has_a_queue_of_nothing(client):
     said = samples(client)
     assert said["citeboard_jobs", "light", "queued"] == 0

@@ -9,6 +9,8 @@ from django.db import connection
 from citeboard.demo.prepare import WITH_CARE
 from tests.own_database import empty_system, manage
 
+pytestmark = pytest.mark.both_databases
+
 DIGESTS = "from citeboard.ops.backups import board_digests; print(sorted(board_digests().items()))"
 NEW = "from citeboard.teams.models import Team; print(Team.objects.create(name='After', slug='after').pk)"
 

@@ -28,7 +28,7 @@ from tests.factories import (
     run_bytes,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 PAGES = ("", "changes/", "differences/", "board.json")
 OTHER = (
     ("D05-0001", "3", ["4"], "Aim_Citation"),

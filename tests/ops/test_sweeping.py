@@ -13,7 +13,7 @@ from tasks.jobs.mails import send_mails
 from tasks.models import Job
 from tests.factories import make_phase, make_submission, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def broken() -> int:

@@ -171,6 +171,7 @@ def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_fro
     assert "from what other parts hold" in learns.description
 
 
+@pytest.mark.both_databases
 def test_asked_twice_it_is_computed_once(phase):
     first = computed(phase, ONE)
     assert [
@@ -180,6 +181,7 @@ def test_asked_twice_it_is_computed_once(phase):
     assert Submission.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_another_gold_makes_it_anew_and_the_former_run_gives_way(phase):
     first = computed(phase, ONE)
     factories.make_gold(
@@ -317,6 +319,7 @@ class TestFailing:
         assert run.reason.startswith("The run that it computed cannot be scored: ")
         assert run.file == ""
 
+    @pytest.mark.both_databases
     def test_a_worker_that_is_gone_is_followed_by_another(self, phase):
         run = asked_for(phase, ONE)
         job = engine.claim(run.jobs.get().pk, "a worker that is gone")
@@ -385,6 +388,7 @@ class TestCommand:
             command(phase.task.season.slug, "--task", "none")
 
 
+@pytest.mark.both_databases
 def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""
     folder = EXAMPLES / "demo-season"

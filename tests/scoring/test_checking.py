@@ -177,6 +177,7 @@ def test_more_problems_than_are_listed_are_counted(send):
     assert run.problems[-1]["message"] == "and 100 more problems"
 
 
+@pytest.mark.both_databases
 def test_what_is_quoted_back_can_be_kept_whatever_its_author_wrote(send):
     endless = {**answers()[0], "topic": "D\0" + "9" * 100_000}
     run = worked(send(run_bytes() + b"no\0JSON\n" + run_bytes([endless])))
@@ -210,6 +211,7 @@ def test_warnings_of_the_check_stand_on_the_page(client, send, person):
         assert warning["message"] in html.unescape(shown)
 
 
+@pytest.mark.both_databases
 def test_it_can_be_cancelled_before_it_is_checked(send, phase, team, person):
     run = send()
     cancel(run, person)
@@ -218,6 +220,7 @@ def test_it_can_be_cancelled_before_it_is_checked(send, phase, team, person):
     assert quota(phase, team).left == 1
 
 
+@pytest.mark.both_databases
 def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_fails(
     send, phase, team, settings
 ):
@@ -239,6 +242,7 @@ def test_a_check_without_end_is_ended_and_says_so(
     assert worked(send()).reason == "Checking took more than 6 s."
 
 
+@pytest.mark.both_databases
 def test_gold_that_is_new_meanwhile_waits_for_the_check_and_then_counts(send, phase):
     run = send()
     new = factories.make_gold(

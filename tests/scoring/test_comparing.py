@@ -32,7 +32,7 @@ from tests.api.sending import score
 from tests.scoring import boards, compared
 from tests.scoring.compared import compare, scored
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 VISITOR = AnonymousUser()
 

@@ -6,7 +6,7 @@ from django.db import IntegrityError, OperationalError
 from tasks.jobs import interruptions as module
 from tasks.jobs.interruptions import default_on_database_error, retry_on_database_error
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture(autouse=True)

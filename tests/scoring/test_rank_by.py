@@ -50,6 +50,7 @@ def ranked(world) -> list[tuple[int, str]]:
     return [(row["rank"], row["system"]) for row in board(world)["rows"]]
 
 
+@pytest.mark.both_databases
 def test_a_board_ranks_by_another_metric_at_once_and_no_run_is_scored_again(
     world, client
 ):

@@ -58,6 +58,7 @@ def text_of(receipt: dict, name: str):
     return json.loads(receipt["openings"][name]["text"])
 
 
+@pytest.mark.both_databases
 def test_each_evaluation_has_a_receipt_that_holds_and_says_what_was_published():
     task = factories.make_task(rules=["corrected", "official-2017"])
     run = scored(phase=factories.make_phase(task=task, board=EVERYONE))
@@ -244,6 +245,7 @@ def again(run: Submission, *, change: float) -> None:
     log.give_places()
 
 
+@pytest.mark.both_databases
 class TestTheLog:
     def test_it_proves_every_entry_and_every_earlier_state(self):
         phase = factories.make_phase(board=EVERYONE)
@@ -521,6 +523,7 @@ class TestKeys:
         assert "which does not give it now" in found.found
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_processes_that_append_at_once_leave_no_hole_and_no_double():
     entries, threads = 40, []

@@ -28,7 +28,7 @@ from tests.api.sending import score
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 OTHER = (
     ("D05-0001", "3", ["4"], "Aim_Citation"),
     ("D05-0002", "7", ["2"], "Results_Citation"),

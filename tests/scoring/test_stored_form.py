@@ -17,7 +17,7 @@ from tests import factories
 from tests.api.sending import score as score_waiting
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ from tests.scoring.citing import (
 )
 from tests.tasks.types.citations import RAIN
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ def scored_as_often_as_it_is_begun(submission: Submission) -> Submission:
     return scored(submission)
 
 
+@pytest.mark.both_databases
 class TestPublishing:
     def test_what_is_published_is_what_the_offline_scorer_prints(
         self, tmp_path, capsys
@@ -390,6 +391,7 @@ class TestScorersThatMisbehave:
         assert scored(make_submission(phase=submission.phase)).status == "scored"
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 class TestRunsThatAreLost:
     """While the scorer works, in another thread as the worker has the main one."""

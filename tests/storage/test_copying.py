@@ -40,6 +40,7 @@ def contents(place) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_site_moves_into_a_bucket_and_back(folder, bucket, settings, tmp_path):
     run = make_submission()

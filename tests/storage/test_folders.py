@@ -29,6 +29,7 @@ def test_a_run_and_its_gold_go_through_any_storage(kept_in, tmp_path):
         storage.runs.path(run.file)
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
     run = make_submission()
@@ -44,6 +45,7 @@ def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
     assert name.startswith(f"{run.pk}/job-{job.pk}-2-")
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_what_no_row_names_is_found_and_removed_in_any_storage(kept_in, monkeypatch):
     run = make_submission()

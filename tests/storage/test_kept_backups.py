@@ -15,7 +15,7 @@ from tests.api.sending import score
 from tests.factories import make_phase, make_submission, run_bytes
 from tests.own_database import empty_system, manage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 def backup(target: Path, *options: str) -> dict[str, tuple[int, str]]:

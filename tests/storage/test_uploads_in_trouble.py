@@ -29,7 +29,7 @@ from tests.factories import (
 from tests.going_on import GoesOn
 from tests.web.test_gold_pages import archive
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def refuse_writes(monkeypatch, number: int) -> None:

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from tasks.jobs.brokers import Pipe, bell, ring
 from tests.factories import make_submission
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -219,6 +219,7 @@ class TestTaken:
 
 
 class TestRefused:
+    @pytest.mark.both_databases
     def test_one_part_that_is_wrong_keeps_all_from_being_taken_and_each_says_what_it_is(
         self, season, team
     ):
@@ -239,6 +240,7 @@ class TestRefused:
         assert not Submission.objects.exists()
         assert not Bundle.objects.exists()
 
+    @pytest.mark.both_databases
     def test_a_quota_that_is_used_up_in_one_task_keeps_all_from_being_taken(
         self, season, team
     ):
@@ -302,6 +304,7 @@ class TestRefused:
 
 
 class TestSentAgain:
+    @pytest.mark.both_databases
     def test_the_same_key_and_file_answer_with_the_runs_of_the_first_time(
         self, season, team
     ):
@@ -312,6 +315,7 @@ class TestSentAgain:
         assert again.json() == first
         assert Submission.objects.count() == 3
 
+    @pytest.mark.both_databases
     def test_the_same_key_with_another_file_is_refused(self, season, team):
         send(season, team, key="one")
         answer = send(season, team, archive(note="x"), key="one")

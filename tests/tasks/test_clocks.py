@@ -15,6 +15,8 @@ from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
 from tests.factories import make_submission
 
+pytestmark = pytest.mark.both_databases
+
 #: What a process does whose clock is so many minutes off.
 OFF = """
 import datetime as dt, sys, time

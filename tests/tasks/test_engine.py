@@ -34,6 +34,8 @@ from tests.factories import (
     make_user,
 )
 
+pytestmark = pytest.mark.both_databases
+
 Kind, Priority = Job.Kind, Job.Priority
 
 

@@ -9,6 +9,8 @@ from tasks.registration.entries import EntryRefused, join_team, register_team
 from tests.factories import make_season, make_team, make_user
 from tests.tasks.test_quota_race import together
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def season(transactional_db):

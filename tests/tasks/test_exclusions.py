@@ -54,6 +54,7 @@ def ask(client, person, run, how, reason="Not its own work."):
     return client.post(reverse(f"submission-{how}", args=[run.pk]), {"reason": reason})
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("how", ["disqualify", "hide"])
 def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back(
     client, phase, team, organiser, how
@@ -146,6 +147,7 @@ def give(client, organiser, phase, team, **fields):
     return client.post(reverse("organise-tries", args=[phase.task.season.slug]), given)
 
 
+@pytest.mark.both_databases
 def test_extra_tries_are_one_teams_in_one_phase_and_say_why(
     client, phase, team, organiser
 ):
@@ -168,6 +170,7 @@ def test_extra_tries_are_one_teams_in_one_phase_and_say_why(
     )
 
 
+@pytest.mark.both_databases
 def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     client, phase, team, organiser
 ):
@@ -180,6 +183,7 @@ def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     assert quota(phase, team, timezone.now() + dt.timedelta(days=1)).left == 1
 
 
+@pytest.mark.both_databases
 def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(
     client, phase, team, organiser
 ):

@@ -64,6 +64,7 @@ def run_command(name, *arguments, **options) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
+@pytest.mark.both_databases
 def test_gold_becomes_version_1_with_what_follows_from_it(phase, corpus):
     gold, is_new = load(phase, corpus)
     assert is_new
@@ -78,6 +79,7 @@ def test_gold_becomes_version_1_with_what_follows_from_it(phase, corpus):
     assert Gold.objects.current(phase) == gold
 
 
+@pytest.mark.both_databases
 def test_the_same_content_again_is_the_same_version(phase, corpus, tmp_path):
     first, _ = load(phase, corpus)
     (corpus / "README.txt").write_text("Not part of the gold.")
@@ -99,6 +101,7 @@ def test_the_same_files_give_the_same_archives_byte_for_byte(phase, corpus):
     assert (same.file, same.index, same.public) == (gold.file, gold.index, gold.public)
 
 
+@pytest.mark.both_databases
 def test_other_content_is_the_next_version_and_the_first_one_stays(
     phase, corpus, tmp_path
 ):
@@ -114,6 +117,7 @@ def test_other_content_is_the_next_version_and_the_first_one_stays(
     assert (is_new, back.number, back.digest) == (True, 3, first.digest)
 
 
+@pytest.mark.both_databases
 def test_a_new_version_changes_the_version_of_its_phases_alone(phase, corpus):
     same_split = make_phase(task=phase.task, with_gold=False)
     other_split = make_phase(task=phase.task, split="other", with_gold=False)
@@ -284,6 +288,7 @@ def test_load_gold_tells_what_it_cannot_do(tmp_path):
     assert Gold.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_rescore_queues_what_is_missing_and_nothing_twice():
     phase = make_phase()
     team = make_team(season=phase.task.season)

@@ -123,6 +123,7 @@ def test_lines_keep_their_numbers_behind_a_header_and_comments_elsewhere_are_fau
     ]
 
 
+@pytest.mark.both_databases
 def test_no_value_grows_beyond_what_a_description_holds(phase):
     stages = "".join(f"  - name: {json.dumps('x' * 300)}\n" for _ in range(100))
     text = f"ir_metadata.start\nmethod:\n  retrieval:\n{stages}ir_metadata.end\n"

@@ -8,7 +8,7 @@ from tasks.models import Job, Phase, Submission
 from tasks.submissions.run_acts import cancel, withdraw
 from tests.factories import make_gold, make_phase, make_submission, make_task
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 NEW_CITANCES = (("C04-1001", 1, ("0",), "Method"), ("C04-1001", 2, ("2",), "Aim"))
 

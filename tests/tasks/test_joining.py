@@ -42,7 +42,7 @@ from tasks.registration.entries import (
 from tests import factories
 from tests.tasks.mailing import letters_to, refuse_connections
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 ADDRESS = "bob@example.net"
 

@@ -49,7 +49,7 @@ GROUP = "host-0a1b2c3d:1.1:"
 MINUTE = dt.timedelta(minutes=1)
 THEN = timezone.now()
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def claimed() -> list[Job]:

@@ -20,6 +20,8 @@ from tasks.submissions.run_card import RunDetails
 from tasks.submissions.submit import quota, submit_run
 from tests.factories import make_phase, make_task, make_team, make_upload, other_run
 
+pytestmark = pytest.mark.both_databases
+
 RUNNERS = 12
 LIMIT = 3
 

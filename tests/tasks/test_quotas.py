@@ -11,6 +11,8 @@ from tasks.submissions.refusals import QuotaExceeded
 from tasks.submissions.submit import check_quota, day_of, quota
 from tests.factories import lasting_day, make_phase, make_submission, make_team
 
+pytestmark = pytest.mark.both_databases
+
 UTC = dt.UTC
 
 

@@ -93,6 +93,7 @@ def settings_of(model, *without) -> list[dict]:
     ]
 
 
+@pytest.mark.both_databases
 def test_export_and_import_are_inverse_to_the_byte(folder, tmp_path):
     load(folder)
     before = [settings_of(model) for model in (Season, Task, Phase)]
@@ -153,6 +154,7 @@ def test_a_folder_that_is_there_is_not_written_into(folder, tmp_path):
         export("small", tmp_path)
 
 
+@pytest.mark.both_databases
 def test_a_clone_has_the_structure_and_nobody(folder):
     load(folder)
     organiser = make_user(name="Olga")

@@ -96,6 +96,7 @@ def everything():
     return [list(model.objects.order_by("pk").values()) for model in models]
 
 
+@pytest.mark.both_databases
 def test_a_second_load_changes_nothing_and_says_so(folder):
     load(folder)
     before = everything()
@@ -104,6 +105,7 @@ def test_a_second_load_changes_nothing_and_says_so(folder):
     assert everything() == before
 
 
+@pytest.mark.both_databases
 def test_what_is_different_in_the_file_is_changed_and_boards_know(folder):
     load(folder)
     version = Phase.objects.get(slug="practice").version
@@ -130,6 +132,7 @@ def test_what_is_different_in_the_file_is_changed_and_boards_know(folder):
     assert load(folder) == NOTHING
 
 
+@pytest.mark.both_databases
 def test_tasks_and_phases_are_shown_in_the_order_of_the_file(folder):
     edit(folder, ("[[tasks.baselines]]", f"{EARLY}\n[[tasks.baselines]]"))
     load(folder)
@@ -152,6 +155,7 @@ def test_the_old_names_of_rule_sets_change_nothing_and_are_stored_as_the_new_one
     assert Season.objects.get().tasks.get().rules == ["corrected", "official-2017"]
 
 
+@pytest.mark.both_databases
 def test_new_rules_score_every_run_again(folder):
     edit(folder, ('rules = ["corrected", "official-2017"]', 'rules = ["corrected"]'))
     load(folder)
@@ -345,6 +349,7 @@ def test_a_task_that_is_reported_only_has_no_gold_and_is_not_missed(folder):
     assert Task.objects.get().is_reported_only
 
 
+@pytest.mark.both_databases
 def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(
     folder, monkeypatch
 ):

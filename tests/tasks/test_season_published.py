@@ -61,6 +61,7 @@ def test_a_season_brings_its_published_results(folder):
     assert load(folder) == ["season history: nothing to change"]
 
 
+@pytest.mark.both_databases
 def test_a_changed_placement_and_a_changed_figure_are_loaded_and_told(folder):
     load(folder)
     edit(folder, ('metric = "F1"\n', 'metric = "P"\n'))
@@ -147,6 +148,7 @@ def test_what_is_wrong_is_told_by_line_and_nothing_is_loaded(folder, old, new, s
     assert not Reported.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_file_of_results_that_is_refused_refuses_the_season(folder):
     content = publication()
     content["tables"][0]["rows"][0]["row"] = 0

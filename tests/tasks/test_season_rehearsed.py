@@ -14,7 +14,7 @@ from tests.scoring import boards
 from tests.tasks.seasons import edit, load, write_season
 from tests.tasks.test_season_load import OTHER
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

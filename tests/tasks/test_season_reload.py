@@ -18,7 +18,7 @@ from tasks.seasons.phase_acts import close_now, move_phase
 from tests.factories import make_user, write_corpus
 from tests.tasks.seasons import conflicts, edit, keys_told, load, refusals, write_season
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NOTHING = ["season small: nothing to change"]
 LATER = dt.datetime(2091, 1, 1, tzinfo=dt.UTC)
 CLOSES = "tasks.1a.phases.practice.closes"

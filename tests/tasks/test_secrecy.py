@@ -125,6 +125,7 @@ def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
         assert {kind for kind, at in free.items() if at} == kept_back, phase.task.type
 
 
+@pytest.mark.both_databases
 class TestContentInSeveralPlaces:
     @pytest.fixture
     def hidden(self) -> Phase:

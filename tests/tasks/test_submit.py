@@ -69,6 +69,7 @@ def stored_files(folder: str = ".") -> set[str]:
     return {f"{folder}/{name}" for name in files}.union(*inside)
 
 
+@pytest.mark.both_databases
 def test_a_run_is_stored_numbered_and_queued_under_every_rule_set(phase, team):
     user = make_user()
     upload = make_upload(other_run(1), "run.jsonl")
@@ -140,6 +141,7 @@ def test_warnings_are_kept_with_the_run_and_capped(phase, team):
     assert submission.warnings[-1]["message"] == "and 100 more warnings"
 
 
+@pytest.mark.both_databases
 def test_runs_are_numbered_within_a_team_and_a_phase(phase, team):
     other_team, other_phase = (
         make_team(season=phase.task.season),
@@ -151,6 +153,7 @@ def test_runs_are_numbered_within_a_team_and_a_phase(phase, team):
     assert submit(other_phase, team).number == 1
 
 
+@pytest.mark.both_databases
 def test_the_same_file_again_is_taken_and_its_team_is_told(phase, team):
     submit(phase, team)
     again = submit(phase, team)
@@ -173,6 +176,7 @@ def test_a_phase_that_is_not_open_takes_no_run(team, phase, opens, closes):
     assert not Submission.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(
     phase, team, monkeypatch
 ):
@@ -207,6 +211,7 @@ def test_only_teams_that_take_part_in_the_season_send_runs(phase):
     assert submit(phase, stranger).number == 1
 
 
+@pytest.mark.both_databases
 def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(
     phase, team
 ):
@@ -242,6 +247,7 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     assert refused.value.renews_at > timezone.now()
 
 
+@pytest.mark.both_databases
 def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(
     phase, team, monkeypatch
 ):
@@ -258,6 +264,7 @@ def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(
     assert not Submission.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(
     phase, team, monkeypatch
 ):
@@ -268,6 +275,7 @@ def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(
     assert storage.runs.exists(kept.file)
 
 
+@pytest.mark.both_databases
 def test_a_key_gives_the_same_submission_back_even_when_no_try_is_left(phase, team):
     first = submit(phase, team, other_run(1), idempotency_key="k-1")
     submit(phase, team, other_run(2))
@@ -280,6 +288,7 @@ def test_a_key_gives_the_same_submission_back_even_when_no_try_is_left(phase, te
     assert Job.objects.filter(submission=first).count() == 2
 
 
+@pytest.mark.both_databases
 def test_a_key_that_came_with_another_file_is_refused(phase, team):
     submit(phase, team, other_run(1), idempotency_key="k-1")
     with pytest.raises(RunUnusable, match="as run 1"):
@@ -287,6 +296,7 @@ def test_a_key_that_came_with_another_file_is_refused(phase, team):
     assert Submission.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_key_belongs_to_one_team_and_phase(phase, team):
     other_phase, other_team = (
         make_phase(task=phase.task),
@@ -303,6 +313,7 @@ def test_a_key_belongs_to_one_team_and_phase(phase, team):
     assert len(sent) == 3
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -324,6 +335,7 @@ def test_what_a_sender_says_of_a_run_is_refused_by_field(phase, team, field, val
     assert not Submission.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_names_keep_their_markup_and_lose_what_no_page_can_show(phase, team):
     submission = submit(
         phase,
@@ -345,6 +357,7 @@ def test_a_run_is_kept_under_a_name_that_leads_nowhere(phase, team):
     assert storage.runs.exists(submission.file)
 
 
+@pytest.mark.both_databases
 def test_a_run_against_new_gold_is_scored_against_that_alone(phase, team):
     submit(phase, team)
     new = make_gold(

@@ -16,7 +16,7 @@ from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def after(seconds: float) -> dt.datetime:

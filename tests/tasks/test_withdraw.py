@@ -8,7 +8,7 @@ from tasks.submissions.run_acts import NotInThisState, cancel, withdraw
 from tasks.submissions.submit import quota
 from tests.factories import make_phase, make_submission, make_task, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def test_names_that_look_different_have_two(pair):
     assert len(set(map(skeleton, pair))) == 2
 
 
+@pytest.mark.both_databases
 def test_a_team_is_not_called_like_another_in_other_letters(client):
     factories.make_team(name="Alpha", slug="other")
     client.force_login(factories.make_user())
@@ -49,6 +50,7 @@ def test_a_team_is_not_called_like_another_in_other_letters(client):
     assert Team.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_an_account_is_not_called_like_another_in_other_letters_and_people_may_share_a_name(
     client,
 ):
@@ -71,6 +73,7 @@ def test_an_account_is_not_called_like_another_in_other_letters_and_people_may_s
     assert client.post(reverse("account-name"), profile).status_code == 302
 
 
+@pytest.mark.both_databases
 def test_a_system_is_not_called_like_that_of_others_in_other_letters():
     phase = factories.make_phase()
     team, other = (factories.make_team(season=phase.task.season) for _ in range(2))
@@ -83,6 +86,7 @@ def test_a_system_is_not_called_like_that_of_others_in_other_letters():
     assert submit(phase, other, system="BERT").system == "BERT"
 
 
+@pytest.mark.both_databases
 def test_names_that_there_are_already_are_compared_too():
     factories.make_team(name="Alpha")
     factories.make_submission()

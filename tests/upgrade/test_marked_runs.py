@@ -9,7 +9,7 @@ from tasks.models import Gold, Job, Submission
 from tests import factories
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def test_runs_that_are_there_are_marked_by_what_happened_to_them():

@@ -41,6 +41,7 @@ def packed(corpus: Path, run: str, folder: Path) -> Path:
     return Path(shutil.make_archive(str(folder / run), "zip", folder / run))
 
 
+@pytest.mark.both_databases
 def test_a_run_by_browser_and_a_run_by_program_stand_on_the_board_with_the_offline_numbers(
     live_server, page, season, worker, corpus, tmp_path, capsys
 ):

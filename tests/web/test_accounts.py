@@ -29,6 +29,7 @@ def sign_up(client, email="new@example.org", name="New Person"):
     return client.post(reverse("account_signup"), fields, follow=True)
 
 
+@pytest.mark.both_databases
 def test_a_sign_up_is_completed_by_the_link_in_the_mail(client):
     assert "Check your mail" in text_of(sign_up(client))
     [message] = mail.outbox
@@ -55,6 +56,7 @@ def test_nobody_signs_in_before_the_address_is_confirmed(client):
     assert client.get(reverse("teams")).status_code == 302
 
 
+@pytest.mark.both_databases
 def test_a_second_sign_up_with_an_address_says_nothing_to_strangers_and_all_to_its_owner(
     client,
 ):
@@ -91,6 +93,7 @@ def test_an_unknown_address_is_told_by_mail_alone(client):
     assert reverse("account_signup") in mail.outbox[0].body
 
 
+@pytest.mark.both_databases
 def test_an_address_is_changed_once_the_new_one_is_confirmed(client):
     person = factories.make_user(email="old@example.org")
     client.force_login(person)

@@ -72,6 +72,7 @@ def test_a_failure_that_is_acknowledged_leaves_the_page_with_its_note_and_comes_
     assert failed.acknowledgements.count() == 2
 
 
+@pytest.mark.both_databases
 def test_it_is_taken_back_and_both_stand_in_the_history(
     client, organiser, phase, failed
 ):
@@ -89,6 +90,7 @@ def test_it_is_taken_back_and_both_stand_in_the_history(
     assert newest.changes == [{"key": "acknowledged", "before": "Seen.", "after": None}]
 
 
+@pytest.mark.both_databases
 def test_twice_is_once_and_the_first_note_stays(client, organiser, phase, failed):
     acknowledge(client, phase, failed, note="First.")
     acknowledge(client, phase, failed, note="Second.")
@@ -108,6 +110,7 @@ def test_a_note_that_is_too_long_is_refused(client, organiser, phase, failed):
     assert not Acknowledgement.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_scoring_that_failed_is_acknowledged_apart_from_its_run(
     client, organiser, phase
 ):

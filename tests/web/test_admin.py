@@ -76,6 +76,7 @@ def test_everything_is_registered_that_an_operator_looks_for():
     assert wanted <= set(OURS)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("model", OURS)
 def test_every_list_and_every_row_can_be_opened_and_searched(client, something, model):
     row = model.objects.first()
@@ -104,6 +105,7 @@ def test_facts_are_neither_added_nor_changed_nor_deleted(client, something, mode
     assert model.objects.values().get(pk=row.pk) == before
 
 
+@pytest.mark.both_databases
 def test_a_list_of_many_says_that_there_are_more_and_is_read_to_its_end(
     client, staff, monkeypatch
 ):
@@ -157,6 +159,7 @@ def test_a_token_is_revoked_and_an_account_closed(client, something):
     assert person.email != "other@example.org"
 
 
+@pytest.mark.both_databases
 def test_a_paper_goes_with_its_figures(client, something):
     response = client.post(
         address(Paper, "delete", Paper.objects.get().pk), {"post": "yes"}
@@ -171,6 +174,7 @@ def test_nothing_is_created_past_its_service(client, something):
         assert client.get(address(model, "add")).status_code == 403, model
 
 
+@pytest.mark.both_databases
 def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, staff):
     season, person = factories.make_season(), factories.make_user()
     form = {
@@ -186,6 +190,7 @@ def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, 
     assert history(season).filter(action="organiser-added").exists()
 
 
+@pytest.mark.both_databases
 def test_a_team_that_gets_another_name_here_has_it_on_every_page_at_once(
     client, something
 ):

@@ -36,6 +36,7 @@ def describe(client, run, description="Another one.", links="https://example.org
     ).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_said(
     client, run, member
 ):
@@ -78,6 +79,7 @@ def test_links_are_on_the_board_where_it_names_teams(client, run, shows_teams):
     assert ("https://example.org/canary" in page) is shows_teams
 
 
+@pytest.mark.both_databases
 def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
     client, run, member, django_capture_on_commit_callbacks
 ):
@@ -94,6 +96,7 @@ def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
     assert client.get(reverse("submission-run", args=[run.pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_file_that_another_run_names_stays_for_it(
     client, run, member, django_capture_on_commit_callbacks
 ):
@@ -139,6 +142,7 @@ def told(season) -> dict[str, int]:
     return {concern.name: concern.total for concern in concerns(season)}
 
 
+@pytest.mark.both_databases
 def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(
     django_capture_on_commit_callbacks,
 ):
@@ -176,6 +180,7 @@ def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_score
     assert "failed-runs" not in told(season)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("is_first", [True, False])
 def test_rules_under_which_a_scored_run_failed_are_pointed_out_whichever_ended_first(
     is_first,

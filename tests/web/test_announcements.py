@@ -75,6 +75,7 @@ def board_feed(client, phase) -> dict[str, str]:
     )
 
 
+@pytest.mark.both_databases
 def test_earlier_announcements_stay_in_the_list(client, phase):
     say(client, phase, "Welcome.")
     say(client, phase, "We **extend**.")
@@ -86,6 +87,7 @@ def test_earlier_announcements_stay_in_the_list(client, phase):
     )
 
 
+@pytest.mark.both_databases
 def test_an_edited_announcement_says_what_it_said_before(client, phase):
     own = say(client, phase, "It ends on 1 May.")
     edit(client, own, "It ends on 3 May.")
@@ -151,6 +153,7 @@ def test_nobody_edits_the_announcements_of_another_season(client, phase):
     assert Announcement.objects.get().text == "Welcome."
 
 
+@pytest.mark.both_databases
 def test_the_feed_of_a_season_has_announcements_phases_and_moves(
     client, phase, organiser
 ):

@@ -131,6 +131,7 @@ def test_names_are_neither_in_the_zip_for_papers_nor_in_the_names_of_its_files(
             assert b"canary" not in content.lower(), member
 
 
+@pytest.mark.both_databases
 def test_numbers_tell_no_order_and_no_team_gets_that_of_another(phase):
     season = phase.task.season
     drawn = set()
@@ -143,6 +144,7 @@ def test_numbers_tell_no_order_and_no_team_gets_that_of_another(phase):
     assert draw_alias(season) not in drawn
 
 
+@pytest.mark.both_databases
 def test_a_team_keeps_its_number(phase):
     entry = Registration.objects.get(team__slug="canary")
     before = entry.alias

@@ -118,6 +118,7 @@ def test_an_address_that_is_none_is_refused_in_words(client, team, lead):
     assert "“nobody” is not an e-mail address." in page
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("decision", "members"), [("accept", 3), ("decline", 2)])
 def test_any_member_answers_who_asks(client, team, season, decision, members):
     mate, bob = (
@@ -171,6 +172,7 @@ def test_a_request_is_taken_back(client, team, season):
     assert not JoinRequest.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_teams_whose_names_a_phase_hides_cannot_be_asked(client, team, season):
     factories.make_phase(task=factories.make_task(season=season))
     Phase.objects.update(shows_teams=False)

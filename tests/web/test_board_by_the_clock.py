@@ -47,6 +47,7 @@ def seen(client, phase) -> list[bool]:
     return [NUMBER in client.get(where).getvalue().decode() for where in addresses]
 
 
+@pytest.mark.both_databases
 def test_a_board_is_shown_when_its_instant_has_come_and_not_before(client, phase):
     plan("everyone", HOUR)
     assert seen(client, phase) == [False] * 3
@@ -89,6 +90,7 @@ def test_a_team_learns_its_scores_from_the_same_instant_on(client, phase):
     assert NUMBER in client.get(where).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_board_that_is_shown_after_the_end_is_kept_once_more_as_everybody_sees_it(
     client, phase
 ):
@@ -148,6 +150,7 @@ def test_half_a_plan_and_a_time_that_is_none_are_refused(
     assert (phase.board, phase.board_from) == ("nobody", None)
 
 
+@pytest.mark.both_databases
 def test_the_database_keeps_no_half_a_plan(phase):
     with pytest.raises(IntegrityError), transaction.atomic():
         Phase.objects.update(board_then="everyone")

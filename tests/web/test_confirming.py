@@ -312,6 +312,7 @@ def test_a_result_is_contested_with_words(client, phase, ada, message, words):
     assert not ResultConfirmation.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_the_database_keeps_no_contest_without_a_message(phase):
     said = {
         "submission": run(phase),
@@ -359,6 +360,7 @@ def test_a_gold_fix_lets_those_fall_whose_numbers_it_changes(client, phase, ada,
     )
 
 
+@pytest.mark.both_databases
 def test_numbers_that_came_while_the_lead_read_the_page_are_not_confirmed(
     client, phase, ada
 ):
@@ -500,6 +502,7 @@ def test_programs_confirm_contest_and_end_it_too(client, phase, ada, organiser):
     assert (done.status_code, done.json()["official_since"]) == (200, None)
 
 
+@pytest.mark.both_databases
 def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_history(
     client, phase, ada
 ):
@@ -522,6 +525,7 @@ def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_hi
     }
 
 
+@pytest.mark.both_databases
 def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(
     client, phase, ada, organiser
 ):
@@ -578,6 +582,7 @@ def page_of(phase, system) -> str:
     return reverse("submission", args=[run(phase, system).pk])
 
 
+@pytest.mark.both_databases
 def test_leads_are_told_once_when_results_wait_to_be_confirmed(
     named, ada, bob, organiser
 ):
@@ -714,6 +719,7 @@ def test_nothing_is_sent_once_the_board_is_hidden_by_the_clock(named, ada):
     assert letters_to(ada) == []
 
 
+@pytest.mark.both_databases
 def test_a_sweep_costs_one_query_once_leads_were_told(named, django_assert_num_queries):
     assert ask_to_confirm() == 2
     with django_assert_num_queries(1):

@@ -13,7 +13,7 @@ from tasks.seasons.file.load import load_values
 from tests import factories
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 VALUES = {
     "season": {

@@ -90,6 +90,7 @@ def test_the_bars_begin_with_systems_that_have_labels_and_draw_any_that_is_named
     assert drawn(f"?system={none.pk}") == ["gold", "Mute"]
 
 
+@pytest.mark.both_databases
 def test_an_infinite_divergence_says_so(client, phase, tmp_path):
     make_run(phase, tmp_path, {"lu": [intents("Extends")], "xing": [intents("Uses")]})
     response = page(client, phase)
@@ -98,6 +99,7 @@ def test_an_infinite_divergence_says_so(client, phase, tmp_path):
     assert f"∞ {math.log(2):.4f}" in text_of(response)
 
 
+@pytest.mark.both_databases
 def test_the_board_leads_there_and_shows_infinity(client, phase, tmp_path):
     make_run(phase, tmp_path, {"lu": [intents("Extends")], "xing": [intents("Uses")]})
     html = client.get(boards.address("board", phase)).content.decode()

@@ -35,6 +35,7 @@ def printed() -> str:
     return re.search(r"with the token (\S+) \(good once", how_to_begin())[1]
 
 
+@pytest.mark.both_databases
 def test_the_token_that_the_doctor_prints_makes_the_first_organiser_once(client):
     out = io.StringIO()
     with suppress(SystemExit):

@@ -19,7 +19,7 @@ from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 HOUR = dt.timedelta(hours=1)
 BEFORE, LATER, NEWER = "0.6123", "0.9321", "0.7777"
 

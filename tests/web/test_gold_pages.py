@@ -126,6 +126,7 @@ def test_the_versions_stand_with_their_reasons(client, phase, runs, organiser):
     assert "2 runs scored against v1" in told
 
 
+@pytest.mark.both_databases
 def test_a_correction_has_every_run_scored_again_in_the_background(
     client, phase, runs, organiser, tmp_path
 ):
@@ -316,6 +317,7 @@ def test_where_nobody_sees_scores_a_team_learns_no_number_by_a_correction(
     )
 
 
+@pytest.mark.both_databases
 def test_the_same_gold_again_changes_nothing(client, phase, runs, organiser, tmp_path):
     client.force_login(organiser)
     told = text_of(send(client, phase, archive(tmp_path, factories.CITANCES)))
@@ -363,6 +365,7 @@ def test_gold_larger_than_an_upload_may_be_is_refused_in_words(
     assert Gold.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_scoring_again_is_stopped_and_goes_on_by_buttons(
     client, phase, runs, organiser, tmp_path
 ):
@@ -406,6 +409,7 @@ def test_one_run_is_scored_again_from_its_page_by_organisers_alone(
     assert run.jobs.get().state == "queued"
 
 
+@pytest.mark.both_databases
 def test_the_page_costs_the_same_queries_however_many_runs_there_are(
     client, phase, runs, organiser
 ):
@@ -422,6 +426,7 @@ def queries(call) -> int:
         return len(made)
 
 
+@pytest.mark.both_databases
 def test_what_an_earlier_version_holds_is_published_again_only_when_asked_to(
     client, phase, organiser, tmp_path
 ):

@@ -74,6 +74,7 @@ def send(browser, **query):
     return text_of(asked), go_on(browser, WHERE, asked)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("group", "teams"),
     [
@@ -107,6 +108,7 @@ def test_a_phase_decides_by_its_own_runs(browser, phase):
     assert f"{phase.task}, Other: Gone, Scored" in text_of(browser.get(WHERE))
 
 
+@pytest.mark.both_databases
 def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, phase):
     _said, sent = send(browser, group="late")
     assert sent.status_code == 302

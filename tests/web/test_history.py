@@ -14,7 +14,7 @@ from tasks.seasons.phase_acts import close_now
 from tests import factories
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

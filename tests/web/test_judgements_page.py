@@ -120,6 +120,7 @@ def test_metrics_are_held_against_judgements_for_organisers_alone(client, run):
     assert client.get(address).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_second_file_takes_the_place_of_the_first(client, run):
     bring(client, run, JUDGED)
     first = JudgedRun.objects.get().file
@@ -188,6 +189,7 @@ def settle(client, run, how: str):
     )
 
 
+@pytest.mark.both_databases
 def test_published_ratings_are_columns_of_the_board_for_everybody_until_they_are_taken_back(
     client, run, organiser
 ):
@@ -255,6 +257,7 @@ def test_with_published_ratings_everybody_reads_how_metrics_agree_with_them_and_
     )
 
 
+@pytest.mark.both_databases
 def test_another_file_takes_the_ratings_of_the_first_off_the_board_and_the_history_tells_it(
     client, run
 ):

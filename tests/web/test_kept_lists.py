@@ -44,6 +44,7 @@ def publish_another_season(phase: Phase) -> None:
     factories.make_season()
 
 
+@pytest.mark.both_databases
 def test_a_second_visitor_gets_the_page_of_the_first(
     client, phase, django_assert_max_num_queries
 ):

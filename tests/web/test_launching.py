@@ -61,6 +61,7 @@ def times(slug: str) -> tuple:
     return phase.inputs_from, phase.opens, phase.closes
 
 
+@pytest.mark.both_databases
 def test_all_dates_are_changed_in_one_table(client, season):
     given = filled(client)
     assert given["tasks.one.phases.final.opens"] == "2031-04-30 23:59"
@@ -80,6 +81,7 @@ def test_all_dates_are_changed_in_one_table(client, season):
     }  # fmt: skip
 
 
+@pytest.mark.both_databases
 def test_what_is_ticked_moves_together_with_all_that_hangs_on_it(client, season):
     Season.objects.update(papers_until=MAY)
     given = filled(client) | {
@@ -96,6 +98,7 @@ def test_what_is_ticked_moves_together_with_all_that_hangs_on_it(client, season)
     assert Season.objects.get().papers_until == MAY + week
 
 
+@pytest.mark.both_databases
 def test_a_phase_is_copied_into_other_tasks_with_its_settings(client, season):
     extra = make_phase(
         task=season.tasks.get(slug="one"), slug="practice", title="Practice", with_gold=False, split="dev",

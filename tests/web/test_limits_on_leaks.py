@@ -225,6 +225,7 @@ def test_a_share_above_all_of_it_is_refused_at_its_field(client, people):
     assert "1 to 99" in refused.content.decode()
 
 
+@pytest.mark.both_databases
 def test_runs_to_another_phase_on_the_same_gold_use_up_tries_where_a_phase_says_so(
     people,
 ):

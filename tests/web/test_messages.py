@@ -40,6 +40,7 @@ def page_of(client) -> str:
     return text_of(client.get(reverse("messages")))
 
 
+@pytest.mark.both_databases
 def test_messages_are_counted_in_the_head_of_every_page_until_they_are_read(
     client, phase
 ):
@@ -61,6 +62,7 @@ def test_messages_are_counted_in_the_head_of_every_page_until_they_are_read(
     assert "no new messages" in page_of(client)
 
 
+@pytest.mark.both_databases
 def test_nobody_reads_or_marks_the_messages_of_others(client, phase):
     tell(phase, "We extend.")
     other = Client()
@@ -81,6 +83,7 @@ def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada
     assert "Messages 1 new" not in page_of(client)
 
 
+@pytest.mark.both_databases
 def test_choices_are_kept_and_what_is_no_choice_changes_nothing(client, phase, ada):
     address = reverse("message-choices")
     client.post(
@@ -149,6 +152,7 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(
     assert mail_state().failed == 0
 
 
+@pytest.mark.both_databases
 def test_the_api_gives_the_same_messages_and_choices(client, phase, ada):
     tell(phase, "We extend.")
     tell(phase, "Again.")

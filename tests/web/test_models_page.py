@@ -96,6 +96,7 @@ def test_what_is_there_says_from_where_and_with_which_digest(client, organiser, 
     assert "en_core_web_test-0.1.0-" in told
 
 
+@pytest.mark.both_databases
 def test_a_waiting_run_stands_there_with_its_pending_pairs(client, phase):
     run = citing_run(phase)
     work(run)
@@ -112,6 +113,7 @@ def test_a_waiting_run_stands_there_with_its_pending_pairs(client, phase):
     )
 
 
+@pytest.mark.both_databases
 def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser):
     run = citing_run(phase)
     work(run)
@@ -158,6 +160,7 @@ def test_labels_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
     assert not EntailmentLabel.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_pairs_of_other_seasons_stay_there(client, phase, tmp_path):
     work(citing_run(citing_phase(tmp_path / "other")))
     assert downloaded(client, phase) == []

@@ -226,6 +226,7 @@ def test_no_page_file_or_answer_has_the_date(browser, phase, organiser, tmp_path
         assert path.suffix == ".whl" or b"2099-" not in path.read_bytes(), path
 
 
+@pytest.mark.both_databases
 def test_phases_of_before_that_closed_in_2099_by_another_zone_close_at_the_one_instant(
     tmp_path,
 ):

@@ -21,7 +21,7 @@ from tasks.jobs.sweeper import sweep
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 WAITS = "What this task is scored with, such as a model, is not installed here yet."
 FAILED = "Scoring needed more than 4096 MB of memory."

@@ -52,6 +52,7 @@ def test_a_season_in_order_asks_for_nothing(client, phase):
     assert "Nothing. Runs that fail" in attention(client, phase)
 
 
+@pytest.mark.both_databases
 def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(
     client, phase
 ):
@@ -113,6 +114,7 @@ def test_metrics_that_can_have_no_value_are_told_with_what_they_lack(client, pha
     assert "can have no value" not in attention(client, phase)
 
 
+@pytest.mark.both_databases
 def test_failed_runs_stand_first_with_their_reasons(client, phase):
     team = boards.make_team(phase, "Night Shift")
     boards.make_run(
@@ -155,6 +157,7 @@ def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
     assert "under corrected, gold v2: The gold has no topic." in page
 
 
+@pytest.mark.both_databases
 def test_runs_that_wait_and_runs_that_nobody_begins_are_told(client, phase):
     team = boards.make_team(phase, "Night Shift")
     boards.make_run(
@@ -206,6 +209,7 @@ def test_teams_that_wait_and_teams_without_a_score_are_told(client, phase):
     assert "Silent no run that could be scored" in page
 
 
+@pytest.mark.both_databases
 def test_a_long_list_says_how_much_is_left_out(client, phase):
     for number in range(10):
         boards.make_run(
@@ -221,6 +225,7 @@ def systems(client, season, query="") -> list[str]:
     return [line["run"].system for line in page.context["lines"]]
 
 
+@pytest.mark.both_databases
 def test_runs_are_filtered_by_phase_task_state_team_and_text(client, phase):
     season = phase.task.season
     other = boards.make_phase(season=season)
@@ -252,6 +257,7 @@ def test_runs_of_another_season_are_not_among_them(client, phase):
     assert systems(client, phase.task.season, f"?phase={elsewhere.pk}") == []
 
 
+@pytest.mark.both_databases
 def test_many_runs_come_in_pages_that_keep_the_filter(
     client, phase, django_assert_max_num_queries
 ):
@@ -285,6 +291,7 @@ def test_phases_stand_on_one_line_of_time_with_the_present_marked(client, phase)
     assert "style=" not in page
 
 
+@pytest.mark.both_databases
 def test_a_phase_is_closed_and_opened_at_once(client, phase):
     season = phase.task.season
     page = text_of(
@@ -307,6 +314,7 @@ def test_a_phase_is_closed_and_opened_at_once(client, phase):
     assert Phase.objects.get().is_open()
 
 
+@pytest.mark.both_databases
 def test_a_phase_is_moved_in_its_own_time_zone(client, phase):
     Phase.objects.update(time_zone="Europe/Rome")
     address = reverse("organise-times", args=[phase.task.season.slug, phase.pk])

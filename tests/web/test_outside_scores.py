@@ -150,6 +150,7 @@ def test_where_scores_are_hidden_nobody_reads_them(client, phase, organiser, boa
     assert str(FIRST) in client.get(boards.address("outside", phase)).content.decode()
 
 
+@pytest.mark.both_databases
 def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_takes_it_away(
     client, phase, organiser
 ):
@@ -238,6 +239,7 @@ def test_organisers_enter_them_by_token(client, phase, organiser):
     assert client.post(where, {**said, "values": ""}, headers=headers).json() == []
 
 
+@pytest.mark.both_databases
 def test_a_measure_that_was_deleted_under_its_old_name_comes_back(organiser):
     empty = boards.make_phase()
     season = empty.task.season

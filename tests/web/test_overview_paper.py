@@ -174,6 +174,7 @@ def report(client, season, name: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.both_databases
 def test_a_report_has_participation_days_declared_methods_and_ties(
     client, season, phase
 ):
@@ -230,6 +231,7 @@ def test_countries_are_counted_for_who_runs_the_season_alone(client, season, pha
     assert client.get(where + "?as=everybody").status_code == 404
 
 
+@pytest.mark.both_databases
 def test_days_are_of_phases_whose_numbers_of_runs_are_shown(client, season, phase):
     Phase.objects.update(shows_run_counts=False)
     where = reverse("overview-paper-file", args=[season.slug, "report/days.csv"])
@@ -315,6 +317,7 @@ def made(client, season, query="") -> BackgroundJob:
     return BackgroundJob.objects.get(pk=answer.url.split("/")[2])
 
 
+@pytest.mark.both_databases
 def test_the_zip_is_made_once_for_what_the_season_shows(client, season, phase):
     job = made(client, season)
     assert made(client, season) == job
@@ -365,6 +368,7 @@ def test_what_an_organiser_has_made_is_for_nobody_else(client, season, phase):
         )
 
 
+@pytest.mark.both_databases
 def test_old_zips_go_with_their_files_and_so_do_those_that_newer_ones_replace(
     client, season, phase
 ):

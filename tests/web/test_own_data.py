@@ -18,7 +18,7 @@ from tests import factories
 from tests.scoring import boards, sheets
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 NAME, ADDRESS = "Ada Lovelace", "ada@example.org"
 

@@ -94,6 +94,7 @@ def test_a_message_is_shown_to_whom_it_is_for(scene):
     assert 'class="messages"' not in first.get(season).content.decode()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
     scene, role
@@ -108,6 +109,7 @@ def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
     )
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", PAGES)
 def test_a_kept_page_takes_six_statements_at_most(scene, client, name):
     client.force_login(factories.make_user())

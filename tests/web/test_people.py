@@ -88,6 +88,7 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
     ]
 
 
+@pytest.mark.both_databases
 def test_a_season_keeps_an_organiser(client, season, olga, ada):
     client.force_login(olga)
     own = season.organisers.get()
@@ -230,6 +231,7 @@ def joins(client, team, person):
     return client.post(reverse("join", args=[link]), follow=True)
 
 
+@pytest.mark.both_databases
 def test_nobody_joins_a_team_that_is_full(client, season, olga, ada):
     client.force_login(olga)
     set_rules(client, season, max_team_size=2)
@@ -246,6 +248,7 @@ def test_nobody_joins_a_team_that_is_full(client, season, olga, ada):
     assert "at most 2 members" in text_of(enter(client, season, large))
 
 
+@pytest.mark.both_databases
 def test_members_are_frozen_from_a_date_on_and_may_still_leave(
     client, season, olga, ada
 ):
@@ -326,6 +329,7 @@ def test_the_rules_for_teams_stand_in_the_history_with_before_and_after(
     assert history(season).count() == before
 
 
+@pytest.mark.both_databases
 def test_an_annotator_is_removed_with_what_they_rated_while_the_sheet_is_open(
     client, season, olga, ada
 ):

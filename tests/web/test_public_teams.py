@@ -52,6 +52,7 @@ def as_json(client, team="ada"):
     return client.get(reverse("api:team-results", args=[team]))
 
 
+@pytest.mark.both_databases
 def test_a_teams_page_has_its_rows_over_seasons_with_ranks_and_intervals(
     client, phase, later
 ):
@@ -211,6 +212,7 @@ def test_a_badge_is_of_the_system_that_stands_on_the_board(client, phase):
     assert "not ranked" in other
 
 
+@pytest.mark.both_databases
 def test_names_that_differ_by_a_sign_have_different_addresses_and_any_name_has_one():
     names = ["A+", "A++", "a", "系统", "💡", "x" * 80, "BM25/RM3"]
     assert len({system_slug(name) for name in names}) == len(names)

@@ -57,6 +57,7 @@ def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
             assert f'id="{anchor}"' in client.get(address).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
     bring_published()
     assert set(PUBLISHED) <= set(Season.objects.values_list("slug", flat=True))
@@ -78,6 +79,7 @@ def test_a_release_with_another_figure_brings_it_to_a_site_that_has_the_season()
     assert Reported.objects.count() == 1556
 
 
+@pytest.mark.both_databases
 def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
     for slug in PUBLISHED:
         load_season(slug)

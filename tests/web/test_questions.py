@@ -138,6 +138,7 @@ def test_nobody_answers_the_questions_of_another_season(season, ada):
     assert Question.objects.get().answer == ""
 
 
+@pytest.mark.both_databases
 def test_questions_are_limited_by_the_hour(client, season, ada, monkeypatch):
     monkeypatch.setattr(questions, "MAX_QUESTIONS_AN_HOUR", 2)
     for number in range(2):
@@ -182,6 +183,7 @@ def test_the_api_asks_and_answers(client, season, ada, organiser):
     ]
 
 
+@pytest.mark.both_databases
 def test_a_report_reaches_the_staff_who_close_it(client, ada):
     staff = factories.make_user(is_staff=True)
     client.post(
@@ -202,6 +204,7 @@ def test_a_report_reaches_the_staff_who_close_it(client, ada):
     assert client.get(reverse("operate-reports")).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_reports_are_limited_by_the_hour(client, ada, monkeypatch):
     monkeypatch.setattr(reports, "MAX_REPORTS_AN_HOUR", 1)
     assert client.post(f"{API}/reports/", {"text": "An insult."}).status_code == 201
@@ -217,6 +220,7 @@ def test_an_asker_who_leaves_keeps_the_question_without_a_name(season, ada, orga
     assert changed.asked_by is None
 
 
+@pytest.mark.both_databases
 def test_who_asks_for_their_data_gets_their_questions_and_reports(client, season, ada):
     post_question(client, season, "Do abstracts count?")
     client.post(reverse("report"), {"text": "This is an insult."})

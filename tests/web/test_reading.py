@@ -23,6 +23,7 @@ def text_of(response) -> str:
     return response.content.decode()
 
 
+@pytest.mark.both_databases
 def test_the_first_page_leads_to_open_coming_and_finished_seasons(client):
     now = timezone.now()
     day = dt.timedelta(days=1)
@@ -48,6 +49,7 @@ def test_the_first_page_leads_to_open_coming_and_finished_seasons(client):
     assert order == sorted(order)
 
 
+@pytest.mark.both_databases
 def test_many_seasons_stand_on_several_pages_what_is_open_first(client):
     now, day = timezone.now(), dt.timedelta(days=1)
     spans = [(f"Past {n:02}", now - 2 * day, now - day) for n in range(12)]
@@ -89,6 +91,7 @@ def test_the_first_page_of_a_new_site_says_how_to_begin(client):
     assert "load_season" in text_of(client.get("/"))
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seasons", [1, 6])
 def test_the_first_page_costs_the_same_queries_however_many_seasons_there_are(
     client, seasons, django_assert_max_num_queries

@@ -37,7 +37,7 @@ from tests.scoring import boards
 from tests.web.reading import text_of
 from tests.web.test_gold_pages import REASON, archive, make_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 LATER = f"{timezone.now() + dt.timedelta(days=90):%Y-%m-%d %H:%M} UTC"
 
 

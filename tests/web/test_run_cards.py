@@ -203,6 +203,7 @@ def test_the_board_marks_rows_in_words_and_leaves_them_out_by_its_address(
     assert client.get(where + "?without=nothing").status_code == 400
 
 
+@pytest.mark.both_databases
 def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(client):
     phase = factories.make_phase()
     cards = {

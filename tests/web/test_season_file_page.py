@@ -58,6 +58,7 @@ def test_the_plan_is_shown_before_anything_changes(client, folder):
     assert (entry.actor_name, entry.changes[0]["after"]) == ("Ada", 4)
 
 
+@pytest.mark.both_databases
 def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folder):
     text = edited().replace("[season]", '[season]\nterms = "Be fair."', 1)
     client.post(WHERE, {"text": text, "load": "yes"})
@@ -87,6 +88,7 @@ def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, fo
     assert "season-loaded" not in actions
 
 
+@pytest.mark.both_databases
 def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(
     client, folder, ada
 ):

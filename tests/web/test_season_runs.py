@@ -34,6 +34,7 @@ def scored(phase, team, value, **fields):
     return run
 
 
+@pytest.mark.both_databases
 def test_every_run_has_a_line_with_its_state_and_number(client, phase, organiser):
     team = factories.make_team(season=phase.task.season)
     scored(

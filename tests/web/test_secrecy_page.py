@@ -87,6 +87,7 @@ class TestWhoCanKnow:
         assert practice["known"]["others"]["visitors"] == phase.closes.isoformat()
 
 
+@pytest.mark.both_databases
 class TestVersions:
     def test_a_sealed_version_is_given_out_never_again(self, client, phase):
         Phase.objects.update(
@@ -146,6 +147,7 @@ class TestVersions:
         assert not GoldOverlap.objects.filter(gold=first.pk).exists()
 
 
+@pytest.mark.both_databases
 class TestLettingOutEarly:
     def test_showing_a_running_board_is_asked_again_and_goes_on_by_name_and_reason(
         self, client, phase

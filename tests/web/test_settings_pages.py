@@ -93,6 +93,7 @@ def test_a_phase_is_changed_and_the_history_says_what(client, phase, organiser):
     }  # fmt: skip
 
 
+@pytest.mark.both_databases
 def test_times_are_shown_on_the_clocks_of_the_phase(client, phase):
     Phase.objects.update(opens="2026-05-01T10:00Z")
     page = client.get(place("phase", phase.pk)).text
@@ -148,6 +149,7 @@ def test_a_new_phase_is_shown_with_the_zone_of_its_season(client, phase):
     assert Phase.objects.get(slug="next").time_zone == "Asia/Tokyo"
 
 
+@pytest.mark.both_databases
 def test_a_phase_that_was_closed_by_hand_opens_again_until_its_planned_end(
     client, phase
 ):
@@ -180,6 +182,7 @@ def test_what_is_wrong_stands_at_its_field_and_nothing_changes(client, phase):
     assert phase.title == "Final"
 
 
+@pytest.mark.both_databases
 def test_two_organisers_who_have_the_form_open_do_not_undo_each_other(client, phase):
     mine = shown(client, place("phase", phase.pk))
     save(client, place("phase", phase.pk), title="The final")
@@ -188,6 +191,7 @@ def test_two_organisers_who_have_the_form_open_do_not_undo_each_other(client, ph
     assert (phase.title, phase.runs_in_total) == ("The final", 4)
 
 
+@pytest.mark.both_databases
 def test_options_of_the_task_type_have_fields_and_runs_are_scored_again(client, phase):
     factories.make_submission(phase=phase, status="scored")
     answer = save(
@@ -216,6 +220,7 @@ def test_no_file_of_the_machine_is_named_by_a_form(phase, organiser):
     assert task.options == {}
 
 
+@pytest.mark.both_databases
 def test_a_task_and_a_phase_are_added_and_deleted_while_they_have_no_runs(
     client, phase
 ):
@@ -247,6 +252,7 @@ def test_a_task_and_a_phase_are_added_and_deleted_while_they_have_no_runs(
     assert history(phase.task.season)[0].words == "deleted the task Facets"
 
 
+@pytest.mark.both_databases
 def test_what_has_runs_stays(client, phase):
     boards.make_run(phase, boards.make_team(phase, "Night Shift"))
     assert "has runs, which stay" in text_of(

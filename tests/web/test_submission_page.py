@@ -123,6 +123,7 @@ def test_where_teams_choose_none_chosen_is_said(client, scored):
     )
 
 
+@pytest.mark.both_databases
 def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
     others = [factories.make_submission(phase=waiting.phase) for _ in range(3)]
     others[0].jobs.update(state="done", finished_at=timezone.now())
@@ -130,6 +131,7 @@ def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
     assert "3 runs before it" in show(client, last)
 
 
+@pytest.mark.both_databases
 def test_the_wait_is_told_by_what_others_took(client, waiting):
     other = boards.make_run(
         waiting.phase, factories.make_team(season=waiting.phase.task.season)
@@ -291,6 +293,7 @@ def test_the_file_of_a_run_comes_back_as_it_was_sent(client, waiting):
     assert response["Content-Type"] == "application/octet-stream"
 
 
+@pytest.mark.both_databases
 def test_a_waiting_run_can_be_cancelled_by_its_team(client, waiting):
     response = client.post(reverse("submission-cancel", args=[waiting.pk]), follow=True)
     assert "The run is cancelled." in text_of(response)
@@ -315,6 +318,7 @@ def test_nothing_is_taken_back_by_a_link(client, waiting):
     assert waiting.status == "queued"
 
 
+@pytest.mark.both_databases
 def test_a_team_chooses_the_run_that_counts_where_the_phase_lets_it(client, scored):
     Phase.objects.filter(pk=scored.phase_id).update(counting="selected")
     other = boards.make_run(scored.phase, scored.team, is_selected=True)
@@ -354,6 +358,7 @@ def test_after_the_phase_a_team_changes_nothing(client, over, how):
     assert (over.status, over.is_selected) == ("scored", False)
 
 
+@pytest.mark.both_databases
 def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned_reads(
     client, over
 ):

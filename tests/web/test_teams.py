@@ -11,7 +11,7 @@ from tasks.models import Registration
 from tests import factories
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def text_of(response) -> str:

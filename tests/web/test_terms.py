@@ -195,6 +195,7 @@ def test_a_program_reads_and_accepts_the_terms_and_gets_the_data(
     assert client.get(f"/api/v1/phases/{phase.pk}/", headers=token).json()["gold"]
 
 
+@pytest.mark.both_databases
 def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
     client, season, organiser, ada
 ):

@@ -138,6 +138,7 @@ def test_what_cannot_be_read_is_told_and_stays_in_the_form(client, answer, told)
     assert answer in html.unescape(page)
 
 
+@pytest.mark.both_databases
 def test_computing_goes_by_the_network_of_who_asks_and_is_limited(client, monkeypatch):
     senders = []
 

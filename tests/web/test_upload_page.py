@@ -245,6 +245,7 @@ def test_a_visitor_is_asked_to_sign_in_first(client, phase):
     assert client.get(address)["Location"] == f"/accounts/login/?next={address}"
 
 
+@pytest.mark.both_databases
 def test_with_two_teams_one_is_chosen(client, phase, member):
     second = factories.make_team(
         season=phase.task.season, lead=member, name="Second team"

@@ -57,6 +57,7 @@ def test_a_visitor_reads_the_board(client, phase):
     assert 'aria-label="0.5500 to 0.6500"' in page
 
 
+@pytest.mark.both_databases
 def test_rows_stand_in_the_order_of_their_numbers_with_the_baseline_among_them(
     client, phase
 ):
@@ -69,6 +70,7 @@ def test_rows_stand_in_the_order_of_their_numbers_with_the_baseline_among_them(
     assert ">baseline<" in text_of(board(client, phase))
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -93,6 +95,7 @@ def test_ranks_stay_when_the_rows_are_sorted_otherwise(client, phase):
     assert re.findall(r'<td class="rank">(\d)</td>', page) == ["2", "3", "1"]
 
 
+@pytest.mark.both_databases
 def test_rows_are_found_by_team_or_system(client, phase):
     assert systems(board(client, phase, "?q=ada")) == ["Ada's system"]
     assert systems(board(client, phase, "?q=LEAD")) == ["Lead"]
@@ -130,6 +133,7 @@ def test_a_column_without_a_number_is_in_the_files_and_not_in_the_table(client):
     assert "bertscore_f1" in [column["name"] for column in columns]
 
 
+@pytest.mark.both_databases
 def test_an_infinite_value_is_a_number_of_its_column(client):
     phase = boards.make_phase()
     run = boards.make_run(phase, boards.make_team(phase, "Ada"))
@@ -185,6 +189,7 @@ def test_a_run_that_does_not_stand_on_the_board_has_no_row_to_look_at(client, ph
     assert client.get(reverse("standing", args=args)).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_board_as_csv_is_what_is_shown(client, phase):
     response = client.get(
         boards.address("board-csv", phase) + "?baselines=no&sort=overlap_recall_micro"
@@ -214,6 +219,7 @@ def test_a_name_that_a_spreadsheet_would_calculate_is_text_in_the_csv(client):
     assert row["overlap_f1_micro"] == "-0.5"
 
 
+@pytest.mark.both_databases
 def test_the_board_as_json_has_the_same_rows_unrounded(client, phase):
     content = client.get(boards.address("board-json", phase) + "?q=bo").json()
     [row] = content["rows"]
@@ -345,6 +351,7 @@ def test_a_new_gold_is_announced_while_the_board_stands_on_the_old_one(client, p
     assert "No run has been scored yet" in text_of(board(client, phase, "?gold=2"))
 
 
+@pytest.mark.both_databases
 def test_names_are_shown_as_they_were_typed(client):
     phase = boards.make_phase()
     boards.scored_run(
@@ -396,6 +403,7 @@ def test_pages_for_different_people_have_different_tags_and_are_not_mixed(
     assert "Grace" not in text_of(board(client, phase))
 
 
+@pytest.mark.both_databases
 def test_a_page_from_the_cache_costs_one_query(
     client, phase, django_assert_num_queries
 ):
@@ -404,6 +412,7 @@ def test_a_page_from_the_cache_costs_one_query(
         assert board(client, phase).status_code == 200
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("teams", [2, 15])
 def test_the_page_costs_the_same_queries_however_many_teams_there_are(
     client, teams, django_assert_num_queries

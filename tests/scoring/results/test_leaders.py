@@ -141,6 +141,7 @@ def test_a_class_of_one_unit_proves_nothing(client, decided):
     assert "In no class is one system significantly better" in html
 
 
+@pytest.mark.both_databases
 def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(
     client, decided
 ):
@@ -170,6 +171,7 @@ def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_no
     assert client.get(boards.address("differences", phase) + FACET)["ETag"] != before
 
 
+@pytest.mark.both_databases
 def test_what_is_found_once_is_not_looked_for_again(decided, monkeypatch):
     before = list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True))
     monkeypatch.setattr(leaders, "answered", None)
@@ -215,6 +217,7 @@ def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_wor
     assert f'<span class="ends">{row.low:.4f} to {row.high:.4f}</span>' in html
 
 
+@pytest.mark.both_databases
 def test_scoring_a_run_anew_looks_for_its_intervals_again(phase):
     run = scored(phase, 6)
     compare(phase)
@@ -253,6 +256,7 @@ def test_the_address_orders_classes_by_a_system(client):
     assert 'aria-sort="descending"' in html
 
 
+@pytest.mark.both_databases
 def test_the_page_asks_the_database_as_often_for_many_systems_and_classes_as_for_few(
     client, decided
 ):

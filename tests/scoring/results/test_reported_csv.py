@@ -42,6 +42,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.both_databases
 def test_every_figure_is_kept_as_it_is_printed(folder):
     assert load(folder / "own.toml") == [
         "own-2020: new", "Table 1: 9 figures new", "own-2020: at /published/own-2020/",

@@ -19,6 +19,7 @@ def figures() -> dict[tuple[str, str], Reported]:
     }
 
 
+@pytest.mark.both_databases
 def test_every_figure_is_kept_as_it_is_printed(tmp_path):
     told = load(write(tmp_path / "own.json"))
     assert told == [
@@ -51,6 +52,7 @@ def test_every_figure_is_kept_as_it_is_printed(tmp_path):
     )
 
 
+@pytest.mark.both_databases
 def test_once_more_it_changes_nothing(tmp_path):
     path = write(tmp_path / "own.json")
     load(path)
@@ -61,6 +63,7 @@ def test_once_more_it_changes_nothing(tmp_path):
     assert Paper.objects.get().loaded_at == loaded_at
 
 
+@pytest.mark.both_databases
 def test_a_corrected_file_changes_what_is_other_in_it_and_says_what(tmp_path):
     load(write(tmp_path / "own.json"))
     kept = figures()["Heron", "F1"].pk
@@ -81,6 +84,7 @@ def test_a_corrected_file_changes_what_is_other_in_it_and_says_what(tmp_path):
     assert ReportedTable.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_boards_that_show_a_paper_are_renewed_when_it_changes(tmp_path):
     shown = factories.make_phase(
         with_gold=False, task=factories.make_task(published=PLACEMENTS)
@@ -224,6 +228,7 @@ def test_a_file_that_is_none_is_refused_in_words(tmp_path, text, said):
     assert said in "\n".join(refusals(path))
 
 
+@pytest.mark.both_databases
 def test_of_several_files_either_all_are_loaded_or_none(tmp_path):
     good = write(tmp_path / "good.json")
     bad = write(
@@ -233,6 +238,7 @@ def test_of_several_files_either_all_are_loaded_or_none(tmp_path):
     assert not Paper.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_print_that_is_not_the_value_is_told_and_kept(tmp_path):
     content = publication()
     content["tables"][0]["rows"][0]["printed"]["P"] = "0010"
@@ -243,6 +249,7 @@ def test_a_print_that_is_not_the_value_is_told_and_kept(tmp_path):
     assert figures()["Heron", "P"].printed == "0010"
 
 
+@pytest.mark.both_databases
 @pytest.mark.shared
 def test_published_tables_of_five_papers_are_kept_to_the_last_figure(shared):
     files = sorted((shared / "published").glob("*.json"))

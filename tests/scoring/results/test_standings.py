@@ -16,7 +16,7 @@ from tasks.submissions.run_acts import acknowledge
 from tests import factories
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 VISITOR = AnonymousUser()
 

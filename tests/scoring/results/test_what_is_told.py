@@ -109,6 +109,7 @@ def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():
     assert phase.part_at(timezone.now()).startswith("public-")
 
 
+@pytest.mark.both_databases
 def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_than_an_error():
     phase = limited_phase(rules=("corrected", "official-2017"), ladder=True)
     team = make_team(season=phase.task.season)
@@ -138,6 +139,7 @@ def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_t
     assert [row.value for row in board.rows] == [numbers[3]]
 
 
+@pytest.mark.both_databases
 def test_what_the_ladder_told_stays_when_the_run_is_scored_again_and_all_is_told_at_the_end():
     phase = limited_phase(ladder=True)
     team = make_team(season=phase.task.season)
@@ -193,6 +195,7 @@ def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follo
     assert scores(sent)[RANKING].value is not None
 
 
+@pytest.mark.both_databases
 def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next(
     monkeypatch,
 ):

@@ -32,7 +32,7 @@ from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 CLOSES = dt.datetime(2091, 5, 8, 21, 59, tzinfo=dt.UTC)
 BOARD = "https://board.example.org/seasons/the-season/1a/final/"

@@ -116,6 +116,7 @@ def test_an_event_is_posted_with_a_signature_that_the_secret_explains(
     assert Delivery.objects.get().response_code == 204
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("code", [302, 404, 500])
 def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
     program, season, organiser, code
@@ -135,6 +136,7 @@ def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
     assert len(program.posted) == len(PAUSES) + 1
 
 
+@pytest.mark.both_databases
 def test_the_page_shows_deliveries_and_posts_them_again(
     client, program, season, organiser
 ):
@@ -171,6 +173,7 @@ def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
     assert secret_of(Webhook.objects.get()) in renewed.content.decode()
 
 
+@pytest.mark.both_databases
 def test_the_same_address_twice_is_refused(client, season, webhook):
     refused = client.post(
         reverse("organise-webhooks", args=[season.slug]), {"url": ADDRESS}
@@ -289,6 +292,7 @@ def test_a_name_that_leads_elsewhere_a_moment_later_gains_nothing(monkeypatch):
     )
 
 
+@pytest.mark.both_databases
 def test_an_event_is_written_once_and_not_where_it_is_rolled_back(
     season, webhook, organiser
 ):
