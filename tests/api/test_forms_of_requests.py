@@ -45,6 +45,7 @@ class TestBodies:
         response = world.member.post(address, {"links": links}, content_type=OBJECT)
         assert (response.status_code, response.json()["links"]) == (200, links)
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("body", "words"),
         [

@@ -200,6 +200,7 @@ def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(
     assert history(phase.task.season).first().action == "tries-taken-back"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "wrong",
     [{"tries": 0}, {"tries": -1}, {"tries": 10**9}, {"reason": " "}, {"tries": ""}],

@@ -232,6 +232,7 @@ def test_a_baseline_of_organisers_needs_no_card():
     assert factories.make_baseline(phase=phase).card == {}
 
 
+@pytest.mark.both_databases
 def test_every_fault_of_a_card_is_told_at_once_and_names_are_made_plain():
     with pytest.raises(ValidationError) as refused:
         checked_card(

@@ -50,6 +50,7 @@ def folder(tmp_path):
     return write_season(tmp_path / "season")
 
 
+@pytest.mark.both_databases
 def test_a_season_is_written_as_its_file_says(folder):
     assert load(folder) == [
         "season small: created",

@@ -215,6 +215,7 @@ def told_to(client, person):
     return "".join(client.get(page).content.decode() for page in pages)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("number", ["Canary", "canary", "Team 0", "9" * 90, "own"])
 def test_who_guesses_a_name_or_a_number_learns_nothing(client, phase, number):
     Season.objects.update(merge_until=timezone.now() + dt.timedelta(days=1))

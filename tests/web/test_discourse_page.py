@@ -169,6 +169,7 @@ def test_the_published_form_has_values_by_data_set_and_no_intervals_there(tmp_pa
     assert (published.value is not None, published.low) == (True, None)
 
 
+@pytest.mark.both_databases
 def test_two_runs_are_compared_where_one_or_both_are_infinitely_far(client, tmp_path):
     phase = make_phase(tmp_path, shows_instances=True)
     far = {"lu": [intents("Extends")], "xing": [intents("Future")]}

@@ -176,6 +176,7 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
     assert Phase.objects.get().version > version
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("values", "said"),
     [

@@ -328,6 +328,7 @@ def test_settings_are_changed_by_token_by_the_keys_of_the_file(client, phase, to
     assert not Task.objects.filter(slug="1b").exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [

@@ -80,6 +80,7 @@ def test_what_the_task_does_not_give_is_no_oddity_of_a_run(client, scored):
     assert "Notes on this run" not in page
 
 
+@pytest.mark.both_databases
 def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored_and_organisers_of_others(
     client, waiting, django_capture_on_commit_callbacks
 ):

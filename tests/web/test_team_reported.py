@@ -53,6 +53,7 @@ def test_a_team_gives_costs_with_its_run_and_the_run_s_page_says_whose_they_are(
     assert "reported by the team Wall time 93.5 s Peak memory 2,048 MiB" in page
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("given", ["-1", "soon", "nan", "inf", "1e300"])
 def test_what_is_no_such_number_is_refused_at_its_field_and_nothing_is_sent(
     client, phase, member, given
