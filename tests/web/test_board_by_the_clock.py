@@ -62,6 +62,7 @@ def test_a_board_is_shown_when_its_instant_has_come_and_not_before(client, phase
     )
 
 
+@pytest.mark.both_databases
 def test_a_kept_page_of_a_shown_board_is_not_given_out_once_it_is_hidden_by_the_clock(
     client, phase
 ):

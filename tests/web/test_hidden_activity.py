@@ -15,7 +15,7 @@ from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 HOUR = dt.timedelta(hours=1)
 HIDDEN = {"board": "organisers", "frozen_from": None}
 

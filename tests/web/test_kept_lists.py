@@ -10,7 +10,7 @@ from tasks.seasons.announcements import announce
 from tests import factories
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture
@@ -44,7 +44,6 @@ def publish_another_season(phase: Phase) -> None:
     factories.make_season()
 
 
-@pytest.mark.both_databases
 def test_a_second_visitor_gets_the_page_of_the_first(
     client, phase, django_assert_max_num_queries
 ):

@@ -17,7 +17,7 @@ from tests.access.table import address
 from tests.going_on import GoesOn
 from tests.scoring import boards
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 READERS = ("visitor", "reader", "member", "organiser")
 PAGES = ("home", "season", "board")
 

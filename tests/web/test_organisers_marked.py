@@ -81,6 +81,7 @@ def test_a_board_without_such_teams_has_no_column_for_them(client, phase):
     assert "has_organiser" not in client.get(address("board-csv")).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_kept_page_says_so_as_soon_as_a_member_runs_the_season(client, phase):
     assert "Other, with an organiser" not in text_of(client.get(address("board")))
     member = Membership.objects.get(team__slug="other").user

@@ -64,6 +64,7 @@ def place(phase) -> str:
     return reverse("organise-outside", args=[phase.task.season.slug, phase.pk])
 
 
+@pytest.mark.both_databases
 def test_they_stand_on_a_page_of_their_own_with_source_and_signature_and_rank_nothing(
     client, phase, organiser
 ):

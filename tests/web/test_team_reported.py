@@ -138,6 +138,7 @@ def board():
     return phase
 
 
+@pytest.mark.both_databases
 def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart(
     client, board
 ):
