@@ -17,8 +17,6 @@ from tasks.submissions import uploads
 from tests.api.sending import check, run_file, send
 from tests.scoring.boards import address
 
-pytestmark = pytest.mark.both_databases
-
 
 class Crowd:
     """A door and who came to it, in this order, without a thread for each."""
@@ -308,6 +306,7 @@ def test_nobody_steps_aside_for_long_and_that_time_is_not_held_against_him(monke
     assert honest.began == 1000
 
 
+@pytest.mark.both_databases
 def test_an_upload_steps_aside_before_it_is_read_and_before_it_is_stored(
     world, monkeypatch
 ):
@@ -329,6 +328,7 @@ def test_an_upload_steps_aside_before_it_is_read_and_before_it_is_stored(
     assert steps == [0, 0, 0, 1, 1]
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_an_upload_that_waits_holds_no_connection_to_the_database():
     door, held = Door(KeptWaiting(), size=1), []
@@ -359,6 +359,7 @@ def test_in_a_crowd_only_who_has_none_here_gets_one_more_in(clock, monkeypatch):
     assert len(crowd.door._waiting) + len(crowd.door._at_work) == 5
 
 
+@pytest.mark.both_databases
 def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(
     world, monkeypatch
 ):
@@ -373,6 +374,7 @@ def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(
     assert send(world.member, world.phase).status_code == 201
 
 
+@pytest.mark.both_databases
 def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(
     world, monkeypatch, client
 ):
