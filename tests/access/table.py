@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 
 from citeboard.teams.membership import mailed_secret
 from tasks.delivery.notifications.reading import unsubscribe_secret
@@ -735,7 +735,31 @@ TABLE = {
     "admin:*": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
 }
 
-ROUTES = routes()
+
+#: What somebody who adds an address has to do.
+ADD_A_ROW = (
+    "Add its row to TABLE in tests/access/table.py: each role's answer, by method."
+)
+
+
+def has_row(name: str) -> bool:
+    return name in TABLE or name.startswith("admin:")
+
+
+def row(name: str) -> Row:
+    """Raise LookupError for an address without a row, and say where to add one."""
+    if not has_row(name):
+        raise LookupError(f"The address {name!r} has no row. {ADD_A_ROW}")
+    return TABLE.get(name, TABLE["admin:*"])
+
+
+def with_rows(addresses: dict[str, URLPattern]) -> dict[str, URLPattern]:
+    """Leave out the addresses without a row, so that one test fails for each of them."""
+    return {name: pattern for name, pattern in addresses.items() if has_row(name)}
+
+
+#: What every walk goes through; `test_every_address_has_a_row` fails for the rest.
+ROUTES = with_rows(routes())
 PHASE_BY_NUMBER = (
     "organise-times", "organise-open", "organise-close", "organise-rescore", "organise-rescore-stop",
     "organise-baselines-compute", "organise-sheet-make", "organise-board", "organise-reveal",
@@ -768,10 +792,6 @@ POSTED = {
 }
 #: Every address but those of Django's admin, which are walked apart.
 OUR_ROUTES = [name for name in ROUTES if not name.startswith("admin:")]
-
-
-def row(name: str) -> Row | None:
-    return TABLE.get(name) or (TABLE["admin:*"] if name.startswith("admin:") else None)
 
 
 #: Where a helper of the season gets what its organiser gets; anywhere else it is what an organiser of another

@@ -22,10 +22,12 @@ from tests.access.scene import (
     beside,
     make_scene,
     mount_archive,
+    routes,
     score_beside,
     without_instants,
 )
 from tests.access.table import (
+    ADD_A_ROW,
     METHODS,
     OUR_ROUTES,
     ROUTES,
@@ -33,8 +35,10 @@ from tests.access.table import (
     address,
     ask,
     expected,
+    has_row,
     row,
     sign_in,
+    with_rows,
 )
 from tests.kept_worlds import KeptWorld, keep_world
 
@@ -52,7 +56,17 @@ WALKERS = [
 
 
 def test_every_address_has_a_row():
-    assert [name for name in ROUTES if row(name) is None] == []
+    assert [name for name in routes() if not has_row(name)] == [], ADD_A_ROW
+
+
+def test_the_row_of_an_unknown_address_is_an_error_that_says_where_to_add_it():
+    with pytest.raises(LookupError, match=r"'no-such-page' .* tests/access/table\.py"):
+        row("no-such-page")
+
+
+def test_walks_leave_out_an_address_without_a_row():
+    home = ROUTES["home"]
+    assert with_rows({"home": home, "no-such-page": home}) == {"home": home}
 
 
 def test_every_row_is_an_address():
