@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,6 +66,17 @@ ROLES = (
 
 #: A helper of the season has no column of their own: `tests.access.table.HELPED` says what is theirs.
 EVERY_ROLE = (*ROLES, "helper")
+#: As whom `make test` asks; `.ci/run` asks as every role.
+ASKED_FIRST = ("visitor", "member", "organiser")
+
+
+def asked_as(roles: Iterable[str]) -> list[pytest.ParameterSet]:
+    """Mark the roles that `make test` leaves to `.ci/run`."""
+    return [
+        pytest.param(role, marks=() if role in ASKED_FIRST else pytest.mark.whole_table)
+        for role in roles
+    ]
+
 
 #: What nobody may find who may not see it: in the gold, in inputs of a phase that has not opened, in the name
 #: of a run, and a score as pages and exports begin to write it.

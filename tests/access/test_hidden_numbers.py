@@ -264,6 +264,7 @@ def read_to_its_end(response) -> str:
     return without_instants(response.getvalue().decode("utf-8", "replace"))
 
 
+@pytest.mark.whole_table
 @pytest.mark.parametrize("role", ["visitor", "stranger", "member"])
 def test_no_form_of_any_address_tells_what_its_phase_hides(client, parts, role):
     """In each way in which a phase hides numbers, on its own addresses and on all that are of no phase."""
@@ -291,6 +292,7 @@ def drawn_of(client, part: Part) -> str:
 DRAWN: list[str] = []
 
 
+@pytest.mark.whole_table
 def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(
     client, parts, monkeypatch
 ):
@@ -333,6 +335,7 @@ TOLD = {
 }  # fmt: skip
 
 
+@pytest.mark.whole_table
 def test_what_phases_hide_is_there_where_they_do_not(client, parts):
     """Of each phase: addresses of many phases have all of them."""
     said = bodies_by_address(client, parts, "visitor", TOLD)
@@ -346,6 +349,7 @@ def test_what_phases_hide_is_there_where_they_do_not(client, parts):
             assert told == list(names), (part.way, kind)
 
 
+@pytest.mark.whole_table
 def test_a_team_sees_its_own_scores_where_the_phase_says_so(client, parts):
     """So that the test above looks for what would be there."""
     own = [parts[way] for way in (*BY_CHOICE, *BY_OWN_SCORES)]
@@ -379,6 +383,7 @@ def test_an_address_is_asked_the_questions_that_it_reads(client, scene):
     assert "imprint?score=1" not in asked
 
 
+@pytest.mark.whole_table
 @pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["visitor", "stranger"])
 def test_names_of_teams_that_are_hidden_are_on_no_address(client, scene, role, hide):
@@ -490,6 +495,7 @@ NAMES = ("model", "run", "rules", "system", "dataset", "id", "score", "instance"
 
 
 @pytest.mark.both_databases
+@pytest.mark.whole_table
 def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(
     client, scene
 ):
