@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 from django.db import transaction
-from django.urls import reverse
+from django.urls import resolve, reverse
+from rest_framework.test import APIRequestFactory
 
+from citeboard.core.sessions import SessionStore
+from citeboard.teams.models import User
 from tasks.models import Gold, Organiser, Phase, Season
 from tests import factories
 from tests.access.scene import (
@@ -52,6 +55,8 @@ WALKERS = [
     *asked_as(role for role in EVERY_ROLE if role != "organiser"),
     pytest.param("organiser", marks=pytest.mark.both_databases),
 ]
+#: Those as whom the site itself is asked by methods that an address refuses.
+REFUSED_IN_FULL = ("visitor", "organiser")
 
 
 def test_every_address_has_a_row():
@@ -149,12 +154,23 @@ def is_refused(name: str, method: str, role: str) -> bool:
 
 @pytest.mark.parametrize("role", WALKERS)
 def test_each_role_gets_the_answer_of_the_table(client, scene, role):
-    """And nobody but organisers is told of inputs of a phase that has not opened, or of a hidden board."""
+    """And nobody but organisers is told of inputs of a phase that has not opened, or of a hidden board.
+
+    The site is asked as a visitor and as an organiser by methods that an address refuses; as any other role
+    the next test asks its view.
+    """
     found, wanted = {}, {}
     secrets = (GOLD,) if role in WATCHING else (GOLD, *secrets_of(scene.later))
     if role in OTHERS:
         secrets += HIDDEN_SYSTEM, HIDDEN_SCORE_SHOWN
-    for name, method, response in walk(client, scene, role, OUR_ROUTES):
+    answers = walk(
+        client,
+        scene,
+        role,
+        OUR_ROUTES,
+        with_refused_methods=role in REFUSED_IN_FULL,
+    )
+    for name, method, response in answers:
         found[name, method] = response.status_code
         wanted[name, method] = expected(name, method, role)
         said = text_of(response)
@@ -163,6 +179,31 @@ def test_each_role_gets_the_answer_of_the_table(client, scene, role):
             assert SCORE_SHOWN not in said, (name, method)
             assert SYSTEM not in said, (name, method)
     assert {key: code for key, code in found.items() if code != wanted[key]} == {}
+
+
+@pytest.mark.parametrize(
+    "role", asked_as([role for role in EVERY_ROLE if role not in REFUSED_IN_FULL])
+)
+def test_a_view_refuses_the_methods_that_the_table_refuses_to_the_role(scene, role):
+    """By itself, without the site around it, which the test above asks as a visitor and an organiser."""
+    person = scene.people[role]
+    found = {}
+    for name in OUR_ROUTES:
+        path = address(name, scene)
+        for method in METHODS:
+            if is_refused(name, method, role):
+                found[name, method] = answer_of_view(path, method, person)
+    assert len(found) > 800
+    assert {key: code for key, code in found.items() if code != 405} == {}
+
+
+def answer_of_view(path: str, method: str, person: User) -> int:
+    """Ask the view without the site around it, which would read the session each time."""
+    request = APIRequestFactory().generic(method, path)
+    request.user = person
+    request.session = SessionStore()
+    view = resolve(path)
+    return view.func(request, *view.args, **view.kwargs).status_code
 
 
 @pytest.mark.parametrize("role", ["visitor", "organiser"])
