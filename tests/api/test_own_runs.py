@@ -186,10 +186,11 @@ def test_a_waiting_run_is_cancelled_and_costs_nothing(world):
     assert send(world.member, world.phase, other_run(1)).status_code == 201
 
 
-def test_an_act_that_nothing_rehearses_refuses_a_dry_run_and_does_nothing(world):
+@pytest.mark.parametrize("asked", ["true", "True", "1"])
+def test_an_act_that_nothing_rehearses_refuses_a_dry_run_and_does_nothing(world, asked):
     run = submission(world)
     score(run)
-    answer = world.member.post(address(run, "withdraw/") + "?dry_run=true")
+    answer = world.member.post(address(run, "withdraw/") + f"?dry_run={asked}")
     assert (answer.status_code, list(answer.json()["errors"])) == (400, ["dry_run"])
     run.refresh_from_db()
     assert run.status == "scored"

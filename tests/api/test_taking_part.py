@@ -52,6 +52,20 @@ def test_a_link_that_was_ended_and_a_name_that_is_taken_are_refused_in_a_sentenc
     assert (taken.status_code, list(taken.json()["errors"])) == (400, ["name"])
 
 
+def test_the_lead_alone_invites_by_mail(world, team):
+    link = post(world.ask("reader"), f"teams/{team}/invitation/").json()["link"]
+    post(world.ask("staff"), "join/", invitation=link)
+    path, bob = f"teams/{team}/invitations/", "bob@example.net"
+    assert post(world.ask("staff"), path, address=bob).status_code == 403
+    assert post(world.ask("reader"), path, address=bob).status_code == 201
+
+
+def test_a_lead_reads_whom_the_own_team_alone_has_invited(world, team):
+    post(world.ask("reader"), f"teams/{team}/invitations/", address="bob@example.net")
+    own = world.member.get(f"{API}/teams/{world.team.slug}/invitations/").json()
+    assert own["results"] == []
+
+
 def test_organisers_decide_on_a_team_that_waits(world, team):
     Season.objects.update(registration="approval")
     path = f"seasons/{world.season.slug}/registrations/"

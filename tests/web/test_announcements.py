@@ -143,6 +143,14 @@ def test_what_is_taken_back_stands_nowhere_and_is_mailed_to_nobody(client, phase
     )
 
 
+def test_what_is_taken_back_is_not_edited(client, phase):
+    own = say(client, phase, "The password is swordfish.")
+    season = phase.task.season.slug
+    client.post(reverse("organise-announcement-take-back", args=[season, own.pk]))
+    form = reverse("organise-announcement-edit", args=[season, own.pk])
+    assert client.get(form).status_code == 404
+
+
 def test_nobody_edits_the_announcements_of_another_season(client, phase):
     other = factories.make_season(organiser=factories.make_user())
     own = Announcement.objects.create(season=other, text="Welcome.")

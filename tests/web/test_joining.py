@@ -180,12 +180,15 @@ def test_the_lead_cannot_be_removed(client, team, lead):
 
 
 def test_nobody_is_changed_who_is_not_in_the_team(client, team, lead):
-    stranger = factories.make_user()
+    stranger = factories.make_user(name="Bob")
+    other = factories.make_team(lead=factories.make_user(name="Carl"))
+    other.memberships.create(user=stranger)
     client.force_login(lead)
     for name in ("team-member-remove", "team-lead"):
         assert (
             client.post(reverse(name, args=[team.slug, stranger.pk])).status_code == 404
         )
+    assert members(other) == [("Carl", "lead"), ("Bob", "member")]
 
 
 def test_a_team_that_took_part_nowhere_goes_with_its_last_member(client, team, lead):

@@ -89,6 +89,15 @@ def test_a_kept_page_says_so_as_soon_as_a_member_runs_the_season(client, phase):
     assert "Other, with an organiser" in text_of(client.get(address("board")))
 
 
+def test_an_answer_of_the_api_is_made_anew_with_it(client, phase):
+    board = reverse("api:leaderboard", args=[phase.pk])
+    known = client.get(board)["ETag"]
+    member = Membership.objects.get(team__slug="other").user
+    add_organiser(season=phase.task.season, user=member, by=None, role="helper")
+    rows = client.get(board, headers={"If-None-Match": known}).json()["rows"]
+    assert {row["team"]: row["has_organiser"] for row in rows}["other"]
+
+
 def test_a_team_without_a_name_has_no_mark_that_narrows_down_who_it_is(client, phase):
     Season.objects.update(anonymous_until=timezone.now() + dt.timedelta(days=1))
     assert "with an organiser" not in text_of(client.get(address("board")))

@@ -275,6 +275,8 @@ def test_what_touches_confirmed_results_asks_for_the_name_and_a_reason(browser, 
     asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
     assert "the results of Spans, Test, are official" in text_of(asked)
     assert go_on(browser, where, asked).status_code == 409
+    typed = {"let_out_task": "The season", "let_out_reason": " "}
+    assert go_on(browser, where, asked, **typed).status_code == 409
     typed = {"let_out_task": "The season", "let_out_reason": "The call said so."}
     assert go_on(browser, where, asked, **typed).status_code == 302
     (entry,) = AuditEntry.objects.filter(action="went-on")

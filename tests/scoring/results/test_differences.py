@@ -187,6 +187,11 @@ def test_a_part_of_the_board_page_is_the_same_without_the_shell(client, phase):
     )
 
 
+def test_caches_are_told_that_a_part_is_not_the_whole_page(client, phase):
+    whole = client.get(boards.address("differences", phase))
+    assert "HX-Request" in whole["Vary"]
+
+
 def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
     """It may come after a reader has sorted the board, or hidden rows."""
     board = client.get(boards.address("board", phase)).content.decode()
