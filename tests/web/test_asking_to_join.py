@@ -113,6 +113,16 @@ def test_an_invitation_is_withdrawn(client, team, lead):
     assert client.get(reverse("join", args=[mailed_secret(invited)])).status_code == 404
 
 
+def test_nobody_withdraws_the_invitation_of_another_team(client, team, lead):
+    invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
+    carl = factories.make_user()
+    own = factories.make_team(lead=carl)
+    client.force_login(carl)
+    withdraw = reverse("team-invite-withdraw", args=[own.slug, invited.pk])
+    assert client.post(withdraw).status_code == 404
+    assert client.get(reverse("join", args=[mailed_secret(invited)])).status_code == 200
+
+
 def test_an_address_that_is_none_is_refused_in_words(client, team, lead):
     page = text_of(post(client, lead, "team-invite", team.slug, address="nobody"))
     assert "“nobody” is not an e-mail address." in page
@@ -162,6 +172,16 @@ def test_an_answer_that_is_none_and_one_that_comes_late(client, team, season, le
         post(client, lead, "team-request", team.slug, asked.pk, decision="accept")
     )
     assert "This has been answered or taken back already." in page
+
+
+def test_nobody_answers_who_asks_another_team(client, team, season):
+    bob, carl = factories.make_user(), factories.make_user()
+    post(client, bob, "ask-to-join", season.slug, team=team.slug)
+    own = factories.make_team(season=season, lead=carl)
+    client.force_login(carl)
+    answer = reverse("team-request", args=[own.slug, JoinRequest.objects.get().pk])
+    assert client.post(answer, {"decision": "accept"}).status_code == 404
+    assert not team.memberships.filter(user=bob).exists()
 
 
 def test_a_request_is_taken_back(client, team, season):
