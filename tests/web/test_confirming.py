@@ -251,6 +251,9 @@ def test_the_lead_confirms_and_members_read(client, phase, ada):
     assert "The lead of Ada confirms or contests it" in page
     assert "Confirm this result" not in page
     assert say(client, mate, run(phase)).status_code == 403
+    for act in ("api:confirm", "api:contest"):
+        where = reverse(act, args=[run(phase).pk])
+        assert client.post(where, {"message": WRONG}).status_code == 403
     client.force_login(ada)
     assert (
         "Confirm this result"

@@ -360,6 +360,7 @@ def test_names_are_shown_as_they_were_typed(client):
     page = text_of(board(client, phase))
     assert "&lt;script&gt;x" in page
     assert "<script>x" not in page
+    assert "&lt;i&gt;Ada&lt;/i&gt;" in page
 
 
 def test_a_reader_who_has_the_page_is_told_so_until_the_board_changes(client, phase):
