@@ -1,4 +1,4 @@
-"""Worlds that many tests look at: built once in a process, and laid out anew for each test as rows and files.
+"""Worlds that many tests look at: built once in a run, and laid out anew for each test as rows and files.
 
 A module's fixture keeps a world, and a test's fixture calls for it::
 
@@ -10,13 +10,17 @@ A module's fixture keeps a world, and a test's fixture calls for it::
     def world(db, kept):
         return kept()
 
-It is built before a test has changed a setting or the clock, and what a test makes of it goes with the test.
+The first process of the run that asks for a world builds it, and the others read what it wrote down. It is
+built before a test has changed a setting or the clock, and what a test makes of it goes with the test.
 Its rows have the same numbers each time: it is laid out in a database that has no rows yet. Rows that come
 after them get higher numbers, also where a test that restored a backup has set PostgreSQL's counters back.
 """
 
+import fcntl
+import os
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
@@ -48,7 +52,8 @@ class KeptWorld:
         self._world = pickle.dumps(world)
 
     def __call__(self) -> Any:
-        for folder, name, content in self._files:
+        for column, name, content in self._files:
+            folder = COLUMNS[column][2]
             if not folder.exists(name):
                 folder.save(name, ContentFile(content))
         with transaction.atomic(), connection.cursor() as cursor:
@@ -62,8 +67,23 @@ class KeptWorld:
 def keep_world(make: Callable[[], Any], django_db_blocker) -> KeptWorld:
     if make not in _kept:
         with django_db_blocker.unblock():
-            _kept[make] = KeptWorld(make)
+            _kept[make] = _of_the_run(make)
     return _kept[make]
+
+
+def _of_the_run(make: Callable[[], Any]) -> KeptWorld:
+    folder = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "worlds"
+    folder.mkdir(exist_ok=True)
+    written = folder / f"{make.__module__}.{make.__qualname__}"
+    with written.with_name(f"{written.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if written.exists():
+            return pickle.loads(written.read_bytes())  # noqa: S301  (our own)
+        world = KeptWorld(make)
+        draft = written.with_name(f"{written.name}.draft")
+        draft.write_bytes(pickle.dumps(world))
+        draft.rename(written)
+        return world
 
 
 def _tables() -> list[str]:
@@ -101,7 +121,7 @@ def _counters(rows: list[tuple[str, list[str], list[tuple[Any, ...]]]]) -> str:
 
 def _files():
     """Whatever a row names, since a test may delete it."""
-    for model, column, folder in COLUMNS:
+    for number, (model, column, folder) in enumerate(COLUMNS):
         for name in (
             model._default_manager.exclude(**{column: ""})
             .values_list(column, flat=True)
@@ -110,7 +130,7 @@ def _files():
             # Rows that were made by hand name files that there are not.
             if folder.exists(name):
                 with folder.open(name) as file:
-                    yield folder, name, file.read()
+                    yield number, name, file.read()
 
 
 def _insertion(table: str, columns: list[str]) -> str:

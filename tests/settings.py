@@ -12,6 +12,7 @@ from pathlib import Path
 
 from citeboard.core.checks import FOR_TESTS
 from citeboard.core.confined.pool import SINGLE_THREADED
+from citeboard.core.env import data_folder, secret_key_from
 
 
 def _test_root() -> Path:
@@ -35,7 +36,13 @@ def _prepare_environment() -> None:
     # Several processes share the processors, and threads that wait for their turn keep others from it.
     for name in SINGLE_THREADED:
         os.environ.setdefault(name, "1")
-    folder = _test_root() / os.environ.get("PYTEST_XDIST_WORKER", "main")
+    root = _test_root()
+    folder = root / os.environ.get("PYTEST_XDIST_WORKER", "main")
+    # What one process of the run has signed, another one reads.
+    key = data_folder(folder) / "secret-key"
+    if not key.exists():
+        secret_key_from(root / "secret-key")
+        shutil.copy(root / "secret-key", key)
     os.environ["CITEBOARD_DATA_DIR"] = str(folder)
     os.environ["CITEBOARD_WORK_DIR"] = str(folder / "work")
     os.environ["CITEBOARD_INSECURE_HTTP"] = "yes"

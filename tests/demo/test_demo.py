@@ -1,5 +1,6 @@
 """The demo command: what a program reads of it, and that it can be given again and again."""
 
+import datetime as dt
 import io
 import json
 import tarfile
@@ -13,7 +14,6 @@ from django.utils import timezone
 
 from citeboard.demo import prepare
 from citeboard.demo.prepare import EXAMPLES, address_of
-from citeboard.demo.systems import SYSTEMS
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.models import Sheet
 from scoring.results.board.standings import standings
@@ -26,6 +26,8 @@ from tasks.models.notifications import Kind
 from tasks.submissions.submit import quota, submit_run
 from tasks.submissions.uploads import Upload
 from tests import factories
+from tests.demo.worlds import make_complete, make_without_runs
+from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -36,11 +38,26 @@ def nothing_begun():
     (settings.DATA_DIR / "demo" / prepare.UNFINISHED).unlink(missing_ok=True)
 
 
+@pytest.fixture(scope="module")
+def kept_without_runs(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_without_runs, django_db_blocker)
+
+
 @pytest.fixture
-def without_runs(monkeypatch):
-    """For what does not rest on them: sending fifty runs takes seconds."""
-    for name in ("send_runs", "publish_ratings"):
-        monkeypatch.setattr(prepare, name, lambda *given: None)
+def without_runs(db, kept_without_runs) -> None:
+    """The season is there; giving the command again prints what it printed at first."""
+    kept_without_runs()
+
+
+@pytest.fixture(scope="module")
+def kept_complete(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_complete, django_db_blocker)
+
+
+@pytest.fixture
+def loaded(db, kept_complete) -> dict[int, dt.datetime]:
+    """When the runs were sent that come with the season; all others are there too."""
+    return kept_complete()
 
 
 def demo() -> dict:
@@ -121,7 +138,9 @@ def test_every_example_run_can_be_sent_by_the_participant(without_runs):
         assert sent.warnings == []
 
 
-def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of_people():
+def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of_people(
+    loaded,
+):
     printed = demo()
     teams = {"1a": 6, "1b": 6, "resolution": 4, "positional": 4}
     for phase in Phase.objects.filter(task__season__slug="demo"):
@@ -159,22 +178,11 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
         ("positional", "Cite while writing", "Nearest passage"),
     ],
 )
-def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
-    monkeypatch.setattr(
-        prepare,
-        "SYSTEMS",
-        {
-            name: [s for s in own if s.name in (best, worst)]
-            for name, own in SYSTEMS.items()
-        },
-    )
-    monkeypatch.setattr(prepare, "BASELINES", {})
-    monkeypatch.setattr(prepare, "publish_ratings", lambda *given: None)
-    demo()
+def test_its_best_and_worst_runs_differ_by_far(loaded, task, best, worst):
     phase = Phase.objects.get(
         task__season__slug="demo", task__slug=task, slug="practice"
     )
-    for run in phase.submissions.filter(kind="primary"):
+    for run in phase.submissions.filter(kind="primary", system__in=(best, worst)):
         score(run.jobs.earliest("pk").pk)
     board = standings(phase, None, "corrected")
     first, last = (row.scores[board.ranking.name] for row in board.rows)
@@ -211,7 +219,9 @@ def counts() -> list[int]:
     ]
 
 
-def test_once_more_it_changes_nothing_and_prints_the_same(without_runs):
+def test_once_more_it_changes_nothing_and_prints_the_same(monkeypatch):
+    for name in ("send_runs", "publish_ratings"):
+        monkeypatch.setattr(prepare, name, lambda *given: None)
     first, before = demo(), counts()
     phase = Phase.objects.get(task__slug="1a", slug="practice")
     Season.objects.filter(slug="demo").update(title="Renamed by its organiser")
@@ -304,10 +314,7 @@ def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_not
     assert counts() == before
 
 
-def test_a_run_keeps_its_date_once_a_worker_may_have_scored_it():
-    prepare.begin_demo()
-    loaded = dict(Submission.objects.values_list("pk", "submitted_at"))
-    prepare.finish_demo()
+def test_a_run_keeps_its_date_once_a_worker_may_have_scored_it(loaded):
     runs = Submission.objects.filter(phase__task__season__slug="demo")
     assert loaded
     assert dict(runs.filter(pk__in=loaded).values_list("pk", "submitted_at")) == loaded

@@ -8,9 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from citeboard.demo import prepare
 from scoring.models import Reported
 from tests import factories
+from tests.demo.worlds import make_without_runs
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
 from tests.scoring.publications import PLACEMENTS, load, write
 from tests.web.reading import text_of
@@ -202,11 +203,13 @@ def test_a_board_of_a_task_that_nothing_is_published_of_does_not_mention_it(clie
     assert "published" not in page
 
 
-def test_the_season_that_ships_shows_the_history_of_the_task(client, monkeypatch):
-    # Nothing here rests on the runs of the demo season, and sending fifty takes seconds.
-    for name in ("send_runs", "publish_ratings"):
-        monkeypatch.setattr(prepare, name, lambda *given: None)
-    call_command("demo", "--json", stdout=io.StringIO())
+@pytest.fixture(scope="module")
+def kept_demo(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_without_runs, django_db_blocker)
+
+
+def test_the_season_that_ships_shows_the_history_of_the_task(client, kept_demo):
+    kept_demo()
     call_command("load_season", "examples/cl-summ-2014", stdout=(told := io.StringIO()))
     assert told.getvalue() == "season cl-summ-2014: nothing to change\n"
     home = text_of(client.get(reverse("home")))
