@@ -12,7 +12,8 @@ from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
 # Read by the tests and by nothing else.
 _NAMES_FOR_TESTS = (
-    "AXE SHARED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL TEST_ROOT"
+    "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
+    "TEST_ROOT TEST_SINCE"
 )
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
