@@ -34,7 +34,7 @@ def files_of(root: Path) -> dict[str, Path]:
 @cache
 def module_imports(root: Path) -> Graph:
     files = files_of(root)
-    graph = {name: _imported(name, path, files) for name, path in files.items()}
+    graph = {name: imports_of(name, path, files) for name, path in files.items()}
     # A package that hands on names of its own modules is their face, not a package of its own.
     faces = {name for name, path in files.items() if path.name == "__init__.py"}
     return {
@@ -47,7 +47,7 @@ def module_imports(root: Path) -> Graph:
     }
 
 
-def _imported(name: str, path: Path, files: dict[str, Path]) -> set[str]:
+def imports_of(name: str, path: Path, files: dict[str, Path]) -> set[str]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -2,6 +2,8 @@
 # The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
 # PostgreSQL, where a server answers, those whose result can differ there (marked both_databases); with `all`
 # every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls.
+# Without ARGS and with `ci` the tests that rest on named files (the mark `rests_on`) are left out when none of
+# these files changed; scripts/changed_since.py decides since which commit.
 # The last lines are the test runner's own summary; ARGS are handed to it.
 set -u
 
@@ -22,7 +24,7 @@ if [ "$tier" != sqlite ]; then
         *) cat .venv/.no-postgres >&2; exit $found ;;
     esac
 fi
-unset CITEBOARD_TEST_DATABASE_URL CITEBOARD_TEST_ROOT CITEBOARD_TEST_ONLY CITEBOARD_TEST_PROOFS
+unset CITEBOARD_TEST_DATABASE_URL CITEBOARD_TEST_ROOT CITEBOARD_TEST_ONLY CITEBOARD_TEST_PROOFS CITEBOARD_TEST_CHANGED
 
 # Each process takes a part of the files and steals from the others at the end: what a file of tests builds is
 # seldom built twice. Two more than there are processors, since many tests wait for processes of their own.
@@ -37,6 +39,15 @@ if [ "$tier" = proofs ]; then
     echo "The API's calls on PostgreSQL"
     # shellcheck disable=SC2086
     CITEBOARD_TEST_DATABASE_URL="$postgres" exec "$python" -m pytest $options tests/api/test_fuzz.py
+fi
+
+if [ "$tier" = ci ] || { [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; }; then
+    mkdir -p .cache
+    if "$python" scripts/changed_since.py >.cache/changed; then
+        echo "Tests that rest on named files are left out where none has changed: \`make proofs\` runs these too"
+        CITEBOARD_TEST_CHANGED=$PWD/.cache/changed
+        export CITEBOARD_TEST_CHANGED
+    fi
 fi
 
 if [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; then

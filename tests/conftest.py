@@ -30,6 +30,7 @@ from citeboard.core import api
 from citeboard.core.actions import worded
 from citeboard.core.models import AuditEntry
 from scoring.worker import child
+from scripts.changed_since import is_touched
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
 from tests.going_on import GoesOn
@@ -54,6 +55,8 @@ def migrated_file() -> Path:
 
 #: A file of SQLite as `migrate` leaves it.
 MIGRATED = Path(os.environ.get("MIGRATED") or migrated_file())
+#: A file with the paths that have changed since all tests passed, where scripts/test.sh knows them.
+CHANGED = os.environ.get("CITEBOARD_TEST_CHANGED")
 #: Stands there once the database has been migrated that those of PostgreSQL are copies of.
 TEMPLATED = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "templated"
 AXE = Path(
@@ -77,17 +80,16 @@ gc.disable()
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """`make proofs` runs what proves by mass, `.ci/run` on PostgreSQL the tests marked `both_databases`, and
-    `make test` what a process of tests does alone.
+    """Select by tier: `make proofs` runs what proves by mass, `.ci/run` on PostgreSQL the tests marked
+    `both_databases`, `make test` the tests that need one process. All leave out tests that rest on unchanged files.
     """
     if IS_FULL:
-        kept = [
-            item
-            for item in items
-            if item.get_closest_marker("mass") or item.get_closest_marker("proof")
-        ]
+        kept = [item for item in items if proves_by_mass(item)]
     else:
         kept = [item for item in items if not item.get_closest_marker("proof")]
+    if CHANGED:
+        changed = Path(CHANGED).read_text(encoding="utf-8").splitlines()
+        kept = [item for item in kept if not rests_on_unchanged(item, changed)]
     only = os.environ.get("CITEBOARD_TEST_ONLY")
     if only == "database":
         kept = [item for item in kept if item.get_closest_marker("both_databases")]
@@ -96,6 +98,21 @@ def pytest_collection_modifyitems(config, items) -> None:
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
+
+
+def proves_by_mass(item) -> bool:
+    return any(map(item.get_closest_marker, ("mass", "proof", "rests_on")))
+
+
+def rests_on_unchanged(item, changed: list[str]) -> bool:
+    """By its mark; a test rests on its own file too, and on the fixtures of the folders above."""
+    marks = list(item.iter_markers("rests_on"))
+    if not marks:
+        return False
+    file = item.path.relative_to(ROOT)
+    own = [file, *(folder / "conftest.py" for folder in file.parents)]
+    paths = [*map(str, own), *(path for mark in marks for path in mark.args)]
+    return not is_touched(changed, paths)
 
 
 def starts_a_site(item) -> bool:

@@ -103,6 +103,7 @@ PLAYED = {
 }
 
 
+@pytest.mark.rests_on("deploy/alerts.yaml")
 def test_each_rule_tells_of_its_fault_and_of_nothing_else(root, tmp_path):
     """It is asked at every tenth minute: a quiet site is told of at none of them."""
     rules = root / "deploy" / "alerts.yaml"

@@ -10,6 +10,9 @@ from tasks.types import task_type
 from tasks.types.files import open_input, open_inputs
 from tasks.types.runs import read_run
 from tests.declared.folders import EXAMPLES, shared
+from tests.resting import rests_on_scorer
+
+pytestmark = rests_on_scorer
 
 STRESS = {"arxiv_version_mismatch", "merged_citation", "partial_author_list"}
 

@@ -5,6 +5,9 @@ import json
 import pytest
 
 from tests.declared.standing_values import FILE, FORMS, of_qrels, outcomes
+from tests.resting import rests_on_scorer
+
+pytestmark = rests_on_scorer
 
 EXPECTED = json.loads(FILE.read_text())
 

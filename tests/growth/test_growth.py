@@ -18,6 +18,7 @@ from tests.growth.functions import text_functions
 from tests.growth.measuring import growth, peak_memory, steps
 from tests.growth.shapes import shapes
 from tests.mass import IS_FULL, mass
+from tests.resting import rests_on_reading
 
 TYPES = list(task_types().values())
 #: In characters. A quadratic reader takes seconds at sizes where the others take no time at all.
@@ -29,7 +30,7 @@ SHARE = mass(12, 1)
 #: In bytes: for what is there whatever the input, and for each byte of it.
 MEMORY_AT_LEAST, MEMORY_PER_BYTE = 8 << 20, 64
 
-pytestmark = pytest.mark.mass
+pytestmark = [pytest.mark.mass, rests_on_reading]
 
 of_every_type = pytest.mark.parametrize(
     "task_type", TYPES, ids=[each.slug for each in TYPES]

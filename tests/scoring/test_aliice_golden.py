@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
 
 SYSTEMS = ("demo", "positional", "shifted", "uncited", "untidy")
@@ -37,7 +38,7 @@ SHARES = {
     "aliice_precision_deviation": ("aliice_repo_aliice", "precision_std"),
 }
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture(params=SYSTEMS)

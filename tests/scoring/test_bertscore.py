@@ -45,7 +45,10 @@ from scoring.metrics.local_models import (  # noqa: E402
 from scoring.metrics.references import BestBertScore  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
+from tests.resting import rests_on_scorer  # noqa: E402
 from tests.scoring.offline import score  # noqa: E402
+
+pytestmark = rests_on_scorer
 
 #: Which texts and tokenisers the package itself can be asked about.
 IS_OF_5 = version("transformers").startswith("5.")

@@ -10,10 +10,11 @@ import pytest
 
 from scoring.metrics.rouge import rouge
 from scoring.offline.evaluate import load_statistics
+from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_run
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 TYPE = "citation-text"
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.resting import rests_on_scorer
 from tests.scoring.golden import (
     PARTS,
     gold_2018,
@@ -29,7 +30,7 @@ OFFICIAL = ("--rules", "official-2018", "--intervals", "0")
 #: What the program of 2018 adds to the number of citances before it divides by it.
 ALMOST_NOTHING = 1e-7
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

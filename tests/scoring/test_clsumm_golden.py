@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
 
 RUNS = ("top1_majority", "top3_lexical", "oracle", "awkward")
 PARTS = ("precision", "recall", "f1")
 OFFICIAL = ("--rules", "official-2017", "--intervals", "0")
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

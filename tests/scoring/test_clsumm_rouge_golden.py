@@ -12,6 +12,7 @@ from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines.clsumm import answered, mq_tfidf
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
+from tests.resting import rests_on_scorer
 from tests.scoring.golden import (
     PARTS,
     gold_2017,
@@ -24,7 +25,7 @@ from tests.scoring.golden import (
 )
 from tests.scoring.offline import score
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

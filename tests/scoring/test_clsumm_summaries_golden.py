@@ -10,6 +10,7 @@ import pytest
 
 from scoring.metrics.clsumm import bootstrap_weights
 from scoring.offline.evaluate import load_statistics
+from tests.resting import rests_on_scorer
 from tests.scoring.golden import (
     PARTS,
     gold_2018,
@@ -29,7 +30,7 @@ OFFICIAL = ("--rules", "official-2018", "--intervals", "0")
 #: What the scripts print, and what it is.
 PRINTED = {"rouge_2": "R2", "rouge_su_star": "RSU4"}
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

@@ -10,13 +10,14 @@ import pytest
 
 from scoring.tools.baselines import baseline
 from tasks.types.files import open_inputs
+from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
 from tests.tasks.types.rankings import write_lines
 
 SLUG = "citation-recommendation"
 NAMES = {"recall_at_10": "recall@10", "mrr_at_10": "mrr@10", "ndcg_at_10": "ndcg@10"}
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

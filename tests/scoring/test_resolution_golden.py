@@ -13,12 +13,13 @@ from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
 from tasks.types.files import open_input, open_inputs
+from tests.resting import rests_on_scorer
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import write_lines, write_resolution
 
 SLUG = "citation-resolution"
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, rests_on_scorer]
 
 
 @pytest.fixture

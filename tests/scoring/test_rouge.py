@@ -8,12 +8,15 @@ import pytest
 from scoring.metrics import rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.rouge import Rouge, forget, rouge
+from tests.resting import rests_on_scorer
 from tests.scoring.texts import (
     likely_words,
     odd_texts,
     related_pairs,
     small_alphabet_pairs,
 )
+
+pytestmark = rests_on_scorer
 
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}
 PARTS = ("precision", "recall", "f1")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.resting import rests_on_scorer
 from tests.scoring.standing_numbers import (
     DECLARED,
     FILE,
@@ -14,6 +15,8 @@ from tests.scoring.standing_numbers import (
     rounded,
     samples,
 )
+
+pytestmark = rests_on_scorer
 
 EXPECTED = json.loads(FILE.read_text())
 

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from tests.resting import rests_on_scorer
 from tests.scoring.standing_statistics import FILE, PARTS, of_part
+
+pytestmark = rests_on_scorer
 
 EXPECTED = json.loads(FILE.read_text())
 

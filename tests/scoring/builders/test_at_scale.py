@@ -16,6 +16,7 @@ from scoring.tools.builders.parts import Workers
 from scoring.tools.builders.reading import records
 from tasks.types import InputRefused
 from tasks.types.problems import Unavailable
+from tests.resting import rests_on_scorer
 from tests.scoring.builders.corpora import (
     s2orc_metadata,
     s2orc_parse,
@@ -25,6 +26,8 @@ from tests.scoring.builders.corpora import (
 )
 from tests.scoring.builders.interrupted import Step, always_killed, take
 from tests.scoring.builders.test_resolution_builder import write_collection
+
+pytestmark = rests_on_scorer
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Bytes of a part here, so that small corpora have many.

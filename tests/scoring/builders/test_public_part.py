@@ -11,8 +11,11 @@ from scoring.__main__ import main
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tests.mass import mass
+from tests.resting import rests_on_scorer
 from tests.scoring.builders.corpora import write_corpus
 from tests.scoring.builders.test_resolution_builder import write_collection
+
+pytestmark = rests_on_scorer
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Whoever builds sees these; so do participants, in the season's folder or as its page.

@@ -9,6 +9,7 @@ from scoring.metrics import metrics_of, needs_models
 from scoring.metrics.entailed import PLACES
 from tasks.types import task_type, task_types
 from tasks.types.clsumm.runs import some
+from tests.resting import rests_on_scorer
 from tests.tasks.types.standing_types import (
     CASES,
     FILE,
@@ -20,6 +21,8 @@ from tests.tasks.types.standing_types import (
     of_damaged,
     of_type,
 )
+
+pytestmark = rests_on_scorer
 
 EXPECTED = json.loads(FILE.read_text())
 
