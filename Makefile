@@ -1,7 +1,7 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test test-all proofs lock plan reference messages papers check models wheel bench load faults fuzz attack clean
+.PHONY: help run test test-all proofs nightly lock plan reference messages papers check models wheel bench load faults fuzz attack clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -16,6 +16,7 @@ help:
 	@echo "make test    run the tests on SQLite that start no site, worker or browser"
 	@echo "make test-all  run every test on SQLite, then on PostgreSQL where a server answers"
 	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
+	@echo "make nightly run everything: checks, container steps, every test on both databases, proofs"
 	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates, constructs to unfold"
 	@echo "make models  install the scorers that need models, and try to fetch the models"
 	@echo "make wheel   write the wheel with the offline scorer and the client to dist/"
@@ -43,6 +44,10 @@ test-all:
 # Half an hour: every length, count and corpus at its full size.
 proofs:
 	@sh scripts/test.sh proofs
+
+# Some hours, and before each release; starts the servers that it needs.
+nightly:
+	@.ci/run nightly
 
 # With hashes; asks the package index.
 lock:
