@@ -44,17 +44,17 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     facts["papers"] = b"".join(sorted(own_papers))
     season = gold.task.season_id
     organisers = organisers_by_season()
-    known = facts | {"organisers": sorted(organisers.get(season, ()))}
+    of_new = facts | {"organisers": sorted(organisers.get(season, ()))}
     content, _ = GoldContent.objects.update_or_create(
-        gold=gold, defaults=facts, create_defaults=known
+        gold=gold, defaults=facts, create_defaults=of_new
     )
     # What is known of gold whose digests are of another key, or of none yet, holds until that is read anew.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
-    bound = dict(
-        GoldOverlap.objects.filter(anew, gold=gold).values_list("other", "binds")
-    )
+    before = {
+        (row.gold_id, row.other_id): row for row in GoldOverlap.objects.filter(anew)
+    }
     GoldOverlap.objects.filter(anew).delete()
     others = GoldContent.objects.filter(key=key_name).exclude(gold=gold)
     overlaps = []
@@ -83,11 +83,12 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         are_the_same = own_people == organisers.get(
             place, frozenset()
         ) and own_people.issuperset(content.organisers + their_organisers)
-        binds = place == season or bound.get(other, are_the_same)
-        overlaps += [
-            GoldOverlap(gold_id=first, other_id=second, binds=binds, **counts)
-            for first, second in pairs
-        ]
+        for first, second in pairs:
+            known = before.get((first, second))
+            overlap = GoldOverlap(gold_id=first, other_id=second, **counts)
+            overlap.binds = place == season or (known.binds if known else are_the_same)
+            overlap.is_claimed = known is not None and known.is_claimed
+            overlaps.append(overlap)
     GoldOverlap.objects.bulk_create(overlaps)
 
 
@@ -102,8 +103,11 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
     return {season: frozenset(own) for season, own in people.items()}
 
 
-def part_from_strangers(season: Season) -> None:
-    """Gold of a season that is of other organisers from now on has no effect on this one, nor this on it."""
+def part_from_strangers(season: Season) -> list[int]:
+    """Gold of a season that is of other organisers from now on has no effect on this one, nor this on it; the
+    seasons of which that is so.
+    """
+    parted = []
     organisers = organisers_by_season()
     own = organisers.get(season.pk, frozenset())
     bound = GoldOverlap.objects.filter(binds=True)
@@ -118,6 +122,19 @@ def part_from_strangers(season: Season) -> None:
         from_here = Q(gold__task__season=season, other__task__season=other)
         from_there = Q(gold__task__season=other, other__task__season=season)
         bound.filter(from_here | from_there).update(binds=False)
+        parted.append(other)
+    return parted
+
+
+def is_read_through() -> bool:
+    """Whether all contents are of the present key, by which alone two of them can be compared."""
+    return not GoldContent.objects.exclude(key=_key()[1]).exists()
+
+
+def shown_by(gold: Gold) -> set[bytes]:
+    """What is shown of each instance that is scored, blinded: nothing of what it answers."""
+    content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
+    return _shown(_pairs(bytes(content.digests))) if content else set()
 
 
 @dataclass(frozen=True)

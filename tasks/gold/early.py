@@ -278,6 +278,10 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
         at = max(now, phase.opens)
         for kind, is_on in _shows(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
+            # What others claim nobody can let out but staff.
+            binding = [
+                (until, holder) for until, holder in binding if not holder.is_claim
+            ]
             if binding and hidden_until(phase, kind, at) is None:
                 latest = max(until for until, _holder in binding)
                 found.append(

@@ -86,6 +86,8 @@ class Holder:
     #: Versions of the gold asked about that are scored by instances of it, and whose files hold some.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
+    #: Whether it is of a season of others that had the texts first, see `tasks.gold.publishing`.
+    is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
         return self.held if kind is Kind.GOLD else self.versions
@@ -144,11 +146,13 @@ class Secrecy:
                 else None
             )
             if end is not None:
-                found.append((end, holder))
+                # What a claim follows names nobody, not even by an instant.
+                found.append((NEVER if holder.is_claim else end, holder))
+        let_out = self.phase.let_out
         found = [
-            one
-            for one in found
-            if [kind.value, one[1].task, one[1].split] not in self.phase.let_out
+            (end, holder)
+            for end, holder in found
+            if holder.is_claim or [kind.value, holder.task, holder.split] not in let_out
         ]
         if kind in (Kind.INSTANCES, Kind.GOLD) and version in self.sealed:
             found.append((NEVER, self.beside))
@@ -222,6 +226,10 @@ class _Version(NamedTuple):
     other_split: str
     same: int
     held: int
+    binds: bool
+    is_claimed: bool
+    #: A version that was not held against others yet is taken as the one before it.
+    compared_at: str | None
 
 
 class _Listed(models.Aggregate):
@@ -233,13 +241,13 @@ class _Listed(models.Aggregate):
 
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
-    """What gold of other organisers has in common with these follows from no answer that is theirs alone."""
-    binding = models.FilteredRelation(
-        "overlaps", condition=models.Q(overlaps__binds=True)
-    )
-    of_others = ("other__task", "other__split", "same", "held")
+    """Of gold of other organisers only what it claims, by what is shown: no answer may be told by it."""
+    holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
+    binding = models.FilteredRelation("overlaps", condition=holds)
+    of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
+    own = ("number", "pk", "sealed_at")
     row = JSONArray(
-        "number", "pk", "sealed_at", *(f"binding__{name}" for name in of_others)
+        *own, *(f"binding__{name}" for name in of_others), "publication__compared_at"
     )
     by_task = golds.order_by().annotate(binding=binding).values("task")
     return by_task.annotate(rows=_Listed(row)).values_list("rows", flat=True)
@@ -320,17 +328,16 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         for split in asked
     }
     shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
+    claims: dict[Split, dict[Split, set[int]]] = {split: {} for split in asked}
     unread = models.Q()
     for own, rows in versions.items():
         for version in rows:
             other = (version.other_task, version.other_split)
-            if version.held and other != own:
+            if version.binds and version.held and other != own:
                 shared[own].setdefault(other, {})[version.pk] = version.same
-                unread |= (
-                    models.Q()
-                    if other in by_split
-                    else models.Q(task=other[0], split=other[1])
-                )
+        claims[own] = _claims(rows)
+        for other in {*shared[own], *claims[own]} - by_split.keys():
+            unread |= models.Q(task=other[0], split=other[1])
     for phase in (
         Phase.objects.filter(unread).select_related("task__season") if unread else ()
     ):
@@ -344,6 +351,19 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
             elsewhere.append(
                 Holder(
                     *other, tuple(by_split.get(other, ())), sharing, frozenset(counts)
+                )
+            )
+        for other, claimed in claims[own].items():
+            public = tuple(
+                row for row in by_split.get(other, ()) if row.task.season.is_public
+            )
+            elsewhere.append(
+                Holder(
+                    *other,
+                    public,
+                    frozenset(claimed),
+                    frozenset(claimed),
+                    is_claim=True,
                 )
             )
         rows, of_task = (
@@ -360,6 +380,23 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
             tuple(elsewhere),
             tuple(of_task),
         )
+
+
+def _claims(rows: list[_Version]) -> dict[Split, set[int]]:
+    """By the splits that claim something the versions they claim it of."""
+    by_version: dict[int, set[Split]] = {}
+    for row in rows:
+        of_version = by_version.setdefault(row.pk, set())
+        if row.is_claimed and not row.binds:
+            of_version.add((row.other_task, row.other_split))
+    is_compared = {row.pk: row.compared_at is not None for row in rows}
+    before: set[Split] = set()
+    found: dict[Split, set[int]] = {}
+    for version, claiming in by_version.items():
+        before = claiming if is_compared[version] else claiming | before
+        for split in before:
+            found.setdefault(split, set()).add(version)
+    return found
 
 
 def inputs_are_free(phase: Phase) -> bool:

@@ -1,5 +1,6 @@
 """What runs: seasons, their tasks and phases, gold, runs and the jobs that score them."""
 
+from tasks.models.claims import Claim
 from tasks.models.declarations import Declaration, MeasuresFile
 from tasks.models.jobs import Acknowledgement, Job, Tallied, Tally, WorkerGroup
 from tasks.models.notifications import (
@@ -43,6 +44,7 @@ __all__ = [
     "Announcement",
     "AnnouncementEdit",
     "Bundle",
+    "Claim",
     "Declaration",
     "Delivery",
     "ExtraTries",

@@ -50,6 +50,10 @@ class Kind(models.TextChoices):
     ANSWERED = "question-answered", _("A question of yours was answered")
     REPORTED = "abuse-reported", _("Abuse is reported on a site that you run")
     SHARED = "texts-shared", _("A season that you organise shares texts with another")
+    CLAIM = (
+        "claim-to-decide",
+        _("Seasons of different organisers have the same texts on a site that you run"),
+    )
 
 
 class Channel(models.TextChoices):
@@ -72,7 +76,14 @@ FOR_MEMBERS = (
     Kind.MERGE_ASKED,
     Kind.MERGED,
 )
-FOR_ORGANISERS = (Kind.ASKED, Kind.ROLE, Kind.QUESTION, Kind.REPORTED, Kind.SHARED)
+FOR_ORGANISERS = (
+    Kind.ASKED,
+    Kind.ROLE,
+    Kind.QUESTION,
+    Kind.REPORTED,
+    Kind.SHARED,
+    Kind.CLAIM,
+)
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):

@@ -1032,6 +1032,11 @@ class GoldOverlap(models.Model):
         db_default=False,
         help_text="Both are of one season, or were always of the same organisers: each follows the other.",
     )
+    is_claimed = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The second claims texts of the first, which follows it.",
+    )
 
     class Meta:
         constraints = [
@@ -1051,7 +1056,14 @@ class GoldPublication(models.Model):
         Gold, on_delete=models.CASCADE, primary_key=True, related_name="publication"
     )
     at = models.DateTimeField(default=timezone.now)
+    first_at = models.DateTimeField(
+        default=timezone.now,
+        help_text="When the first version of its split was, also one that is deleted.",
+    )
     compared_at = models.DateTimeField(null=True)
+    is_of_before = models.BooleanField(
+        default=False, db_default=False, help_text="Published before there were claims."
+    )
 
     def __str__(self) -> str:
         return f"the publication of {self.gold}"

@@ -16,7 +16,7 @@ from citeboard.core import errors
 from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
-from tasks.gold.secrecy import inputs_are_free, inputs_free_at, phase_by_address
+from tasks.gold.secrecy import NEVER, inputs_are_free, inputs_free_at, phase_by_address
 from tasks.models import (
     JoinRequest,
     MergeProposal,
@@ -121,7 +121,8 @@ def require_inputs(user: object, phase: Phase) -> None:
     terms = terms_to_accept(phase.task.season, user)
     if terms is not None and inputs_are_free(phase):
         raise TermsNotAccepted(phase.task.season, terms.number)
-    raise InputsNotReleased(inputs_free_at(phase))
+    at = inputs_free_at(phase)
+    raise InputsNotReleased(None if at == NEVER else at)
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:

@@ -15,6 +15,7 @@ from citeboard.core import audit, refusals
 from citeboard.teams.models import FirstOrganiserToken, User, token_digest
 from tasks.delivery.notifications.events import tell_role
 from tasks.gold.content import part_from_strangers
+from tasks.gold.publishing import follow_parting
 from tasks.models import Organiser, Season
 
 Role = Organiser.Role
@@ -33,7 +34,7 @@ def add_organiser(
         Organiser.objects.update_or_create(
             season=season, user=user, defaults={"role": role}
         )
-        part_from_strangers(season)
+        follow_parting(season.pk, part_from_strangers(season))
         change = audit.Change("role", before.role if before else None, str(role))
         facts = {"person": user}
         audit.record(
@@ -73,7 +74,7 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
             changes=[change],
         )
         organiser.delete()
-        part_from_strangers(place)
+        follow_parting(place.pk, part_from_strangers(place))
 
 
 def _require_another(organiser: Organiser) -> None:

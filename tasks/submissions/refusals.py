@@ -135,11 +135,14 @@ class NotRegistered(RunNotTaken):
 class InputsNotReleased(RunNotTaken):
     """Whoever may not have the inputs yet may not learn them from a check either."""
 
-    def __init__(self, at: dt.datetime) -> None:
-        words = _(
-            "the inputs are given out at %(instant)s; runs are checked from then on"
-        )
-        super().__init__(words % {"instant": utc_minute(at)})
+    def __init__(self, at: dt.datetime | None) -> None:
+        words = _("the inputs are not given out yet; runs are checked once they are")
+        if at is not None:
+            words = _(
+                "the inputs are given out at %(instant)s; runs are checked from then on"
+            )
+            words %= {"instant": utc_minute(at)}
+        super().__init__(words)
 
 
 class TermsNotAccepted(RunNotTaken):

@@ -90,6 +90,12 @@ ACTIONS = {
         "withdrew the approval of measures of a task's own (%(digest)s)"
     ),
     "measures-failed": _("could not compute measures of %(task)s: %(why)s"),
+    "claim-bound": _(
+        "let the later of two seasons with the same texts follow the earlier one: %(reason)s"
+    ),
+    "claim-released": _(
+        "released the later of two seasons with the same texts: %(reason)s"
+    ),
     "mails-queued-again": _("queued %(mails)s again that had been given up"),
     "webhook-made": _("made a webhook"),
     "webhook-renewed": _("gave a webhook another secret"),

@@ -323,7 +323,8 @@ _OTHERS = """
 SELECT {joined}(fact, ' ') FROM (
     SELECT {asked} AS fact FROM {phase} o JOIN {task} u ON u.id = o.task_id WHERE o.id <> p.id AND o.id IN (
         SELECT b.id FROM {phase} b WHERE b.task_id = p.task_id AND b.split = p.split
-        UNION SELECT c.id FROM {gold} g JOIN {goldoverlap} x ON x.gold_id = g.id AND x.binds AND x.held > 0
+        UNION SELECT c.id FROM {gold} g JOIN {goldoverlap} x ON x.gold_id = g.id
+        AND (x.binds AND x.held > 0 OR x.is_claimed)
         JOIN {gold} h ON h.id = x.other_id JOIN {phase} c ON c.task_id = h.task_id AND c.split = h.split
         WHERE g.task_id = p.task_id AND g.split = p.split
     ) ORDER BY o.id
@@ -348,7 +349,7 @@ SELECT {joined}(fact, ' ') FROM (
 _VERSIONS = """
 SELECT COUNT(g.sealed_at)
 || '-' || COALESCE(MAX(g.id), 0) || '-' || COUNT(x.id) || '-' || COALESCE(MAX(x.id), 0)
-FROM {gold} g LEFT JOIN {goldoverlap} x ON x.gold_id = g.id AND x.binds
+FROM {gold} g LEFT JOIN {goldoverlap} x ON x.gold_id = g.id AND (x.binds OR x.is_claimed)
 WHERE g.task_id = p.task_id AND g.split = p.split
 """
 _FACTS = (

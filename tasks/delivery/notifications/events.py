@@ -246,6 +246,37 @@ def tell_shared(season: models.Season, other: int) -> None:
     notify(Kind.SHARED, f"season-{season.pk}-shares-{other}", readers, season=season)
 
 
+def tell_claim(claim: models.Claim) -> None:
+    """Organisers of both seasons, of which neither is told the other, and staff, who decide."""
+    _tell_claim(claim, "made")
+    staff = User.objects.filter(is_staff=True, is_active=True).values_list(
+        "pk", flat=True
+    )
+    facts = {"season": claim.season.title, "later": claim.later.title}
+    notify(Kind.CLAIM, f"claim-{claim.pk}", staff, facts=facts)
+
+
+def tell_decided_claim(claim: models.Claim) -> None:
+    assert claim.decided_at is not None
+    _tell_claim(claim, f"decided-{claim.decided_at.timestamp()}")
+
+
+def _tell_claim(claim: models.Claim, what: str) -> None:
+    for side, season in (("earlier", claim.season), ("later", claim.later)):
+        people = models.Organiser.objects.filter(
+            season=season, role=models.Organiser.Role.ORGANISER
+        )
+        facts = {"side": side, "state": str(claim.state), "reason": claim.reason}
+        event = f"claim-{claim.pk}-{side}-{what}"
+        notify(
+            Kind.SHARED,
+            event,
+            people.values_list("user_id", flat=True),
+            season=season,
+            facts=facts,
+        )
+
+
 def tell_to_confirm(
     phase: models.Phase,
     runs: Mapping[Team, list[models.Submission]],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core.instants import is_no_end
 from citeboard.core.words import counted, listed, thousands
@@ -330,10 +330,52 @@ def _reported(told: Notification) -> Words:
     )
 
 
+#: What follows from a claim on texts, by the side on which a season stands, for its organisers.
+_CLAIMED = {
+    ("earlier", "open"): gettext_lazy(
+        "That season came later, and nothing follows from it until they decide."
+    ),
+    ("earlier", "binding"): gettext_lazy(
+        "That season came later: until they release it, it keeps back what yours keeps back of these texts."
+    ),
+    ("earlier", "released"): gettext_lazy(
+        "That season came later, and they have released it."
+    ),
+    ("later", "open"): gettext_lazy("Nothing follows from it until they decide."),
+    ("later", "binding"): gettext_lazy(
+        "Until they release this season, its boards, own scores and inputs of these texts follow the "
+        "stricter setting of both."
+    ),
+    ("later", "released"): gettext_lazy(
+        "They have released this season: its own settings count."
+    ),
+}
+
+
 def _shared(told: Notification) -> Words:
-    title = _("Gold of %(season)s is published") % {"season": told.season}
+    title = _("%(season)s and another season show the same texts") % {
+        "season": told.season
+    }
     text = _("It shares texts with a season of another organiser; staff can say more.")
+    if told.facts:
+        text += f" {_CLAIMED[told.facts['side'], told.facts['state']]}"
+        reason = told.facts["reason"]
+        text += (
+            "\n\n" + _("They say: %(message)s") % {"message": reason} if reason else ""
+        )
     return Words(title, text, reverse("organise-gold", args=[_slug(told)]))
+
+
+def _claim(told: Notification) -> Words:
+    text = _(
+        "%(later)s came after %(season)s and shows many of its texts. You decide whether it follows what "
+        "that one keeps back."
+    )
+    return Words(
+        _("A claim on texts waits for you"),
+        text % told.facts,
+        reverse("operate-claims"),
+    )
 
 
 #: Each kind has the function above that bears its name.

@@ -234,14 +234,18 @@ class BoardFacts:
         return turnout(self.phase)
 
     @cached_property
-    def kept_back(self) -> dict[str, dt.datetime | None] | None:
+    def kept_back(self) -> dict[str, dt.datetime | bool | None] | None:
         """Until when others on the same gold keep it back, None without an end; None where nobody does."""
         is_shown = self.phase.board_now in (
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
         )
-        end = secrecy_of(self.phase).until(Kind.OTHERS) if is_shown else None
-        return None if end is None else {"until": None if end == NEVER else end}
+        binding = secrecy_of(self.phase).binding(Kind.OTHERS) if is_shown else []
+        if not binding:
+            return None
+        end = max(end for end, _holder in binding)
+        is_claimed = any(holder.is_claim for _end, holder in binding)
+        return {"until": None if end == NEVER else end, "is_claimed": is_claimed}
 
     @property
     def is_being_released(self) -> bool:

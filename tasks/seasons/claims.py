@@ -1,0 +1,50 @@
+"""What staff decide on seasons that show the same texts: whether the later one follows the earlier one."""
+
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit, refusals
+from citeboard.teams.models import User
+from tasks.delivery.notifications.events import tell_decided_claim
+from tasks.gold import publishing
+from tasks.models import Claim
+from tasks.models.seasons import bump_versions
+from tasks.seasons.access import staff
+
+MAX_REASON = 500
+
+
+def claim_of_site(user: object, claim: int) -> Claim:
+    staff(user)
+    return get_object_or_404(Claim.objects.select_related("season", "later"), pk=claim)
+
+
+def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim:
+    """The later season is released, or bound until it is; both organisers read why. Raises Refused."""
+    reason = reason.strip()[:MAX_REASON]
+    if not reason:
+        raise refusals.Refused(_("say why"))
+    binds = decision == "bind"
+    with transaction.atomic():
+        locked = Claim.objects.select_for_update(of=("self",)).select_related(
+            "season", "later"
+        )
+        row = locked.get(pk=claim.pk)
+        row.state = Claim.State.BINDING if binds else Claim.State.RELEASED
+        row.decided_at, row.decided_by, row.reason = timezone.now(), by, reason
+        row.save()
+        if binds:
+            publishing.bind(row)
+        else:
+            publishing.release(row)
+        bump_versions(row.later)
+        for season in (row.season, row.later):
+            # Neither history names the other season.
+            key = "claim-bound" if binds else "claim-released"
+            audit.record(
+                key, actor=by, subject=season, place=season, facts={"reason": reason}
+            )
+        tell_decided_claim(row)
+    return row
