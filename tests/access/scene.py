@@ -31,6 +31,7 @@ from tasks.delivery.webhooks.services import make_webhook
 from tasks.gold.gold_files import load_gold
 from tasks.models import (
     Bundle,
+    Claim,
     Delivery,
     ExtraTries,
     Gold,
@@ -143,6 +144,7 @@ class Scene:
             "question": task.season.questions.latest("pk").pk,
             "report": Report.objects.latest("pk").pk,
             "measures": MeasuresFile.objects.latest("pk").pk,
+            "claim": Claim.objects.latest("pk").pk,
             "webhook": task.season.webhooks.get().pk,
             "delivery": Delivery.objects.latest("pk").pk,
             "announcement": task.season.announcements.latest("pk").pk,
@@ -173,7 +175,9 @@ def make_scene() -> Scene:
     Organiser.objects.create(
         season=season, user=people["helper"], role=Organiser.Role.HELPER
     )
-    factories.make_season(organiser=people["elsewhere"])
+    Claim.objects.create(
+        season=factories.make_season(organiser=people["elsewhere"]), later=season
+    )
     task = factories.make_task(season=season, published=[BESIDE, *PLACEMENTS])
     phase = factories.make_phase(task=task, with_gold=False)
     _load(phase, factories.TOPICS)

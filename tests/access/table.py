@@ -342,6 +342,8 @@ TABLE = {
     "operate": read_signed_in(OF_STAFF),
     "operate-reports": read_signed_in(OF_STAFF),
     "operate-report-close": post((302, *(404,) * 6, 302)),
+    "operate-claims": read_signed_in(OF_STAFF),
+    "operate-claim-decide": post((302, *(404,) * 6, 302)),
     "operate-measures": read_signed_in(OF_STAFF),
     "operate-measures-decide": post((302, *(404,) * 6, 302)),
     "operate-mails": post((302, *(404,) * 6, 302)),
@@ -404,6 +406,10 @@ TABLE = {
     "api:share-labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
+    "api:site-claims": read((401, *(404,) * 6, 200), TOKEN_FIRST),
+    "api:decide-claim": Row(
+        TOKEN_FIRST, (401, *(404,) * 6, 200), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
     "api:site-measures": read((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:decide-measures": Row(
         TOKEN_FIRST, (401, *(404,) * 6, 200), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
@@ -784,6 +790,8 @@ OF_A_TEAM = (
     "api:join-request", "api:merge",
 )  # fmt: skip
 POSTED = {
+    "api:decide-claim": {"decision": "release", "reason": "They agreed."},
+    "operate-claim-decide": {"decision": "release", "reason": "They agreed."},
     "api:decide-measures": {"decision": "approve"},
     "operate-measures-decide": {"decision": "approve"},
     "api:decide": {"decision": "approve"},

@@ -89,6 +89,8 @@ def bodies(scene) -> dict[str, dict]:
         "api:questions": {"text": "Why?"},
         "organise-answer": {"answer": "So.", "how": "public"},
         "api:answer": {"answer": "So.", "is_public": "true"},
+        "api:decide-claim": {"decision": "release", "reason": "They agreed."},
+        "operate-claim-decide": {"decision": "release", "reason": "They agreed."},
         "api:decide-measures": {"decision": "approve"},
         "operate-measures-decide": {"decision": "approve"},
         "report": {"text": "This is an insult."},

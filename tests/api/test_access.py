@@ -14,6 +14,7 @@ from citeboard.core import audit
 from citeboard.teams.models import MailedInvitation
 from tasks.models import (
     Announcement,
+    Claim,
     Delivery,
     JoinRequest,
     MeasuresFile,
@@ -27,7 +28,7 @@ from tasks.models import (
 from tests.access.table import has_row
 from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import content, run_file
-from tests.factories import make_job, make_submission
+from tests.factories import make_job, make_season, make_submission
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring.publications import PLACEMENTS, keep_publication
 
@@ -75,6 +76,9 @@ ACCESS = {
     "DELETE take_tries_back": (401, *(404,) * 5),
     "POST clone": (401, 404, 404, 404, 400, 400),
     "GET site": (401, 404, 404, 404, 404, 200),
+    "GET site_claims": (401, 404, 404, 404, 404, 200),
+    # What is sent is no decision on a claim; tests/tasks/test_claims.py has those that are.
+    "POST decide_claim": (401, 404, 404, 404, 404, 400),
     "GET site_measures": (401, 404, 404, 404, 404, 200),
     "POST decide_measures": (401, 404, 404, 404, 404, 200),
     "GET teams": (401, 200, 200, 200, 200, 200),
@@ -336,6 +340,9 @@ def more(world) -> dict[str, int]:
         "change": audit.record(
             "member-joined", actor=None, subject=world.season, place=world.season
         ).pk,
+        "claim": Claim.objects.get_or_create(season=make_season(), later=world.season)[
+            0
+        ].pk,
         "measures": MeasuresFile.objects.get_or_create(
             digest="0" * 64, defaults={"text": "x = 1"}
         )[0].pk,

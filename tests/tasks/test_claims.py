@@ -25,6 +25,7 @@ from tasks.models import (
     Season,
 )
 from tasks.seasons.claims import decide_claim
+from tasks.seasons.organisers import add_organiser
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import check, score
@@ -188,6 +189,35 @@ class TestWhatIsClaimed:
         publish(earlier, TEXTS)
         publish(later, TEXTS)
         assert not Claim.objects.exists()
+
+    def test_seasons_that_come_to_be_of_different_organisers_claim_what_is_hidden(
+        self, django_capture_on_commit_callbacks
+    ):
+        earlier = hiding("Earlier")
+        season = factories.make_season(
+            organiser=earlier.task.season.organisers.get().user
+        )
+        fields = {"board": "everyone", "own_scores": "scores"}
+        task = factories.make_task(season=season)
+        later = factories.make_phase(task=task, with_gold=False, **fields)
+        publish(earlier, TEXTS)
+        publish(later, TEXTS)
+        with django_capture_on_commit_callbacks(execute=True):
+            add_organiser(season=season, user=factories.make_user(), by=None)
+        assert Claim.objects.get().season == earlier.task.season
+        assert is_bound(later)
+
+    def test_gold_of_another_key_is_compared_once_all_is_read_by_the_present_one(
+        self, settings
+    ):
+        earlier, later = hiding("Earlier"), showing("Later")
+        publish(earlier, TEXTS)
+        settings.SECRET_KEY = "another key " * 6
+        publish(later, TEXTS)
+        assert not is_bound(later)
+        read_contents()
+        note_publications()
+        assert is_bound(later)
 
 
 class TestWhoeverComesWithGuesses:

@@ -25,13 +25,15 @@ OTHERWISE = [[*one[:2], ["4"], "Aim_Citation"] for one in TEXTS]
 
 
 def make(title: str, citances=None, *, is_public: bool = True, organiser=None) -> Phase:
-    """Open in a season of its own organiser; ``citances`` are its gold, if any."""
+    """Open, with all that it has, in a season of its own organiser; ``citances`` are its gold, if any."""
     organiser = organiser or factories.make_user()
     season = factories.make_season(
         organiser=organiser, title=title, is_public=is_public
     )
     task = factories.make_task(season=season, title=f"Task of {title}")
-    phase = factories.make_phase(task=task, with_gold=False, board="everyone")
+    phase = factories.make_phase(
+        task=task, with_gold=False, shows_instances=True, gold_is_public=True
+    )
     if citances:
         publish(phase, citances)
     return phase

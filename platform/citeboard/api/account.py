@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.acts.claims import DECIDE_CLAIM
 from citeboard.acts.mails import SEND_MAILS_AGAIN
 from citeboard.acts.own_measures import DECIDE_MEASURES
 from citeboard.api.operations import does, get, post
@@ -33,7 +34,7 @@ from tasks.delivery.notifications.reading import (
 )
 from tasks.delivery.notifications.wording import words_of
 from tasks.jobs.mails import MailState
-from tasks.models import MeasuresFile, Notification
+from tasks.models import Claim, MeasuresFile, Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.seasons.access import staff
 
@@ -268,6 +269,24 @@ does(
     answers=MeasuresSerializer,
     lets_out=False,
 )
+ClaimSerializer = mirror_of_model(
+    Claim,
+    "Hidden gold of `season` shows texts that `later`, published after it, shows too.",
+    "id season later state made_at decided_at reason",
+    "Claim",
+    season=serializers.SlugRelatedField(slug_field="slug", read_only=True),
+    later=serializers.SlugRelatedField(slug_field="slug", read_only=True),
+)
+
+
+@get("site/claims/", pages=ClaimSerializer)
+def site_claims(request: Request) -> QuerySet[Claim]:
+    """Claims of seasons on texts of later ones, for the site's staff."""
+    staff(request.user)
+    return Claim.objects.select_related("season", "later").order_by("pk")
+
+
+does(DECIDE_CLAIM, "site/claims/<int:claim>/", answers=ClaimSerializer, lets_out=False)
 does(
     SEND_MAILS_AGAIN,
     "site/mails/",

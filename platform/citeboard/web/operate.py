@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from citeboard.acts.claims import DECIDE_CLAIM
 from citeboard.acts.mails import SEND_MAILS_AGAIN
 from citeboard.acts.own_measures import DECIDE_MEASURES
 from citeboard.acts.reports import ReportForm
@@ -18,8 +19,9 @@ from citeboard.core.checks import is_loopback
 from citeboard.ops.site_state import exposition, site_state
 from citeboard.teams.models import User
 from citeboard.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
-from tasks.models import MeasuresFile, Report
-from tasks.seasons import announcements, own_measures
+from scoring.results.board.who_knows import in_common
+from tasks.models import Claim, MeasuresFile, Report
+from tasks.seasons import announcements, claims as on_claims, own_measures
 
 #: What proxies add to a request that they pass on.
 FORWARDED = (
@@ -82,6 +84,24 @@ decide_measures = does(
     DECIDE_MEASURES,
     "operate-measures",
     Pages(own_measures.measures_of_site, "measures"),
+)
+
+
+@staff.page("claims.html")
+def claims(request: HttpRequest, user: User) -> Answer:
+    """Those that staff have not decided on first, each with all that both seasons have in common."""
+    rows = Claim.objects.select_related("season", "later", "decided_by")
+    page = leaf(
+        request, rows.order_by(F("decided_at").asc(nulls_first=True), "-made_at", "-pk")
+    )
+    return {
+        "page": page,
+        "claims": [(row, in_common(row.later, row.season)) for row in page.object_list],
+    }
+
+
+decide_claim = does(
+    DECIDE_CLAIM, "operate-claims", Pages(on_claims.claim_of_site, "claim")
 )
 
 

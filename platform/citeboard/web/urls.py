@@ -148,6 +148,8 @@ urlpatterns = [
     page("metrics", operate.metrics, "metrics"),
     page("operate/", operate.operate, "operate"),
     page("operate/mails/", operate.mails, "operate-mails"),
+    page("operate/claims/", operate.claims, "operate-claims"),
+    page("operate/claims/<int:claim>/", operate.decide_claim, "operate-claim-decide"),
     page("operate/measures/", operate.measures, "operate-measures"),
     page(
         "operate/measures/<int:measures>/",

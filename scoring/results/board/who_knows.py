@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -155,32 +155,51 @@ def shared_by_split(
         may_read |= Q(
             other__task__season__in=Season.objects.organised_by(reader).values("pk")
         )
-    overlaps = GoldOverlap.objects.filter(may_read, gold__task__season=season)
-    overlaps = overlaps.select_related("gold", "other__task__season")
     told: dict[tuple[int, str], dict[str, None]] = {}
-    shared_any = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
-    for overlap in shared_any.order_by("gold__number", "other__number"):
+    for overlap in _of_any_instance(season).filter(may_read):
         own, other = overlap.gold, overlap.other
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
-        near = other.task.season_id == season.pk
-        where = f"{other.task}, {other.split}, v{other.number}"
-        if not near:
-            where = f"{other.task.season}, {where}"
-        counts = {
-            _("scored instances: %s"): overlap.same,
-            _("instances in the files: %s"): overlap.held,
-            _("shown alike and answered otherwise: %s"): overlap.alike,
-            # Tasks on the same split have the same papers.
-            _("papers: %s"): overlap.papers * (own.split != other.split),
-        }
-        shared = ", ".join(words % count for words, count in counts.items() if count)
-        if not shared:
-            continue
-        words = _("v%(version)s has in common with %(where)s: %(shared)s")
-        words %= {"version": own.number, "where": where, "shared": shared}
-        told.setdefault((own.task_id, own.split), {})[words] = None
+        if words := _in_common(overlap):
+            told.setdefault((own.task_id, own.split), {})[words] = None
     return {key: list(words) for key, words in told.items()}
+
+
+def in_common(season: Season, other: Season) -> list[str]:
+    """All that two seasons have in common, for staff alone."""
+    overlaps = _of_any_instance(season).filter(other__task__season=other)
+    lines = (
+        f"{overlap.gold.task}, {overlap.gold.split}: {_in_common(overlap)}"
+        for overlap in overlaps
+    )
+    return list(dict.fromkeys(lines))
+
+
+def _of_any_instance(season: Season) -> QuerySet[GoldOverlap]:
+    overlaps = GoldOverlap.objects.filter(gold__task__season=season)
+    overlaps = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
+    return overlaps.select_related("gold__task", "other__task__season").order_by(
+        "gold__number", "other__number"
+    )
+
+
+def _in_common(overlap: GoldOverlap) -> str:
+    own, other = overlap.gold, overlap.other
+    where = f"{other.task}, {other.split}, v{other.number}"
+    if own.task.season_id != other.task.season_id:
+        where = f"{other.task.season}, {where}"
+    counts = {
+        _("scored instances: %s"): overlap.same,
+        _("instances in the files: %s"): overlap.held,
+        _("shown alike and answered otherwise: %s"): overlap.alike,
+        # Tasks on the same split have the same papers.
+        _("papers: %s"): overlap.papers * (own.split != other.split),
+    }
+    shared = ", ".join(words % count for words, count in counts.items() if count)
+    if not shared:
+        return ""
+    words = _("v%(version)s has in common with %(where)s: %(shared)s")
+    return words % {"version": own.number, "where": where, "shared": shared}
 
 
 def as_json(contents: Iterable[Content]) -> list[dict[str, object]]:

@@ -1,0 +1,33 @@
+"""Staff decide whether a later season follows an earlier one that has the same texts."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm
+from tasks.models import Claim
+from tasks.seasons.claims import MAX_REASON, claim_of_site, decide_claim
+
+
+class ClaimForm(ActForm):
+    """What staff decide on a later season with texts of an earlier one."""
+
+    decision = forms.ChoiceField(choices=[("bind", "bind"), ("release", "release")])
+    reason = forms.CharField(max_length=MAX_REASON)
+    api = {
+        "decision": "`bind`: the later season follows what the earlier one keeps back; or `release`.",
+        "reason": "The organisers of both read it.",
+    }
+
+
+DECIDE_CLAIM = Act(
+    decide_claim,
+    "Let a later season follow an earlier one with the same texts, or release it; for staff.",
+    lambda claim, _filled: (
+        _("%(later)s is released.")
+        if claim.state == Claim.State.RELEASED
+        else _("%(later)s follows %(season)s from now on."),
+        {"season": claim.season, "later": claim.later},
+    ),
+    of=claim_of_site,
+    form=ClaimForm,
+)
