@@ -2,7 +2,7 @@
 
 Texts are compared by what is shown of them alone: an answer would be told by what follows. Hidden gold of a
 public season claims the texts that it shows. The season that published them later, which is by the first gold
-of its split, follows what the earlier one keeps back until staff release it.
+that it published, follows what the earlier one keeps back until staff release it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,14 +31,15 @@ def follow() -> None:
 
 def note_publications() -> int:
     """How many versions were held against those of others, which each is once: when it is published."""
-    for gold in Gold.objects.filter(
+    new = Gold.objects.filter(
         task__season__is_public=True, publication=None
-    ).order_by("pk"):
+    ).select_related("task")
+    for gold in new.order_by("pk"):
         now = timezone.now()
-        of_split = GoldPublication.objects.filter(
-            gold__task=gold.task_id, gold__split=gold.split
+        of_season = GoldPublication.objects.filter(
+            gold__task__season=gold.task.season_id
         )
-        first = of_split.aggregate(at=Min("first_at"))["at"] or now
+        first = of_season.aggregate(at=Min("first_at"))["at"] or now
         GoldPublication.objects.get_or_create(
             gold=gold, defaults={"at": now, "first_at": first}
         )

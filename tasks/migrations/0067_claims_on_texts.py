@@ -10,13 +10,13 @@ def of_before(apps: Apps, schema_editor: object) -> None:
     """What overlaps by now binds nobody until staff decide; a sweep looks for it."""
     publications = apps.get_model("tasks", "GoldPublication").objects
     publications.update(is_of_before=True, compared_at=None)
-    splits = (
-        publications.values_list("gold__task", "gold__split")
+    seasons = (
+        publications.values_list("gold__task__season")
         .annotate(first=Min("at"))
         .order_by()
     )
-    for task, split, first in list(splits):
-        publications.filter(gold__task=task, gold__split=split).update(first_at=first)
+    for season, first in list(seasons):
+        publications.filter(gold__task__season=season).update(first_at=first)
 
 
 class Migration(migrations.Migration):
@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
             name="first_at",
             field=models.DateTimeField(
                 default=django.utils.timezone.now,
-                help_text="When the first version of its split was, also one that is deleted.",
+                help_text="When the first gold of its season was, also one that is deleted.",
             ),
         ),
         migrations.AddField(

@@ -1058,7 +1058,7 @@ class GoldPublication(models.Model):
     at = models.DateTimeField(default=timezone.now)
     first_at = models.DateTimeField(
         default=timezone.now,
-        help_text="When the first version of its split was, also one that is deleted.",
+        help_text="When the first gold of its season was, also one that is deleted.",
     )
     compared_at = models.DateTimeField(null=True)
     is_of_before = models.BooleanField(

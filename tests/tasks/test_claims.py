@@ -239,6 +239,15 @@ class TestWhoeverComesWithGuesses:
         claim = Claim.objects.get(season=rival.task.season)
         assert (claim.state, is_bound(published)) == ("open", False)
 
+    def test_nor_a_new_task_of_a_published_season(self):
+        published, rival = showing("Published"), hiding("Rival")
+        publish(published, texts(100, 130))
+        publish(rival, TEXTS)
+        task = factories.make_task(season=published.task.season)
+        new = factories.make_phase(task=task, with_gold=False, board="everyone")
+        publish(new, TEXTS)
+        assert (Claim.objects.get().state, is_bound(new)) == ("open", False)
+
     def test_nor_once_its_first_version_is_deleted(self):
         published, rival = showing("Published"), hiding("Rival")
         first = publish(published, texts(100, 130))
