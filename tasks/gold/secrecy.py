@@ -311,6 +311,18 @@ def with_phases(tasks: Iterable[Task]) -> None:
     _look_up(phases, phases)
 
 
+def _bound_versions(
+    own: Split, versions: Iterable[_Version]
+) -> dict[Split, dict[int, int]]:
+    """Return, by split that shares gold and binds, the equal instances of each version."""
+    bound: dict[Split, dict[int, int]] = {}
+    for version in versions:
+        other = (version.other_task, version.other_split)
+        if version.binds and version.held and other != own:
+            bound.setdefault(other, {})[version.pk] = version.same
+    return bound
+
+
 def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     """``of_tasks`` are all that are stored of their tasks; what shares gold in others is read beside."""
     by_split: dict[Split, list[Phase]] = {}
@@ -331,10 +343,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     claims: dict[Split, dict[Split, set[int]]] = {split: {} for split in asked}
     unread = models.Q()
     for own, rows in versions.items():
-        for version in rows:
-            other = (version.other_task, version.other_split)
-            if version.binds and version.held and other != own:
-                shared[own].setdefault(other, {})[version.pk] = version.same
+        shared[own] = _bound_versions(own, rows)
         claims[own] = _claims(rows)
         for other in {*shared[own], *claims[own]} - by_split.keys():
             unread |= models.Q(task=other[0], split=other[1])
