@@ -73,19 +73,6 @@ def test_the_documentation_lists_no_setting_that_does_not_exist(root):
     assert sorted(listed) == sorted(settings.ENVIRONMENT.declared)
 
 
-def test_production_settings_pass_the_deployment_checks(root, tmp_path):
-    done = start(
-        root,
-        tmp_path,
-        "check",
-        "--deploy",
-        "--fail-level",
-        "WARNING",
-        CITEBOARD_BASE_URL="https://board.example.org",
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_nonsense_in_the_environment_stops_the_start_with_its_name(root, tmp_path):
     done = start(root, tmp_path, "check", CITEBOARD_SCORING_TIMEOUT="soon")
     assert done.returncode != 0
