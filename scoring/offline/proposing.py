@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from io import BytesIO
@@ -26,10 +26,6 @@ from tasks.types.forms.instances import TABLES, Instance
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import as_values, fatal
 from tasks.types.runs import read_run
-
-with suppress(ImportError):
-    # Baselines import it when they run, which a confined process could not.
-    import bm25s  # noqa: F401
 
 #: What a confined process calls the file that somebody sent.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
