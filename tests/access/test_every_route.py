@@ -60,7 +60,8 @@ REFUSED_IN_FULL = ("visitor", "organiser")
 
 
 def test_every_address_has_a_row():
-    assert [name for name in routes() if not has_row(name)] == [], ADD_A_ROW
+    lacking = [name for name in routes() if not has_row(name)]
+    assert lacking == [], f"{', '.join(lacking)}: {ADD_A_ROW}"
 
 
 def test_the_row_of_an_unknown_address_is_an_error_that_says_where_to_add_it():
