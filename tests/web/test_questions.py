@@ -120,6 +120,9 @@ def test_a_private_answer_is_the_askers_and_may_be_published_later(
         as_somebody().get(f"{API}/seasons/{season.slug}/questions/").json()["results"]
         == []
     )
+    answered = reverse("organise-answer", args=[season.slug, Question.objects.get().pk])
+    form = as_somebody(organiser).get(answered).context["form"]
+    assert form["how"].value() == "private"
     post_answer(organiser, season, answer="Until noon.", how="public")
     assert "Until noon." in read(as_somebody(), season)
     entry = history(season).first()
