@@ -334,6 +334,13 @@ def test_an_announcement_is_told_to_participants(phase, team, ada, organiser):
     ]
 
 
+def test_an_account_that_was_closed_meanwhile_gets_no_mail(phase, team, ada, organiser):
+    announce(season=phase.task.season, text="We extend.", by=organiser)
+    ada.is_active = False
+    ada.save()
+    assert letters_to(ada) == []
+
+
 def test_a_team_that_asks_and_what_is_decided_are_told(phase, ada, organiser):
     season = phase.task.season
     Season.objects.filter(pk=season.pk).update(registration="approval")
