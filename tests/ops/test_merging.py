@@ -328,6 +328,16 @@ def test_two_leads_merge_their_teams_on_their_pages(
     assert "Night Shift is part of Day Shift now, with no runs." in page
 
 
+def test_no_program_accepts_what_its_own_team_has_proposed(
+    client, season, day, night, bob
+):
+    proposal = propose_merge(season=season, team=night, into=day, by=bob)
+    client.force_login(bob)
+    answer = reverse("api:merge", args=[night.slug, proposal.pk])
+    assert client.post(answer, {"decision": "accept"}).status_code == 400
+    assert MergeProposal.objects.filter(pk=proposal.pk).exists()
+
+
 def test_an_organiser_merges_two_teams_with_a_reason(client, season, day, night, olga):
     chosen = {"merge-team": night.slug, "merge-into": day.slug}
     page = post(client, olga, "organise-merge", season.slug, **chosen)
