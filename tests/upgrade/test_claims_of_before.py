@@ -7,7 +7,14 @@ from django.apps import apps
 
 from tasks.gold.publishing import note_publications
 from tasks.gold.secrecy import shows_scores
-from tasks.models import Claim, GoldContent, GoldOverlap, GoldPublication, Notification, Phase
+from tasks.models import (
+    Claim,
+    GoldContent,
+    GoldOverlap,
+    GoldPublication,
+    Notification,
+    Phase,
+)
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +58,9 @@ def test_a_season_of_other_organisers_shows_its_board_and_both_are_told(hidden):
     shown = make(factories.make_user())
     upgrade()
     assert shows(shown)
-    told = Notification.objects.filter(kind="texts-shared").values_list("season", flat=True)
+    told = Notification.objects.filter(kind="texts-shared").values_list(
+        "season", flat=True
+    )
     assert set(told) == {hidden.task.season_id, shown.task.season_id}
 
 
@@ -59,7 +68,11 @@ def test_staff_are_to_decide_on_it(hidden):
     shown = make(factories.make_user())
     upgrade()
     claim = Claim.objects.get()
-    assert (claim.state, claim.season, claim.later) == ("open", hidden.task.season, shown.task.season)
+    assert (claim.state, claim.season, claim.later) == (
+        "open",
+        hidden.task.season,
+        shown.task.season,
+    )
 
 
 def test_a_season_of_the_same_organisers_goes_on_hiding_what_the_other_hides(hidden):
@@ -72,8 +85,8 @@ def test_a_season_of_the_same_organisers_goes_on_hiding_what_the_other_hides(hid
 def test_a_draft_of_before_has_published_nothing(hidden):
     draft = make(factories.make_user(), is_public=False)
     upgrade()
-    assert list(GoldPublication.objects.values_list("gold__task__season", flat=True)) == [
-        hidden.task.season_id
-    ]
+    assert list(
+        GoldPublication.objects.values_list("gold__task__season", flat=True)
+    ) == [hidden.task.season_id]
     assert shows(draft)
     assert not Notification.objects.exists()
