@@ -1,9 +1,14 @@
 """Who gets which answer: a row for every address, and in it the answer to each role by each method."""
 
+import pkgutil
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 
 from django.urls import URLPattern, reverse
 
+import citeboard.acts
+from citeboard.acts.declared import Act
 from citeboard.teams.membership import mailed_secret
 from tasks.delivery.notifications.reading import unsubscribe_secret
 from tasks.models.notifications import Kind
@@ -797,7 +802,16 @@ POSTED = {
     "api:decide": {"decision": "approve"},
     "organise-decide": {"decision": "approve"},
     "organise-entry": {"registration": "open"},
+    "organise-merge": {"merge-team": "no-such-team"},
 }
+#: Operations that take the name of a team.
+TEAM_IN_THE_API = (
+    "api:ask-to-join",
+    "api:registrations",
+    "api:extra-tries",
+    "api:submit",
+    "api:bundle",
+)
 #: Every address but those of Django's admin, which are walked apart.
 OUR_ROUTES = [name for name in ROUTES if not name.startswith("admin:")]
 
@@ -886,11 +900,40 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     }
 
 
+@cache
+def fields_by_summary() -> dict[str, set[str]]:
+    """The fields of the acts that say the same of what they do."""
+    modules = [
+        import_module(f"citeboard.acts.{one.name}")
+        for one in pkgutil.iter_modules(citeboard.acts.__path__)
+    ]
+    found: dict[str, set[str]] = {}
+    for act in (
+        act
+        for module in modules
+        for act in vars(module).values()
+        if isinstance(act, Act)
+    ):
+        found.setdefault(act.summary, set()).update(
+            act.form.base_fields if act.form else ()
+        )
+    return found
+
+
+def takes_team(name: str) -> bool:
+    """False if a post to the address would be refused for a field that its act does not have."""
+    if name.startswith("api:"):
+        return name in TEAM_IN_THE_API
+    fields = fields_by_summary().get(routes()[name].callback.__doc__)
+    return fields is None or "team" in fields
+
+
 def ask(client, name: str, method: str, scene: Scene, phase=None):
     """The answer, read to its end so that a file that is sent is closed."""
     where = address(name, scene, phase)
     if method == "POST":
-        response = client.post(where, POSTED.get(name, {"team": scene.team.slug}))
+        team = {"team": scene.team.slug} if takes_team(name) else {}
+        response = client.post(where, POSTED.get(name, team))
     else:
         response = getattr(client, method.lower())(where)
     response.said = response.getvalue()

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from citeboard.core.models import AuditEntry
 from scoring.models import ManualMeasure, ManualScore
-from tests.access.table import OUR_ROUTES, address, expected, sign_in
+from tests.access.table import OUR_ROUTES, address, expected, sign_in, takes_team
 from tests.tasks.seasons import SEASON
 
 pytestmark = pytest.mark.django_db
@@ -44,9 +44,16 @@ LATER = {"opens": "2020-01-01T00:00", "closes": "2091-01-01T00:00"}
 
 OUTSIDE = {"name": "SUPERT", "better": "up", "source": "A lab."}
 PRESET = {
-    "title": "A new one", "slug": "new", "task_type": "clsumm-1a", "time_zone": "AoE",
-    "opens": "2026-05-01 00:00", "evaluation": "2026-06-01 00:00", "closes": "2026-07-01 00:00",
-}  # fmt: skip
+    "title": "A new one",
+    "slug": "new",
+    "task_type": "clsumm-1a",
+    "time_zone": "AoE",
+}
+DATES = {
+    "opens": "2026-05-01 00:00",
+    "evaluation": "2026-06-01 00:00",
+    "closes": "2026-07-01 00:00",
+}
 
 
 def rows() -> dict:
@@ -103,8 +110,8 @@ def bodies(scene) -> dict[str, dict]:
         },
         "organise-settings-season": {"title": "Another title", "initial-title": "x"},
         "api:settings": {"settings": '{"season.licence": "CC0-1.0"}'},
-        "new-season-preset": PRESET,
-        "api:new-season-preset": {**PRESET, "dates": json.dumps(PRESET)},
+        "new-season-preset": {**PRESET, **DATES},
+        "api:new-season-preset": {**PRESET, "dates": json.dumps(DATES)},
         "organise-clone": {"title": "Next year", "slug": "next-year", "days": "364"},
         "api:clone": {"title": "Next year", "slug": "next-year"},
         "team-invite": {"address": "somebody@example.org"},
@@ -125,11 +132,14 @@ def bodies(scene) -> dict[str, dict]:
         },
         "team-request": {"decision": "accept"},
         "api:join-request": {"decision": "accept"},
-        "team-lead": {"team": scene.team.slug},
         "team-describe": {"description": "Two people.", "links": "https://example.org"},
         "api:team-description": {"description": "Two people."},
         "organise-outside": {**OUTSIDE, "values": f"{scene.run.pk} 1"},
-        "api:outside": {**OUTSIDE, "values": f"{scene.run.pk} 1"},
+        "api:outside": {
+            "name": "SUPERT",
+            "source": "A lab.",
+            "values": f"{scene.run.pk} 1",
+        },
         "organise-errata": {"text": "Two rows were swapped."},
         "submission-describe": {
             "description": "Another one.",
@@ -168,7 +178,8 @@ def changes(scene, client, name: str, before: dict) -> tuple[set, list[AuditEntr
     for role in PEOPLE:
         for method in ("POST", "DELETE"):
             # A file is read once.
-            body = bodies(scene).get(name, {"team": scene.team.slug})
+            team = {"team": scene.team.slug} if takes_team(name) else {}
+            body = bodies(scene).get(name, team)
             if expected(name, method, role) not in (200, 201, 204, 302, 400, 409, 422):
                 continue
             sign_in(client, scene, role)
@@ -176,7 +187,9 @@ def changes(scene, client, name: str, before: dict) -> tuple[set, list[AuditEntr
                 first = AuditEntry.objects.count()
                 ask = client.post if method == "POST" else client.delete
                 with connection.execute_wrapper(written := Written()):
-                    ask(address(name, scene), body).getvalue()
+                    ask(
+                        address(name, scene), *([body] if method == "POST" else [])
+                    ).getvalue()
                 after = rows() if written.anything else before
                 own = {
                     key

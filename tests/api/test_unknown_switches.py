@@ -14,12 +14,12 @@ from citeboard.core.models import Limit
 from citeboard.teams.models import Token
 from scoring.models import JudgedRun
 from tasks.delivery.webhooks.services import make_webhook
-from tasks.models import Delivery, Gold, Job, Season, Submission
+from tasks.models import Claim, Delivery, Gold, Job, Season, Submission
 from tests.api.conftest import API, World
 from tests.api.sending import check, run_file, send
 from tests.api.test_every_act import BY_ANOTHER, acts, summed_up
 from tests.api.test_fuzz import make_world_to_aim_at
-from tests.factories import make_job
+from tests.factories import make_job, make_season
 from tests.kept_worlds import KeptWorld, keep_world
 
 OBJECT = "application/json"
@@ -76,6 +76,7 @@ def make_whole_world() -> tuple[World, dict[str, list]]:
         "webhook": [webhook.pk],
         "delivery": [delivery.pk],
         "job": ids["jobs"],
+        "claim": [Claim.objects.create(season=make_season(), later=world.season).pk],
     }
 
 
@@ -89,7 +90,7 @@ def address_of(name: str, ids: dict[str, list]) -> str:
     kind = path.split("/")[3]
     first, *others = re.findall(r"{(\w+)}", path) or [""]
     values = {
-        first: ids[kind][0] if first else "",
+        first: ids[first if first in ids else kind][0] if first else "",
         **{other: ids[other][0] for other in others},
     }
     return path.format(**values)

@@ -1,7 +1,7 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -278,7 +278,7 @@ def does(
             holder,
             *(value for name, value in address.items() if name not in fields),
         ][-1]
-        _refuse_unknown_fields(request, act.form(of=thing).fields if act.form else ())
+        _refuse_unknown_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
         return _done(request, act, thing, filled, then)
 
@@ -303,7 +303,7 @@ def fills(
         thing = [holder, *address.values()][-1]
         assert act.form is not None
         form = act.form(**sent(request), of=thing)
-        _refuse_unknown_fields(request, form.fields)
+        _refuse_unknown_fields(request, form)
         with refusals_at(form, at):
             if form.is_valid():
                 return _done(request, act, thing, form.cleaned_data, then)
@@ -313,8 +313,9 @@ def fills(
     return (pages or _BY_ROLE[act.of]).form(template, part, back)(view)
 
 
-def _refuse_unknown_fields(request: HttpRequest, fields: Collection[str]) -> None:
+def _refuse_unknown_fields(request: HttpRequest, form: forms.BaseForm | None) -> None:
     """Raise InvalidParameters if a request sends what neither its act nor the site's own forms have."""
+    fields = [form.add_prefix(name) for name in form.fields] if form is not None else []
     names = [
         name for name in (*request.POST, *request.FILES) if name not in _OF_EVERY_FORM
     ]
