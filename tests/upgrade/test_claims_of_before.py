@@ -17,7 +17,7 @@ from tasks.models import (
 )
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 STEPS = {
     "0065_gold_of_other_organisers": "by_organisers_of_now",

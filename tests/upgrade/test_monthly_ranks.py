@@ -14,6 +14,8 @@ from scoring.models import MonthlyRanks
 from scoring.results.board.standings import month_of, standings
 from tests.scoring import boards
 
+pytestmark = pytest.mark.both_databases
+
 BEFORE, AFTER = "0022_revised_comparisons", "0023_named_monthly_ranks"
 migration = import_module(f"scoring.migrations.{AFTER}")
 
