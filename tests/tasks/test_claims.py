@@ -31,7 +31,7 @@ from tests.api.conftest import API
 from tests.api.sending import check, score
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 HOUR = dt.timedelta(hours=1)
 SENTENCE = "shares texts with a season of another organiser; staff can say more"

@@ -21,7 +21,7 @@ from tests.api.conftest import API
 from tests.api.sending import check, content, score
 from tests.web.reading import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LATER = dt.datetime(2090, 1, 1, tzinfo=dt.UTC)
 COUNT = 24
