@@ -89,7 +89,7 @@ def sent_and_scored(instances: int) -> tuple[object, float, float, str]:
     submission.refresh_from_db()
     assert submission.status == "scored", submission.reason
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = f"its scorer: {submission.evaluations.get().seconds:.1f} s, {usage.ru_maxrss / 1024:.0f} MB at most"
+    spent = f"its scorer: {submission.evaluations.get().seconds:.1f} s, {usage.ru_maxrss / 1024:.0f} MB at most"  # noqa: E501
     return submission, sending, scoring, spent
 
 

@@ -46,7 +46,7 @@ SIZES_ON_PAGE, PERCENTILE_SIZES = (3, 5, 10, 30, 100, 1000), (10,)
 FEWEST, AIM, AIM_OF_THE_MEAN = 5, 92.5, 94.0
 #: Units of which the true value is made, and so many test sets are looked at at a time.
 POPULATION, BLOCK = 1_000_000, 100
-FEW_OF_A_MODE = "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"
+FEW_OF_A_MODE = "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"  # noqa: E501
 FEW_OF_A_CLASS = (
     "the error of the class of which a few instances are there makes that of the mean"
 )

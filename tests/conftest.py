@@ -82,7 +82,7 @@ gc.disable()
 def pytest_collection_modifyitems(config, items) -> None:
     """Select by tier: `make proofs` runs what proves by mass, `.ci/run` on PostgreSQL the tests marked
     `both_databases`, `make test` the tests that need one process. All leave out tests that rest on unchanged files.
-    """
+    """  # noqa: E501
     if IS_FULL:
         kept = [item for item in items if proves_by_mass(item)]
     else:

@@ -113,7 +113,7 @@ class ListAnswers(AnswerMetric):
     statistic = "qampari"
     columns = ("precision", "recall", "recall_5", "f1", "f1_5")
     scale = 100
-    citation = f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"
+    citation = f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"  # noqa: E501
     enough = 5
 
     def applies(self, question: Question) -> bool:

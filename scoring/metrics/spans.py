@@ -14,7 +14,7 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric
 from scoring.metrics.classification import part_of
 
-SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"
+SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"  # noqa: E501
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 Span = tuple[int, int, str]

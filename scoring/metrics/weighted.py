@@ -144,7 +144,7 @@ class EqualSizeCalibrationError(WeightedMetric):
     higher_is_better = False
     has_interval = False
     is_valid_in_one_label = False
-    citation = "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"
+    citation = "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"  # noqa: E501
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from tasks.types.problems import Problem, fatal, quoted, refuse
 from tasks.types.text import json_lines
 
 ALL = "all"
-EXAMPLE = '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'
+EXAMPLE = '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'  # noqa: E501
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tasks.jobs.work import settle
 from tasks.models import Job
 from tasks.seasons.own_measures import tell_organisers
 
-BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins again from a fresh copy of the gold."
+BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins again from a fresh copy of the gold."  # noqa: E501
 
 
 def end_job(job: Job, reason: Exception) -> None:

@@ -521,7 +521,7 @@ def test_an_archive_of_before_has_neither_tests_nor_receipts_and_says_so(
     )
     told = verified(capsys, archive, 0)
     assert "no receipt: 4 scorings" in told
-    words = "not checked, the archive does not hold the paired tests that ranks and groups rest on: 16 numbers"
+    words = "not checked, the archive does not hold the paired tests that ranks and groups rest on: 16 numbers"  # noqa: E501
     assert words in told
 
 

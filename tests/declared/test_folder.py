@@ -143,14 +143,14 @@ def test_the_digest_is_of_what_numbers_rest_on(folder):
     ("before", "after", "told"),
     [
         ('slug = "worth"', 'slug = "Worth it"', "task.toml:2: “Worth it” cannot stand in an address"),
-        ('form = "labels"', 'form = "label"', "task.toml:4: “label” is not known here (did you mean “labels”?)"),
+        ('form = "labels"', 'form = "label"', "task.toml:4: “label” is not known here (did you mean “labels”?)"),  # noqa: E501
         ('field = "gold"\n', "", "task.toml:8: “field” is missing"),
-        ('unit = "paper"', 'units = "paper"', "task.toml:5: there is no key “units” here (did you mean “unit”?)"),
-        ('shown = ["text", "facts"]', 'shown = ["text", "gold", "facts"]', "task.toml:10: “gold” shows the answer"),
-        ('field = "gold"\n', 'field = "facts.gold"\n', "task.toml:10: “facts” shows the answer, which is “facts.gold”"),
-        ('hidden = ["facts.url"]', 'hidden = ["fact.url"]', "task.toml:11: “fact.url” is in no field that is shown"),
-        ('positive = "yes"', 'positive = "maybe"', "task.toml:16: “maybe” is no label; expected one of yes, no"),
-        ('measures = ["f1", {', 'measures = ["f2", {', "task.toml:20: there is no measure “f2” of the form labels"),
+        ('unit = "paper"', 'units = "paper"', "task.toml:5: there is no key “units” here (did you mean “unit”?)"),  # noqa: E501
+        ('shown = ["text", "facts"]', 'shown = ["text", "gold", "facts"]', "task.toml:10: “gold” shows the answer"),  # noqa: E501
+        ('field = "gold"\n', 'field = "facts.gold"\n', "task.toml:10: “facts” shows the answer, which is “facts.gold”"),  # noqa: E501
+        ('hidden = ["facts.url"]', 'hidden = ["fact.url"]', "task.toml:11: “fact.url” is in no field that is shown"),  # noqa: E501
+        ('positive = "yes"', 'positive = "maybe"', "task.toml:16: “maybe” is no label; expected one of yes, no"),  # noqa: E501
+        ('measures = ["f1", {', 'measures = ["f2", {', "task.toml:20: there is no measure “f2” of the form labels"),  # noqa: E501
         ('label = "no" }', 'label = "on" }', "task.toml:20: “on” is no label"),
         ('["f1", {', '["brier_score", {', "task.toml:20: “brier_score” needs probabilities"),
         ('["f1", {', '["jaccard", {', "task.toml:20: “jaccard” is of tasks in which an instance has several"),

@@ -54,7 +54,7 @@ def test_reference_verification_is_scored_as_hallmark_does():
             expected = {"f1": "f1_hallucination"} | {
                 name: name
                 for name in (
-                    "detection_rate", "false_positive_rate", "macro_f1", "mcc", "tier_weighted_f1", "tier3_f1",
+                    "detection_rate", "false_positive_rate", "macro_f1", "mcc", "tier_weighted_f1", "tier3_f1",  # noqa: E501
                     "ece", "auroc", "auprc", "coverage", "coverage_adjusted_f1",
                 )
             }  # fmt: skip

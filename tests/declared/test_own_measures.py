@@ -70,7 +70,7 @@ WRONG = {
     "np.random.default_rng().random((len(gold), 2))": "gives other numbers when it is computed again",
     "[['a', 'b']] * len(gold)": "ended in ValueError",
 }
-RETURNED = "np.array([[one == other, 1.0] for one, other in zip(gold, answers)], dtype=float)\n\n    def aggregate"
+RETURNED = "np.array([[one == other, 1.0] for one, other in zip(gold, answers)], dtype=float)\n\n    def aggregate"  # noqa: E501
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path
     phase = rest[
         rest.index("[[tasks.phases]]") : rest.index('[[tasks.phases]]\nslug = "final"')
     ]
-    task = 'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'
+    task = 'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'  # noqa: E501
     (folder / "season.toml").write_text(f"{head}[[tasks]]\n{task}{phase}")
     load(folder)
     made = Task.objects.get()

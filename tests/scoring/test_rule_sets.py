@@ -152,7 +152,7 @@ class TestOnTheSite:
     def test_one_that_takes_its_process_down_fails_alone(
         self, run, states, monkeypatch, tmp_path
     ):
-        body = "if '--rules=corrected' in arguments: signal.raise_signal(signal.SIGKILL)\nreturn real(arguments)"
+        body = "if '--rules=corrected' in arguments: signal.raise_signal(signal.SIGKILL)\nreturn real(arguments)"  # noqa: E501
         put_in_place(monkeypatch, tmp_path, body)
         take_jobs()
         assert states() == {"corrected": ("failed", 3), "official-2017": ("done", 1)}

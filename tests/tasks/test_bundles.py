@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 TOPIC = "D01-0001"
 LINE = answer_line(TOPIC, "D05-0001", "3", ["1"])
 WRONG = {f"Task1__{TOPIC}.annv3.txt": "Citing Article: nothing else"}
-WITH_FACETS = b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"], "facets": ["Method"]}'
+WITH_FACETS = b'{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"], "facets": ["Method"]}'  # noqa: E501
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def add_work(site, mark: str = "?") -> None:
         marks = ", ".join([mark] * len(values))
         site.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
 
-    ids = "SELECT u.id, s.id, t.id, p.id FROM teams_user u, tasks_season s, teams_team t, tasks_phase p LIMIT 1"
+    ids = "SELECT u.id, s.id, t.id, p.id FROM teams_user u, tasks_season s, teams_team t, tasks_phase p LIMIT 1"  # noqa: E501
     [(user, season, team, phase)] = site.execute(ids)
     hook = (77, "https://example.org/", "n", True, PAST, season)
     insert("tasks_webhook", "id, url, nonce, is_active, created_at, season_id", *hook)

@@ -213,7 +213,7 @@ def test_units_of_one_instance_and_what_another_split_has_too_are_told_at_upload
         each.force_login(organiser)
     send(client, dev, lines("One.", "Two.", "Three."))
     asked = send(browser, test, lines("Four.", "two.", "Five."))
-    shared = f"v1 has in common with {task}, dev, v1: scored instances: 1, instances in the files: 1, papers: 2"
+    shared = f"v1 has in common with {task}, dev, v1: scored instances: 1, instances in the files: 1, papers: 2"  # noqa: E501
     assert f"In other splits too {shared} Who will see" in text_of(asked)
     assert not task.gold.filter(split="test").exists()
     again = {"stored": dict(asked.context["posted"])["stored"]}

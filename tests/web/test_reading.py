@@ -137,7 +137,7 @@ def test_a_deadline_has_one_name_on_a_page_in_the_zone_of_its_phase(client):
 
 
 def test_what_organisers_write_is_markdown_without_harm(client):
-    harm = "# Head\n\n*Read* <script>alert(1)</script> ![x](http://example.org/x.png) [y](javascript:alert(1))"
+    harm = "# Head\n\n*Read* <script>alert(1)</script> ![x](http://example.org/x.png) [y](javascript:alert(1))"  # noqa: E501
     season = factories.make_season(summary=harm)
     page = text_of(client.get(reverse("season", args=[season.slug])))
     assert "<em>Read</em>" in page

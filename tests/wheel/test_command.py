@@ -247,7 +247,7 @@ def test_the_client_says_its_version_in_150_milliseconds_of_computing(installed)
 
 
 def without_packages(unpacked, *words: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.path.append({str(unpacked)!r}); from citeboard_scorer.__main__ import run; run()"
+    program = f"import sys; sys.path.append({str(unpacked)!r}); from citeboard_scorer.__main__ import run; run()"  # noqa: E501
     command = [sys.executable, "-I", "-S", "-c", program, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

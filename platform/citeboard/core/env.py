@@ -187,7 +187,7 @@ class Environment:
 
     def bucket(self, name: str, about: str, *, shown: str) -> "Bucket | None":
         self._declare(name, "address", shown, about)
-        expected = "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"
+        expected = "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"  # noqa: E501
         return self._read(name, None, bucket_at, expected, secret=True)
 
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:

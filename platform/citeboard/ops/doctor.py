@@ -128,7 +128,7 @@ def _storage() -> Said:
     }
     missing = sorted(name for name in names if not storage.gold.exists(name))
     if missing and len(missing) == len(names):
-        words = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"
+        words = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"  # noqa: E501
         advice = (
             "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
             "with `manage.py storage copy`, or restore them from a backup."

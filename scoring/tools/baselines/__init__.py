@@ -20,7 +20,7 @@ __all__ = [
 
 #: The room of what only reproduces the five papers; nothing imports it, and an installation may leave it out.
 PAPERS = "scoring.papers"
-WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"
+WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
 #: The task types whose gold may be annotated by several people.
 HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 

@@ -295,7 +295,7 @@ def some(names: Sequence[str] | Mapping[str, object], most: int = 5) -> str:
     )
 
 
-EXAMPLE = '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'
+EXAMPLE = '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'  # noqa: E501
 
 
 def read_json_answers(

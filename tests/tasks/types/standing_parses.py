@@ -34,7 +34,7 @@ was built|is|holds|has not grown|grew|will reopen|can sing|was later destroyed|e
 |that|, thus|, damaged by|or|where
 Although sales fell,|In 1969,|When it rains|Being old,|However,|According to him,|To win,|Destroyed in May,|For years\
 |If not|Once found,|Since the war of 1648,
-"""
+"""  # noqa: E501
 SUBJECTS, VERBS, OBJECTS, JOINTS, OPENINGS = (
     line.split("|") for line in PARTS.splitlines()
 )
