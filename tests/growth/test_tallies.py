@@ -22,7 +22,7 @@ from tests.mass import mass
 pytestmark = [pytest.mark.django_db, pytest.mark.mass, pytest.mark.both_databases]
 
 #: Of the same days and teams, each with more than a page of runs.
-FEW, MANY = 2_000, mass(4_000, 100_000)
+FEW, MANY = 2_000, mass(6_000, 100_000)
 PAGES = (
     "API, runs", "API, runs of a phase", "API, runs of a team", "API, runs, by a member", "how it goes",
     "runs, organiser's list", "operate", "metrics", "admin, core/auditentry", "admin, tasks/registration",
