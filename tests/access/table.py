@@ -924,7 +924,7 @@ def takes_team(name: str) -> bool:
     """False if a post to the address would be refused for a field that its act does not have."""
     if name.startswith("api:"):
         return name in TEAM_IN_THE_API
-    fields = fields_by_summary().get(routes()[name].callback.__doc__)
+    fields = fields_by_summary().get(ROUTES[name].callback.__doc__)
     return fields is None or "team" in fields
 
 

@@ -1,16 +1,15 @@
 """A page in German is the page in English in other words, and what is done on it stores the same."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from html.parser import HTMLParser
 
 import pytest
 from django.apps import apps
 from django.core.cache import caches
-from django.db import connection, models, transaction
+from django.db import models, transaction
 
 from tests.access.table import OUR_ROUTES, address, ask, row, sign_in
+from tests.written_tables import noting_tables
 
 pytestmark = pytest.mark.django_db
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de"}
@@ -30,8 +29,6 @@ PASSING = re.compile(r"csrf|nonce|\d{9,}\.\d+|\d{4}-\d\d-\d\d[T ]\d\d:[\d:.]+Z?"
 DRAWN = re.compile(
     r"nonce|digest|secret|hint|token|password|trace|lease|key$|^key|unsubscribe|value|alias|^event$"
 )
-#: The table that a statement writes.
-WRITTEN = re.compile(r'\b(?:INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNORECASE)
 #: What programs read as texts. What is packed says when it was.
 TEXTS = (
     "text/",
@@ -140,19 +137,6 @@ def texts_of(model: type[models.Model]) -> str:
     return PASSING.sub(
         "", "\n".join(f"{model.__name__} {values[1:]}" for values in rows)
     )
-
-
-@contextmanager
-def noting_tables() -> Iterator[set[str]]:
-    """The tables that are written meanwhile; there are no triggers that would write others."""
-    tables: set[str] = set()
-
-    def note(execute, sql, params, many, context):
-        tables.update(WRITTEN.findall(sql))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
-        yield tables
 
 
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
