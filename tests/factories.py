@@ -4,7 +4,6 @@ Gold is the small corpus of `tests.tasks.types.corpus`, packed and recorded as t
 """
 
 import datetime as dt
-import itertools
 import json
 import tempfile
 from functools import cache
@@ -32,16 +31,16 @@ from tasks.submissions.submit import submit_baseline, submit_run
 from tasks.submissions.uploads import Upload
 from tasks.types import task_type
 from tasks.types.files import open_inputs
+from tests.numbering import OF_ROWS
 from tests.tasks.types.corpus import CITANCES, write_topic
 
-_numbers = itertools.count(1)
 TOPICS = ("D01-0001", "D01-0002")
 PASSWORD = "a password for tests"
 
 
 def make_user(**fields) -> User:
     """A person whose address is verified, so that they can sign in."""
-    number = next(_numbers)
+    number = next(OF_ROWS)
     user = User.objects.create_user(
         **{
             "email": f"person{number}@example.org",
@@ -57,7 +56,7 @@ def make_user(**fields) -> User:
 
 
 def make_season(*, organiser: User | None = None, **fields) -> Season:
-    number = next(_numbers)
+    number = next(OF_ROWS)
     season = Season.objects.create(
         **{"slug": f"season-{number}", "title": f"Season {number}", **fields}
     )
@@ -67,7 +66,7 @@ def make_season(*, organiser: User | None = None, **fields) -> Season:
 
 
 def make_task(*, season: Season | None = None, **fields) -> Task:
-    number = next(_numbers)
+    number = next(OF_ROWS)
     defaults = {
         "slug": f"task-{number}",
         "title": f"Task {number}",
@@ -86,7 +85,7 @@ def lasting_day() -> str:
 
 def make_phase(*, task: Task | None = None, with_gold: bool = True, **fields) -> Phase:
     """A phase that opened yesterday and closes in a month; its split has gold unless that is not wanted."""
-    number = next(_numbers)
+    number = next(OF_ROWS)
     defaults = {
         "slug": f"phase-{number}",
         "title": f"Phase {number}",
@@ -132,7 +131,7 @@ def make_team(
     *, season: Season | None = None, lead: User | None = None, members=(), **fields
 ) -> Team:
     """A team with a lead; with a season, it is registered there and approved."""
-    number = next(_numbers)
+    number = next(OF_ROWS)
     team = Team.objects.create(
         **{"name": f"Team {number}", "slug": f"team-{number}", **fields}
     )
@@ -200,8 +199,8 @@ def make_submission(
     submission = submit_run(
         phase=phase,
         team=team,
-        upload=make_upload(other_run(next(_numbers)) if content is None else content),
-        **{"system": f"System {next(_numbers)}", "user": lead, **given},
+        upload=make_upload(other_run(next(OF_ROWS)) if content is None else content),
+        **{"system": f"System {next(OF_ROWS)}", "user": lead, **given},
     )
     return _changed(submission, fields)
 
@@ -222,7 +221,7 @@ def make_baseline(
     submission = submit_baseline(
         phase=phase,
         upload=make_upload(content),
-        system=fields.pop("system", f"Baseline {next(_numbers)}"),
+        system=fields.pop("system", f"Baseline {next(OF_ROWS)}"),
     )
     return _changed(submission, fields)
 

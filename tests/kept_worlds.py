@@ -14,11 +14,13 @@ The first process of the run that asks for a world builds it, and the others rea
 built before a test has changed a setting or the clock, and what a test makes of it goes with the test.
 Its rows have the same numbers each time: it is laid out in a database that has no rows yet. Rows that come
 after them get higher numbers, also where a test that restored a backup has set PostgreSQL's counters back.
+Numbers that tests give continue after those of the process that built the world.
 """
 
 import fcntl
 import os
 import pickle
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from django.db import connection, transaction
 
 from citeboard.ops.pruning import COLUMNS
 from tests.emptying import KEPT
+from tests.numbering import continue_after, positions
 
 _kept: dict[Callable[[], Any], "KeptWorld"] = {}
 
@@ -49,9 +52,11 @@ class KeptWorld:
             )
             transaction.set_rollback(True)
         mail.outbox.clear()
+        self._positions = positions()
         self._world = pickle.dumps(world)
 
     def __call__(self) -> Any:
+        continue_after(self._positions)
         for column, name, content in self._files:
             folder = COLUMNS[column][2]
             if not folder.exists(name):
@@ -62,6 +67,11 @@ class KeptWorld:
             if self._counters:
                 cursor.execute(self._counters)
         return pickle.loads(self._world)  # noqa: S301  (our own)
+
+
+def kept_folder() -> Path:
+    """Make a folder for files that rows of a world refer to; it goes with the run."""
+    return Path(tempfile.mkdtemp(dir=os.environ["CITEBOARD_TEST_ROOT"]))
 
 
 def keep_world(make: Callable[[], Any], django_db_blocker) -> KeptWorld:

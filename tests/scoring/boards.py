@@ -1,7 +1,6 @@
 """Boards made by hand: the rows that a scored run leaves behind, without scoring one."""
 
 import datetime as dt
-import itertools
 
 from django.urls import reverse
 
@@ -10,10 +9,9 @@ from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdo
 from scoring.worker.recording import save_scores
 from tasks.models import Gold, Phase, Season, Submission
 from tests import factories
+from tests.numbering import OF_RUNS
 
 START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
-# Apart from the numbers that `submit_run` gives.
-_numbers = itertools.count(1001)
 
 
 def make_phase(
@@ -46,7 +44,7 @@ def make_team(phase: Phase, name: str, *members: User) -> Team:
 def make_run(
     phase: Phase, team: Team | None, status: str = "scored", **fields
 ) -> Submission:
-    number = next(_numbers)
+    number = next(OF_RUNS)
     given = {
         "system": f"system-{number}",
         "kind": "primary" if team else "baseline",
