@@ -2,17 +2,20 @@
 
 import json
 import zipfile
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from django.urls import reverse
 
+from citeboard.teams.models import User
 from scoring.offline.evaluate import load_page, packed
 from scoring.results.runs.claims import drawing
 from scoring.worker.score import score
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import select_run
 from tests.factories import make_team, make_user
+from tests.kept_worlds import KeptWorld, keep_world, kept_folder
 from tests.scoring.citing import citing_gold, citing_phase, citing_run
 from tests.tasks.types.citations import RAIN, WIND
 
@@ -21,22 +24,20 @@ pytestmark = pytest.mark.django_db
 PASSAGE = "Wind is air that moves."
 
 
-@pytest.fixture
-def member():
-    return make_user()
+@dataclass
+class World:
+    """A scored run with claims, whose phase shows no instances."""
+
+    run: Submission
+    member: User
+    organiser: User
 
 
-@pytest.fixture
-def organiser():
-    return make_user()
-
-
-@pytest.fixture
-def run(tmp_path, member, organiser):
-    phase = citing_phase(
-        tmp_path / "phase", organiser=organiser, entailment="word-overlap"
-    )
-    citing_gold(phase, tmp_path, RAIN, WIND)
+def make_world() -> World:
+    member, organiser = make_user(), make_user()
+    folder = kept_folder()
+    phase = citing_phase(folder, organiser=organiser, entailment="word-overlap")
+    citing_gold(phase, folder, RAIN, WIND)
     team = make_team(season=phase.task.season, lead=member)
     found = citing_run(
         phase,
@@ -46,7 +47,33 @@ def run(tmp_path, member, organiser):
     )
     for job in found.jobs.all():
         score(job.pk)
-    return found
+    found.refresh_from_db()
+    return World(found, member, organiser)
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_world, django_db_blocker)
+
+
+@pytest.fixture
+def world(db, kept) -> World:
+    return kept()
+
+
+@pytest.fixture
+def run(world) -> Submission:
+    return world.run
+
+
+@pytest.fixture
+def member(world) -> User:
+    return world.member
+
+
+@pytest.fixture
+def organiser(world) -> User:
+    return world.organiser
 
 
 def page(client, run, viewer=None, **query):

@@ -15,11 +15,12 @@ import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from citeboard.teams.models import User
 from scoring.offline.evaluate import load_instances
 from scoring.results.comparison import reading
 from scoring.results.comparison.drawing import Line, Part, Piece, draw
 from tasks.gold.gold_files import load_gold
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tasks.types import task_types
 from tasks.types.base import RANKING, Split
@@ -30,6 +31,7 @@ from tasks.types.ranking.runs import RankedRun
 from tests import factories
 from tests.api.sending import score
 from tests.exchange.every_eval_ever import SAMPLES_PATH, check
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards, compared
 from tests.tasks.test_every_type import sample
 
@@ -47,18 +49,27 @@ def ask(client, run, viewer=None, *, status=200, **query) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
 
 
-@pytest.fixture
-def phase() -> Phase:
-    return compared.make_phase()
+def make_world() -> Submission:
+    return compared.scored(compared.make_phase(), 9, wrong="<b>9</b>")
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_world, django_db_blocker)
 
 
 @pytest.fixture
-def run(phase):
-    return compared.scored(phase, 9, wrong="<b>9</b>")
+def run(db, kept) -> Submission:
+    return kept()
 
 
 @pytest.fixture
-def member(run):
+def phase(run) -> Phase:
+    return run.phase
+
+
+@pytest.fixture
+def member(run) -> User:
     return run.team.memberships.get().user
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import dataclass
 from io import StringIO
 
 import pytest
@@ -13,11 +14,13 @@ from django.utils.timezone import now
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
+from citeboard.teams.models import User
 from scoring.models import HumanScore, JudgedRun
 from scoring.worker.score import score
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 from tests.background.background import followed
 from tests.factories import make_team, make_user
+from tests.kept_worlds import KeptWorld, keep_world, kept_folder
 from tests.scoring import boards
 from tests.scoring.citing import (
     CLAIM,
@@ -34,23 +37,45 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WINDY = "Wind is air that moves"
 
 
-@pytest.fixture
-def organiser(client):
-    person = make_user()
-    client.force_login(person)
-    return person
+@dataclass
+class World:
+    """A scored run with claims that nobody has judged."""
+
+    run: Submission
+    organiser: User
 
 
-@pytest.fixture
-def run(tmp_path, organiser):
-    phase = citing_phase(
-        tmp_path / "phase", organiser=organiser, entailment="word-overlap"
-    )
-    citing_gold(phase, tmp_path, RAIN, WIND)
+def make_world() -> World:
+    organiser = make_user()
+    folder = kept_folder()
+    phase = citing_phase(folder, organiser=organiser, entailment="word-overlap")
+    citing_gold(phase, folder, RAIN, WIND)
     found = citing_run(phase, f"{CLAIM} [1][2]. Rome is dry [1].", f"{WINDY} [1].")
     for job in found.jobs.all():
         score(job.pk)
-    return found
+    found.refresh_from_db()
+    return World(found, organiser)
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_world, django_db_blocker)
+
+
+@pytest.fixture
+def world(transactional_db, kept) -> World:
+    return kept()
+
+
+@pytest.fixture
+def organiser(client, world) -> User:
+    client.force_login(world.organiser)
+    return world.organiser
+
+
+@pytest.fixture
+def run(world, organiser) -> Submission:
+    return world.run
 
 
 def said(annotator: str, *recall: int) -> list[dict]:
