@@ -187,6 +187,16 @@ def test_the_page_of_a_board_lists_what_was_kept(client, phase):
     assert Snapshot.objects.get().short in page
 
 
+def test_a_page_of_the_board_that_was_read_before_lists_what_is_kept_later(
+    client, phase
+):
+    close(phase)
+    board = boards.address("board", phase)
+    assert "snapshots/" not in client.get(board).content.decode()
+    keep_due()
+    assert Snapshot.objects.get().short in client.get(board).content.decode()
+
+
 def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(
     client, phase, monkeypatch
 ):

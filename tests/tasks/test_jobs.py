@@ -86,6 +86,14 @@ def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
     assert read(job.submission.phase).version == before + 1
 
 
+def test_a_failure_bumps_the_board_once(job):
+    mine = engine.claim(job.pk, "host:1:2")
+    before = read(job.submission.phase).version
+    assert leases.fail(mine, "The scorer failed.")
+    assert not leases.fail(mine, "The scorer failed.")
+    assert read(job.submission.phase).version == before + 1
+
+
 def test_who_lost_the_job_can_neither_renew_nor_publish_nor_fail_it(job):
     stale = engine.claim(job.pk, "host:1:2")
     assert engine.crashed(stale, "The scorer was ended.")

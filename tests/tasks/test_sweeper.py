@@ -63,6 +63,13 @@ def test_a_wake_that_was_lost_is_given_again_and_not_before_half_a_lease(job, se
     assert OrmQ.objects.count() == 1
 
 
+def test_a_job_that_nobody_has_woken_is_woken(job):
+    Job.objects.filter(pk=job.pk).update(woken_at=None)
+    OrmQ.objects.all().delete()
+    assert sweep() == Swept(woken=1)
+    assert OrmQ.objects.count() == 1
+
+
 def test_of_a_long_queue_the_head_is_woken_again_by_one_wake(settings):
     phase = make_phase()
     for _ in range(MAX_WOKEN + 3):

@@ -148,6 +148,20 @@ def test_a_dimension_of_one_class_is_not_offered(client, phase, runs):
     assert "dimension=facet" in compare.content.decode()
 
 
+def test_no_cache_stores_what_a_visitor_reads_of_several_runs(client, phase, runs):
+    given = {"run": [run.pk for run in runs]}
+    page = client.get(boards.address("compare-several", phase), given)
+    assert page["Cache-Control"] == "private, no-store"
+
+
+def test_no_cache_stores_what_the_api_tells_a_visitor_of_several_runs(
+    client, phase, runs
+):
+    given = {"run": [run.pk for run in runs]}
+    answer = client.get(f"{API}/phases/{phase.pk}/several/", given)
+    assert answer["Cache-Control"] == "private, no-store"
+
+
 def test_a_team_is_led_to_the_run_before(client, phase):
     person = factories.make_user()
     team = factories.make_team(season=phase.task.season, lead=person)

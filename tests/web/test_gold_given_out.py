@@ -7,8 +7,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.results.board.open_gold import open_run
+from scoring.results.board.visibility import may_see_scores
 from tasks.gold.early import WouldLetOut
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Submission
 from tasks.seasons.phase_acts import open_now
 from tests import factories
 from tests.scoring import boards
@@ -77,6 +78,22 @@ def test_what_is_kept_elsewhere_opens_no_run_of_a_board_and_no_label(practice):
     assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) == run
     same_gold_elsewhere(practice)
     assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) is None
+
+
+def test_a_team_sees_no_score_while_one_version_that_its_run_was_scored_with_is_kept(
+    practice,
+):
+    first = Gold.objects.get()
+    run = factories.make_submission(phase=practice, status="scored")
+    member = run.team.memberships.get().user
+    same_gold_elsewhere(practice, board="organisers")
+    corrected = factories.make_gold(
+        phase=practice, topics=["X00-0001"], reason="the gold of practice"
+    )
+    boards.score(run, 0.25, gold=corrected)
+    assert may_see_scores(Submission.objects.get(pk=run.pk), member)
+    boards.score(run, 0.5, gold=first)
+    assert not may_see_scores(Submission.objects.get(pk=run.pk), member)
 
 
 class TestOpeningAtOnce:

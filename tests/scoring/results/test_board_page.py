@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from django.urls import reverse
@@ -10,6 +11,8 @@ from django.urls import reverse
 from citeboard.core.instants import WITHOUT_END
 from scoring.models import Comparison, Score
 from scoring.results.board.comparisons import save_comparisons
+from scoring.results.board.query import BoardQuery, chosen_rows
+from scoring.results.board.standings import standings
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tests import factories
@@ -88,6 +91,22 @@ def test_any_column_sorts_and_the_page_says_how(client, phase, query, first):
     if "no-such" not in query:
         assert "Sorted by" in text_of(response) or query == "?sort=rank"
         assert "aria-sort" in text_of(response)
+
+
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("overlap_recall_micro", ["Lead", "Bo's", "Ada's", "Cy's"]),
+        ("-overlap_recall_micro", ["Cy's", "Ada's", "Bo's", "Lead"]),
+    ],
+)
+def test_a_column_in_which_lower_is_better_sorts_from_its_lowest(phase, sort, first):
+    shown = standings(phase, None)
+    shown.columns = [
+        replace(column, higher_is_better=False) for column in shown.columns
+    ]
+    rows = chosen_rows(shown, BoardQuery(sort=sort))
+    assert [row.system.partition(" ")[0] for row in rows] == first
 
 
 def test_ranks_stay_when_the_rows_are_sorted_otherwise(client, phase):
