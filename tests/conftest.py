@@ -232,6 +232,14 @@ def _scorers_end() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _patience_with_readers() -> Iterator[None]:
+    """Wait longer for the process that reads files, since other tests keep the processors busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citeboard.core.confined.pool.MAX_SILENCE", 120.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_parser() -> Iterator[None]:
     """A process of the program reads one command line; this one reads hundreds, with the same parser."""
     from scoring import __main__ as program
