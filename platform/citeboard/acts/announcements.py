@@ -39,15 +39,18 @@ ANNOUNCE = by_helpers(
         else gettext("The announcement is taken away.")
     ),
     form=AnnouncementForm,
+    subject="season",
 )
 EDIT_ANNOUNCEMENT = by_helpers(
     news.edit_announcement,
     "Change what an announcement says; for organisers.",
     _("The announcement is edited; what it said before can be read too."),
     form=EditForm,
+    subject="announcement",
 )
 TAKE_BACK_ANNOUNCEMENT = by_helpers(
     news.take_back_announcement,
     "Take an announcement back; for organisers.",
     _("The announcement is taken back."),
+    subject="announcement",
 )

@@ -29,4 +29,5 @@ MAKE_ARCHIVE = by_organisers(
     ask_for_archive,
     "Make the archive of what is public of a season; for organisers.",
     form=ArchiveForm,
+    subject="season",
 )

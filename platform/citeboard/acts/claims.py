@@ -28,6 +28,7 @@ DECIDE_CLAIM = Act(
         else _("%(later)s follows %(season)s from now on."),
         {"season": claim.season, "later": claim.later},
     ),
-    of=claim_of_site,
+    role=claim_of_site,
     form=ClaimForm,
+    subject="claim",
 )

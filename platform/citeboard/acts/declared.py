@@ -4,7 +4,6 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, reduce
-from inspect import signature
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -36,7 +35,8 @@ from scoring.models import Annotator, Sheet
 from tasks import models
 from tasks.seasons import access
 
-Find = Callable[..., Any]
+#: Finds for a user what an address names. Raises Http404 or PermissionDenied.
+Lookup = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class RowsOfSeason:
         )
 
 
-#: What a number in an address is of, by its name there, in the season or the team that stands before it.
-ROWS: dict[str, Find] = {
+#: Lookups of rows in a season or a team, by the name of the row in an address.
+ROWS: dict[str, Lookup] = {
     "acknowledgement": RowsOfSeason(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
     ),
@@ -91,7 +91,18 @@ ROWS: dict[str, Find] = {
 }
 
 
-def numbered(name: str, role: Find) -> Find:
+#: What the role of an act finds, where it is a season or a team.
+HOLDERS: dict[Lookup, str] = {
+    access.season_for: "season",
+    access.season_to_help: "season",
+    access.season_to_organise: "season",
+    team_for_member: "team",
+    team_for_lead: "team",
+}
+
+
+def numbered(name: str, role: Lookup) -> Lookup:
+    """Return a lookup by the number of a row alone; ``role`` is asked for its season."""
     rows = ROWS[name]
     assert isinstance(rows, RowsOfSeason)
 
@@ -103,7 +114,8 @@ def numbered(name: str, role: Find) -> Find:
     return find
 
 
-def in_season(name: str, role: Find) -> Find:
+def within(name: str, role: Lookup) -> Lookup:
+    """Return a lookup by the slug of a season or a team and the row's name in it."""
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
@@ -218,15 +230,16 @@ Words = str | Promise
 class Act:
     """Who may do it, what does it, and what is said of it; its ``summary`` describes its operation.
 
-    ``of`` is the role: it finds the season, the team or what else the address begins with for the user. The
-    service takes the thing first and, as ``by`` or ``user``, who does it; the fields of the form are its
-    other arguments, and one of the thing's own name takes its place. ``done`` is said on a page, see `Facts`,
-    or follows, with more facts, from what was made and filled in. Where the service says itself what is wrong
-    with a field nothing is ``refused``, else its words name the form's ``faults``. One that ``is_rehearsed``
-    is first done in a transaction that is taken back, see `citeboard.acts.rehearsal`; ``ready`` makes of what
-    is filled in what the service takes, outside of any; what ``is_final`` cannot be taken back, what
-    ``makes_season`` answers a new one; what is to be done with a thing that it finds ``unasked`` is done at
-    once, and can be taken back.
+    ``role`` finds for the user the thing that the address begins with: a season or a team (`HOLDERS`), or
+    the subject itself. ``subject`` and ``actor`` name the parameters of the service that take what the act
+    changes and who does it; the fields of the form are its other arguments, and a field named as the subject
+    takes the subject's place. ``row`` is the name of the subject in addresses of pages, if that is another.
+    ``done`` is said on a page, see `Facts`, or follows, with more facts, from what was made and filled in.
+    Where the service says itself what is wrong with a field nothing is ``refused``, else its words name the
+    form's ``faults``. One that ``is_rehearsed`` is first done in a transaction that is taken back, see
+    `citeboard.acts.rehearsal`; ``ready`` makes of what is filled in what the service takes, outside of any;
+    what ``is_final`` cannot be taken back, what ``makes_season`` answers a new one; what is to be done with
+    a thing that it finds ``unasked`` is done at once, and can be taken back.
     """
 
     service: Callable[..., Any]
@@ -236,7 +249,10 @@ class Act:
         | Callable[[Any, Mapping[str, Any]], Words | tuple[Words, Mapping[str, Any]]]
     ) = ""
     _: KW_ONLY
-    of: Find
+    role: Lookup
+    subject: str
+    actor: str = "by"
+    row: str = ""
     form: type[ActForm] | None = None
     refused: Words = ""
     is_rehearsed: bool = False
@@ -247,17 +263,13 @@ class Act:
         lambda thing, filled, by: filled
     )
 
-    @property
-    def to(self) -> str:
-        return next(iter(signature(self.service).parameters))
+    def subject_in(self, address: Mapping[str, Any], holder: Any) -> Any:
+        """Return the subject among the parts of an address that follow the ``holder``, else the holder."""
+        return address.get(self.row or self.subject, holder)
 
     def __call__(self, thing: Any, by: User, /, **filled: Any) -> Any:
-        who = {
-            name: by
-            for name in ("by", "user")
-            if name in signature(self.service).parameters
-        }
-        return self.service(**{self.to: thing, **who, **filled})
+        actor = {self.actor: by} if self.actor else {}
+        return self.service(**{self.subject: thing, **actor, **filled})
 
     def read(self, thing: Any, posted: Any) -> dict[str, Any]:
         """What was posted from a page that does not show the form again. Raises ValidationError."""
@@ -281,7 +293,10 @@ class Act:
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
         words = self.done(made, filled) if callable(self.done) else self.done
         words, more = words if isinstance(words, tuple) else (words, {})
-        named = {self.to: made if isinstance(made, type(thing)) else thing, **filled}
+        named = {
+            self.subject: made if isinstance(made, type(thing)) else thing,
+            **filled,
+        }
         named = {
             name: fact
             for name, fact in named.items()
@@ -299,16 +314,11 @@ def _read(field: forms.Field, posted: str | None) -> Any:
         return posted
 
 
-_roles = (
-    access.season_for,
-    access.season_to_help,
-    access.season_to_organise,
-    team_for_member,
-    team_for_lead,
-)
-by_readers, by_helpers, by_organisers, by_members, by_leads = (
-    partial(Act, of=role) for role in _roles
-)
+by_readers = partial(Act, role=access.season_for)
+by_helpers = partial(Act, role=access.season_to_help)
+by_organisers = partial(Act, role=access.season_to_organise)
+by_members = partial(Act, role=team_for_member)
+by_leads = partial(Act, role=team_for_lead)
 with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 

@@ -137,6 +137,7 @@ DECLARE = by_organisers(
     "Make a task of one's own from its gold, with a phase and its baselines; for organisers.",
     _("%(task)s is saved."),
     form=NewTaskForm,
+    subject="season",
 )
 DECLARE_ANEW = with_rehearsal(
     declaring.change_task,
@@ -148,4 +149,5 @@ DECLARE_ANEW = with_rehearsal(
     ),
     form=DeclarationForm,
     ready=_read_anew,
+    subject="task",
 )

@@ -42,9 +42,11 @@ ACKNOWLEDGE = by_helpers(
     "Acknowledge a failure; it comes back if it fails again.",
     _("Acknowledged. It comes back if it fails again."),
     form=AcknowledgeForm,
+    subject="season",
 )
 TAKE_ACKNOWLEDGEMENT_BACK = by_helpers(
     run_acts.take_acknowledgement_back,
     "Let a failure need attention again.",
     _("The failure needs attention again."),
+    subject="acknowledgement",
 )

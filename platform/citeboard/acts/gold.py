@@ -319,12 +319,14 @@ PUBLISH_GOLD = with_rehearsal(
     "Publish a new version of the gold; every run is scored against it.",
     form=GoldForm,
     ready=packed_gold,
+    subject="season",
 )
 SEAL_GOLD = with_rehearsal(
     gold_files.seal_gold,
     "Give a version of the gold out to nobody from now on.",
     _("Gold v%(number)s of %(task)s is sealed."),
     form=VersionForm,
+    subject="gold",
 )
 DELETE_GOLD = with_rehearsal(
     gold_files.delete_gold,
@@ -332,24 +334,33 @@ DELETE_GOLD = with_rehearsal(
     _("Gold v%(number)s of %(task)s is deleted."),
     form=VersionForm,
     is_final=True,
+    subject="gold",
 )
 IMPORT_LABELS = by_organisers(
-    _import_labels, "Import entailment labels; for organisers.", form=LabelsForm
+    _import_labels,
+    "Import entailment labels; for organisers.",
+    form=LabelsForm,
+    subject="season",
 )
 SHARE_LABELS = by_organisers(
     _share_labels,
     "Let the season's labels of a model decide the runs of all seasons; for staff.",
     _describe_shared,
     form=ModelForm,
+    subject="season",
 )
 IMPORT_JUDGEMENTS = Act(
     _import_judgements,
     "Import people's judgements of a run, in the place of earlier ones; for organisers.",
-    of=run_to_judge,
+    role=run_to_judge,
     form=JudgementsForm,
+    subject="submission",
 )
 MAKE_SHEET = by_organisers(
-    _make_sheet, "Make a sheet for human evaluation; for organisers.", form=SheetForm
+    _make_sheet,
+    "Make a sheet for human evaluation; for organisers.",
+    form=SheetForm,
+    subject="phase",
 )
 
 
@@ -372,23 +383,27 @@ PUBLISH_SHEET = by_organisers(
     "Close a sheet and show its outcome beside the board; for organisers.",
     _("The human evaluation stands on the board."),
     form=PublishSheetForm,
+    subject="sheet",
 )
 TAKE_SHEET_BACK = by_organisers(
     outcome.revoke,
     "Take a human evaluation off the board; its sheet takes ratings again; for organisers.",
     _("The human evaluation is off the board and takes ratings again."),
+    subject="sheet",
 )
 PUBLISH_JUDGEMENTS = Act(
     claim_review.publish,
     "Put people's ratings of a run's responses on the board; for organisers.",
     _("The ratings stand on the board."),
-    of=run_to_judge,
+    role=run_to_judge,
+    subject="submission",
 )
 TAKE_JUDGEMENTS_BACK = Act(
     claim_review.revoke,
     "Take people's ratings of a run's responses off the board; for organisers.",
     _("The ratings are off the board."),
-    of=run_to_judge,
+    role=run_to_judge,
+    subject="submission",
 )
 
 
@@ -407,16 +422,19 @@ RESCORE = by_organisers(
     rescoring.ask_for_phase,
     "Score again what is out of date in a phase; for organisers.",
     _("%(task)s, %(phase)s: what is out of date is scored again."),
+    subject="phase",
 )
 STOP_RESCORING = by_organisers(
     lambda phase, by: (phase, rescoring.stop(phase=phase, by=by)),
     "Take out of the queue what waits in a phase to be scored again; for organisers.",
     _("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on."),
+    subject="phase",
 )
 RESCORE_SEASON = by_organisers(
     lambda season, by: len(rescoring.ask_for_season(season=season, by=by)),
     "Score again what is out of date in all phases of a season; for organisers.",
     _("Runs of %(phases)s are looked through and scored again."),
+    subject="season",
 )
 RESCORE_RUN = Act(
     rescoring.score_again,
@@ -426,7 +444,8 @@ RESCORE_RUN = Act(
         if made
         else gettext("The run is being scored again already.")
     ),
-    of=run_to_organise,
+    role=run_to_organise,
+    subject="submission",
 )
 
 
@@ -452,4 +471,5 @@ COMPUTE_BASELINES = by_organisers(
         {"baselines": counted(new, "baseline")},
     ),
     form=BaselinesForm,
+    subject="phase",
 )

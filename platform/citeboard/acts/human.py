@@ -157,28 +157,33 @@ ADD_ANNOTATOR = by_organisers(
     "Let somebody with an account rate a sheet; for organisers.",
     _("%(name)s can rate the sheet."),
     form=AnnotatorForm,
+    subject="sheet",
 )
 REMOVE_ANNOTATOR = by_organisers(
     remove_annotator,
     "Take somebody off a sheet, with their ratings; for organisers.",
     _("%(name)s is off the sheet, with %(ratings)s."),
+    subject="annotator",
 )
 CHANGE_DISTANCE = by_organisers(
     change_distance,
     "Say from which difference of ratings on an adjudicator decides; for organisers.",
     _("Adjudication is as you chose."),
     form=DistanceForm,
+    subject="sheet",
 )
 SHOW_REFERENCES = by_organisers(
     show_references,
     "Let annotators read the gold text of each instance; for organisers.",
     _("Annotators read the gold text of each instance now."),
+    subject="sheet",
 )
 BRING_RATINGS = by_organisers(
     _bring_ratings,
     "Bring a file of ratings of somebody without an account; for organisers.",
     _("%(texts)s rated by %(name)s."),
     form=RatingsForm,
+    subject="sheet",
 )
 ANSWER_DATA_SHEET = by_organisers(
     lambda sheet, by, **answers: save_data_sheet(
@@ -187,11 +192,13 @@ ANSWER_DATA_SHEET = by_organisers(
     "Answer the questions of a sheet's data sheet; for organisers.",
     _("The data sheet is saved."),
     form=DataSheetForm,
+    subject="sheet",
 )
 RATE = Act(
     _rate,
     "Rate the texts of a sheet by a file; for its annotators.",
     _("%(texts)s rated."),
-    of=annotator_of,
+    role=annotator_of,
     form=OwnRatingsForm,
+    subject="annotator",
 )

@@ -235,9 +235,11 @@ COMPUTE_FIRST = by_organisers(
     _ask_everywhere,
     "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
     _("%(baselines)s queued."),
+    subject="season",
 )
 TEST_MAIL = by_organisers(
     send_test_mail,
     "Send a mail to the organiser who asks, to see whether the mail server takes it.",
     _("The mail server has taken a mail to you."),
+    subject="season",
 )

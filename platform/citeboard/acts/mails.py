@@ -51,6 +51,7 @@ MAIL_TEAMS = with_rehearsal(
     "Send a mail to the members of teams that a query finds; for organisers.",
     _("The mail goes out after ten minutes; until then it can be taken back."),
     form=MailForm,
+    subject="season",
 )
 SEND_MAILS_AGAIN = Act(
     try_again,
@@ -58,5 +59,6 @@ SEND_MAILS_AGAIN = Act(
     lambda mails, _filled: sentence(
         gettext("%(mails)s will be tried again") % {"mails": counted(mails, "e-mail")}
     ),
-    of=staff,
+    role=staff,
+    subject="by",
 )

@@ -49,4 +49,5 @@ MERGE_TEAMS = by_organisers(
     _("%(team)s is part of %(into)s now, with %(runs)s."),
     form=MergeTeamsForm,
     refused=_("The teams were not merged: %(faults)s"),
+    subject="season",
 )

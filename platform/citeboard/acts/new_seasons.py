@@ -154,6 +154,7 @@ CLONE = with_rehearsal(
     _("%(season)s is a draft; its phases and its gold are yours to look through."),
     form=CloneForm,
     makes_season=True,
+    subject="season",
 )
 FROM_PRESET = Act(
     _from_preset,
@@ -162,8 +163,9 @@ FROM_PRESET = Act(
         _("%(season)s is a draft. Bring its gold next, and look through its settings."),
         {"season": season},
     ),
-    of=preset_for,
+    role=preset_for,
     form=PresetForm,
     is_rehearsed=True,
     makes_season=True,
+    subject="preset",
 )

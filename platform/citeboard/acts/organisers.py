@@ -75,9 +75,11 @@ GIVE_ROLE = by_organisers(
     "Make somebody an organiser or a helper, or neither; for organisers.",
     lambda made, _filled: (_("%(name)s is what you chose now."), {"name": made.user}),
     form=RoleForm,
+    subject="season",
 )
 REMOVE_ORGANISER = by_organisers(
     remove_organiser,
     "Let somebody run the season no more; for organisers.",
     _("%(person)s does not run the season any more."),
+    subject="organiser",
 )

@@ -24,6 +24,7 @@ DECIDE_MEASURES = Act(
         else _("%(file)s is not run any more."),
         {"file": row},
     ),
-    of=measures_of_site,
+    role=measures_of_site,
     form=MeasuresForm,
+    subject="measures",
 )

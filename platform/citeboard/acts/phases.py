@@ -193,16 +193,19 @@ MOVE = with_rehearsal(
     "Move when a phase opens and closes; for organisers.",
     _("%(task)s, %(phase)s: the times are changed."),
     form=TimesForm,
+    subject="phase",
 )
 OPEN = with_rehearsal(
     phase_acts.open_now,
     "Accept runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is open now."),
+    subject="phase",
 )
 CLOSE = with_rehearsal(
     phase_acts.close_now,
     "Accept no more runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is closed now."),
+    subject="phase",
 )
 SHOW_BOARD = with_rehearsal(
     phase_acts.change_board,
@@ -212,11 +215,13 @@ SHOW_BOARD = with_rehearsal(
         {"who": phase_acts.describe_board(phase)},
     ),
     form=BoardForm,
+    subject="phase",
 )
 REVEAL = with_rehearsal(
     phase_acts.reveal_now,
     "Show a phase's board to everybody from now on; for organisers.",
     _("Everybody sees the board of %(task)s, %(phase)s, now."),
+    subject="phase",
 )
 FREEZE = with_rehearsal(
     _freeze,
@@ -226,14 +231,19 @@ FREEZE = with_rehearsal(
         {"when": phase_acts.describe_freeze(phase)},
     ),
     form=FreezeForm,
+    subject="phase",
 )
 FREEZE_NOW = by_organisers(
-    _freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen.")
+    _freeze,
+    FREEZE.summary,
+    _("The board of %(task)s, %(phase)s, is frozen."),
+    subject="phase",
 )
 UNFREEZE = with_rehearsal(
     phase_acts.reveal_frozen,
     "Reveal a frozen board as it stands now; for organisers.",
     _("The board of %(task)s, %(phase)s, is revealed."),
+    subject="phase",
 )
 END_CONFIRMATION = by_organisers(
     confirming.end_confirmation,
@@ -241,28 +251,33 @@ END_CONFIRMATION = by_organisers(
     _("The results of %(task)s, %(phase)s, are official."),
     form=EndConfirmationForm,
     refused=_("The reason: %(fault)s"),
+    subject="phase",
 )
 REOPEN_CONFIRMATION = by_organisers(
     confirming.reopen_confirmation,
     "Let teams confirm their results again; for organisers.",
     _("The results of %(task)s, %(phase)s, wait for their teams again."),
+    subject="phase",
 )
 GIVE_TRIES = with_rehearsal(
     run_acts.give_tries,
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,
+    subject="phase",
 )
 TAKE_TRIES_BACK = with_rehearsal(
     _take_tries_back,
     "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
     _("The extra tries of %(team)s are taken back."),
+    subject="given",
 )
 PUBLISH_ERRATUM = by_organisers(
     publish_erratum,
     "Publish an erratum, which stands on the board and on every board kept before; for organisers.",
     _("The erratum stands on the board of %(task)s, %(phase)s."),
     form=ErratumForm,
+    subject="phase",
 )
 ENTER_MEASURE = by_organisers(
     manual_scores.enter_measure,
@@ -273,4 +288,5 @@ ENTER_MEASURE = by_organisers(
         else _("“%(name)s” is taken away.")
     ),
     form=OutsideForm,
+    subject="phase",
 )

@@ -63,6 +63,7 @@ ASK = by_readers(
     "Ask the organisers of a season.",
     _("The organisers have your question. You are told when they answer."),
     form=QuestionForm,
+    subject="season",
 )
 ANSWER = by_helpers(
     lambda question, answer, is_public, by: news.answer(
@@ -71,4 +72,5 @@ ANSWER = by_helpers(
     "Answer a question; for organisers.",
     _("The question is answered."),
     form=AnswerForm,
+    subject="question",
 )

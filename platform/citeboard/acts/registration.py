@@ -138,12 +138,14 @@ ENTER = by_readers(
         else _("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
     ),
     form=EnterForm,
+    subject="season",
 )
 TAKE_BACK_ENTRY = Act(
     entries.take_back_entry,
     "Leave a season in which the team has sent no run.",
     _("%(team)s does not take part in %(season)s any more."),
-    of=entry_of_own,
+    role=entry_of_own,
+    subject="registration",
 )
 DECIDE = by_helpers(
     _decide,
@@ -157,12 +159,15 @@ DECIDE = by_helpers(
     refused=_("Approve or refuse, with a reason of at most 500 characters."),
     is_rehearsed=True,
     unasked=attrgetter("is_waiting"),
+    subject="registration",
+    row="entry",
 )
 ASK_TO_JOIN = by_readers(
     _ask_to_join,
     "Ask a team of the season to be taken in.",
     _("You have asked to join %(team)s; its members are told."),
     form=AskToJoinForm,
+    subject="season",
 )
 CHANGE_ENTRY = with_rehearsal(
     entries.change_entry,
@@ -173,10 +178,12 @@ CHANGE_ENTRY = with_rehearsal(
     ),
     form=EntryForm,
     refused=_("There is no such way of entering a season."),
+    subject="season",
 )
 LIMIT_TEAMS = with_rehearsal(
     _limit_teams,
     "Say who may enter by list, how large teams are and until when members change; for organisers.",
     _("The rules for teams are saved."),
     form=TeamRulesForm,
+    subject="season",
 )

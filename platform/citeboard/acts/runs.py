@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, Find
+from citeboard.acts.declared import Act, ActForm, Lookup
 from citeboard.teams.access import first_or_absent, team_for_lead, teams_of
 from citeboard.teams.models import User
 from scoring.results.runs import confirming
@@ -93,7 +93,8 @@ class ChangeOfRun(Act):
     """Done by the run's own team; by organisers of its season with a reason, which the team reads."""
 
     _: KW_ONLY
-    of: Find = visible_run
+    role: Lookup = visible_run
+    subject: str = "submission"
     form: type[ActForm] | None = ReasonForm
     is_for_organisers: bool = False
 
@@ -155,7 +156,7 @@ CHANGES = {
         ),
         "Move a run to another place among its team's, where the first ones by priority count.",
         _("Run %(number)s of %(team)s has priority %(priority)s now."),
-        of=run_to_change,
+        role=run_to_change,
         form=PriorityForm,
     ),
     "accept": by_organisers(
@@ -183,13 +184,15 @@ DESCRIBE = Act(
     run_acts.describe_run,
     "Change the description, the links and the card of a run; for its team.",
     _("What you say of the run is saved."),
-    of=run_of_own_team,
+    role=run_of_own_team,
+    subject="submission",
 )
 DELETE_FILE = Act(
     run_acts.delete_file,
     "Delete the file of a withdrawn run; its digest and its numbers stay; for its team.",
     _("The file is deleted. Its digest and its numbers stay."),
-    of=run_of_own_team,
+    role=run_of_own_team,
+    subject="submission",
 )
 
 
@@ -220,15 +223,17 @@ CONFIRM = Act(
     confirming.confirm_result,
     "Confirm the result of a run that counts; for the lead of its team, once the phase has closed.",
     _("The result of run %(number)s is confirmed."),
-    of=run_of_lead,
+    role=run_of_lead,
     form=ConfirmForm,
     refused="%(faults)s",
+    subject="submission",
 )
 CONTEST = Act(
     confirming.contest_result,
     "Contest the result of a run that counts; for the lead of its team, once the phase has closed.",
     _("The result of run %(number)s is contested; the organisers read why."),
-    of=run_of_lead,
+    role=run_of_lead,
     form=ContestForm,
     refused="%(faults)s",
+    subject="submission",
 )

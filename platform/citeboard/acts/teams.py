@@ -122,39 +122,48 @@ def _answer_merge(
 FOUND = Act(
     lambda founder, name, by: membership.found_team(name=name, founder=by),
     "Found a team, which you lead.",
-    of=lambda user: user,
+    role=lambda user: user,
     form=TeamForm,
+    subject="founder",
 )
 DESCRIBE_TEAM = by_members(
     membership.describe_team,
     "Change what a team of yours says of itself on its public page.",
     _("What the team says of itself is saved."),
     form=TeamDescriptionForm,
+    subject="team",
 )
 LEAVE = by_members(
     membership.leave_team,
     "Leave a team; one that took part nowhere goes with its last member.",
     _("You are not in %(team)s any more."),
+    subject="team",
+    actor="user",
 )
 RENEW_INVITATION = by_leads(
     membership.renew_invitation,
     "Make a new invitation link; the one before ends.\n\nFor the team's lead alone.",
+    subject="team",
 )
 END_INVITATION = by_leads(
     membership.revoke_invitation,
     "End the invitation link.\n\nFor the team's lead alone.",
     _("The invitation link does not work any more."),
+    subject="team",
 )
 INVITE = by_leads(
     membership.invite_by_mail,
     "Invite an address by e-mail; for the team's lead.",
     _("%(address)s will be sent an invitation."),
     form=InviteForm,
+    subject="team",
 )
 WITHDRAW_INVITATION = by_leads(
     membership.withdraw_mailed,
     "End an invitation by e-mail; for the team's lead.",
     _("The invitation of %(address)s does not work any more."),
+    subject="invitation",
+    row="invited",
 )
 REMOVE_MEMBER = by_leads(
     lambda member, by: entries.remove_from_team(
@@ -163,17 +172,21 @@ REMOVE_MEMBER = by_leads(
     "Take a member out of the team; its invitation link ends too.\n\n"
     "For the team's lead alone; who goes by themselves leaves.",
     _("%(person)s is not in %(team)s any more, and the invitation link has ended."),
+    subject="member",
 )
 HAND_OVER = by_leads(
     _hand_over,
     "Let another member lead the team; you stay in it.",
     _("%(person)s leads %(team)s now."),
+    subject="member",
 )
 TAKE_BACK_REQUEST = Act(
     entries.take_back_request,
     "Ask no more to join a team.",
     _("You do not ask to join %(team)s any more."),
-    of=request_of,
+    role=request_of,
+    subject="asked",
+    actor="",
 )
 ANSWER_REQUEST = by_members(
     _answer,
@@ -185,6 +198,7 @@ ANSWER_REQUEST = by_members(
     ),
     form=AnswerToAskerForm,
     refused=_("Say whether to accept or to decline."),
+    subject="asked",
 )
 PROPOSE_MERGE = by_leads(
     _propose,
@@ -194,6 +208,7 @@ PROPOSE_MERGE = by_leads(
         proposal.names,
     ),
     form=ProposeForm,
+    subject="team",
 )
 ANSWER_MERGE = by_leads(
     _answer_merge,
@@ -208,4 +223,5 @@ ANSWER_MERGE = by_leads(
     ),
     form=AnswerToMergeForm,
     refused=_("Say whether to accept or to decline."),
+    subject="proposal",
 )

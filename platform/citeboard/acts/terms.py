@@ -73,6 +73,7 @@ PUBLISH_TERMS = with_rehearsal(
         else _("Version %(number)s of the terms holds now.")
     ),
     form=TermsForm,
+    subject="season",
 )
 ACCEPT_TERMS = by_readers(
     lambda season, version, by, **given: entries.accept_terms(
@@ -81,4 +82,5 @@ ACCEPT_TERMS = by_readers(
     "Accept the terms of a season.",
     _("You have accepted the terms of %(season)s."),
     form=AcceptForm,
+    subject="season",
 )

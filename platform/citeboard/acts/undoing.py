@@ -23,4 +23,5 @@ UNDO = by_organisers(
     _undo,
     "Take back a deletion, that a team was kept out, or what was done within the last minutes.",
     lambda said, _filled: ("%(said)s", {"said": said}),
+    subject="change",
 )

@@ -22,17 +22,22 @@ MAKE_WEBHOOK = by_organisers(
     webhooks.make_webhook,
     "Have a program posted to at each event of a season; for organisers.",
     form=WebhookForm,
+    subject="season",
 )
 RENEW_SECRET = by_organisers(
-    webhooks.renew_secret, "Give a webhook another secret; for organisers."
+    webhooks.renew_secret,
+    "Give a webhook another secret; for organisers.",
+    subject="webhook",
 )
 REMOVE_WEBHOOK = by_organisers(
     webhooks.remove_webhook,
     "Remove a webhook with its deliveries; for organisers.",
     _("The webhook is removed, and its deliveries with it."),
+    subject="webhook",
 )
 REPEAT_DELIVERY = by_organisers(
     webhooks.repeat_delivery,
     "Post an event once more; for organisers.",
     _("It is posted again within seconds."),
+    subject="delivery",
 )

@@ -297,7 +297,7 @@ does(
 )
 
 
-@get("site/", of=staff, answers=SiteSerializer, responses={404: ABSENT})
+@get("site/", role=staff, answers=SiteSerializer, responses={404: ABSENT})
 def site(request: Request, user: User) -> site_state.SiteState:
     """How the site stands, for its staff."""
     return site_state.site_state()

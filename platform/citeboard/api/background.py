@@ -79,7 +79,7 @@ ASKED = {
 }
 
 
-@get("jobs/<int:pk>/", of=job_for, answers=BackgroundJobSerializer, is_open=True)
+@get("jobs/<int:pk>/", role=job_for, answers=BackgroundJobSerializer, is_open=True)
 def background_job(request: Request, job: BackgroundJob) -> Response:
     """How far a background job is, and what has become of it."""
     return Response(_described(request, job))
@@ -126,7 +126,7 @@ begins(
     acts.MAKE_SHEET,
     "phases/<int:pk>/sheets/",
     "make_sheet",
-    of=phase_to_judge,
+    role=phase_to_judge,
     takes=lambda request, phase, sent: {**sent, "runs": names_in(sent["runs"])},
     name="sheets",
     lets_out=False,
@@ -184,7 +184,7 @@ SheetSerializer = mirror_of_model(
 
 @get(
     "phases/<int:pk>/sheets/",
-    of=phase_to_organise,
+    role=phase_to_organise,
     answers=[SheetSerializer],
     name="sheets",
 )
@@ -221,7 +221,7 @@ rates(human.RATE, "annotate/<int:sheet>/", "rate")
 
 @get(
     "annotate/<int:sheet>/",
-    of=human.annotator_of,
+    role=human.annotator_of,
     files=["text/csv"],
     responses={403: FORBIDDEN},
 )
@@ -232,7 +232,8 @@ def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
 
 @get(
     "seasons/<slug:slug>/archive/<int:job>/",
-    of=season_to_organise,
+    role=season_to_organise,
+    rest=["job"],
     files=[ZIP],
     name="archive-zip",
 )
@@ -271,7 +272,7 @@ def _paper(request: Request, season: Season) -> OverviewPaper:
 
 @get(
     "seasons/<slug:slug>/overview-paper/",
-    of=season_for,
+    role=season_for,
     answers=PaperFilesSerializer,
     parameters=[AS_EVERYBODY],
     is_open=True,
@@ -293,7 +294,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
 
 @get(
     "seasons/<slug:slug>/overview-paper/files/",
-    of=season_for,
+    role=season_for,
     files=sorted({content_type_of(form).partition(";")[0] for form in (*FORMS, "zip")}),
     parameters=[
         AS_EVERYBODY,
@@ -324,7 +325,7 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
 
 @post(
     "seasons/<slug:slug>/overview-paper/archive/",
-    of=season_for,
+    role=season_for,
     answers=BackgroundJobSerializer,
     responses={200: OpenApiResponse(BackgroundJobSerializer, "It is kept."), **ASKED},
     parameters=[AS_EVERYBODY],

@@ -218,7 +218,7 @@ DECLARED = OpenApiParameter(
 
 @get(
     "phases/<int:pk>/leaderboard/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     answers=LeaderboardSerializer,
     responses={400: INVALID},
     parameters=[
@@ -294,7 +294,8 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
 
 @get(
     "phases/<int:pk>/exports/<str:name>/",
-    of=phase_for_reader,
+    role=phase_for_reader,
+    rest=["name"],
     parameters=[
         OpenApiParameter(
             "name",
@@ -383,7 +384,7 @@ SeveralSerializer = serializer(
 
 @get(
     "phases/<int:pk>/several/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     answers=SeveralSerializer,
     parameters=[
         OpenApiParameter(
@@ -461,7 +462,7 @@ InstancesSerializer = serializer(
 
 @get(
     "phases/<int:pk>/instances/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     answers=InstancesSerializer,
     parameters=[
         OpenApiParameter(
@@ -545,7 +546,7 @@ OutsideSerializer = serializer(
 
 @get(
     "phases/<int:pk>/outside/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     answers=[OutsideSerializer],
     is_open=True,
     name="outside",
@@ -561,7 +562,7 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 
 @post(
     "phases/<int:pk>/outside/",
-    of=phase_to_organise,
+    role=phase_to_organise,
     form=form_of(OutsideForm),
     answers=[OutsideSerializer],
 )
@@ -583,7 +584,7 @@ ErratumSerializer = serializer(
 
 @get(
     "phases/<int:pk>/errata/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     answers=[ErratumSerializer],
     is_open=True,
     name="errata",

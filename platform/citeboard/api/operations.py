@@ -1,10 +1,11 @@
 """An operation of the API is declared once; its view, its route and its description follow."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
-from inspect import cleandoc, signature
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from citeboard.acts import rehearsal as acts
-from citeboard.acts.declared import ROWS, Act, in_season, numbered
+from citeboard.acts.declared import HOLDERS, Act, Lookup, numbered, within
 from citeboard.api.serializers import form_of, mirror, serializer
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core import api
@@ -121,13 +122,16 @@ class TooEarly(api.Closed):
     )
 
 
-for _part, _meaning in {
-    acts.Told: "What people would be told; `title` and `text` are the words of one of them.",
-    Compared: "Instances of the version before and of the new one.",
-    acts.MadePhase: "A phase of a season that would be made, in words.",
-    acts.Moved: "A run that would count otherwise; rank and score are empty where it stands on no board.",
-}.items():
-    mirror(_part, _meaning)
+mirror(
+    acts.Told,
+    "What people would be told; `title` and `text` are the words of one of them.",
+)
+mirror(Compared, "Instances of the version before and of the new one.")
+mirror(acts.MadePhase, "A phase of a season that would be made, in words.")
+mirror(
+    acts.Moved,
+    "A run that would count otherwise; rank and score are empty where it stands on no board.",
+)
 mirror(
     acts.GoldStep,
     "A new version of a split's gold.",
@@ -298,149 +302,195 @@ EARLY = OpenApiResponse(
 )
 
 
-def operation(  # noqa: C901, PLR0913  (each argument and branch is a part of the declaration)
-    method: str,
-    address: str,
-    *,
-    of: Callable[..., Any] | None = None,
-    form: AnySerializer | None = None,
-    query: AnySerializer | None = None,
-    body: serializers.BaseSerializer[Any] | None = None,
-    answers: AnySerializer | list[AnySerializer] | None = None,
-    pages: AnySerializer | None = None,
-    files: Sequence[str] = (),
-    status: int = 200,
-    responses: Mapping[Any, Any] | None = None,
-    without: int | None = None,
-    parameters: Sequence[Any] = (),
-    is_open: bool = False,
-    is_upload: bool = False,
-    lets_out: bool = False,
-    takes_dry_runs: bool = False,
-    warns_of_unknown: bool = False,
-    name: str = "",
-    operation_id: str = "",
-    summary: str = "",
-) -> Callable[[F], F]:
-    """Makes a function an operation, which its docstring sums up and describes.
+@dataclass(frozen=True)
+class Operation:
+    """Turn a function into an operation of the API; its docstring becomes summary and description.
 
-    It is called with the request and then with what follows here.
+    The function receives the request, then what ``role`` finds, the parts of the address named in
+    ``rest``, and the validated data of ``form`` and ``query``. Without a role it receives all parts of the
+    address. ``body`` describes a body that the function reads itself.
 
-    ``of`` finds what the first parts of the address name for the user, or raises Http404 or PermissionDenied;
-    the other parts of the address come as they are, then what the ``form`` or the ``query`` takes. ``body``
-    describes a form that the function reads itself. What the function returns is written by ``answers``, or
-    by ``pages`` as a page of a list; without either nothing is answered (204), and a response stays as it is.
-    ``files`` are the media types of the file that is answered.
+    ``role`` is called with the user and the other parts of the address; it returns what they name or
+    raises Http404 or PermissionDenied. ``answers`` serializes the result, ``pages`` serializes it as a page
+    of a list; without either the response is a 204. A response that the function returns stays unchanged.
+    ``files`` lists the media types of a file in the response. The description contains the errors that
+    follow from these arguments; ``responses`` adds others and ``without`` removes one.
 
-    Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
-    out. ``is_open`` lets in whoever has not signed in, and lets scripts of other sites read. An upload has
-    its own limits. An act of organisers, and what ``lets_out`` something otherwise, may be gone on
-    with where that is before its time; what ``takes_dry_runs`` asks itself whether it is one. Unknown
-    parameters and fields are refused; what ``warns_of_unknown`` fields takes them nevertheless. The route's
-    ``name`` and ``operation_id`` are the function's unless given.
+    ``is_open`` admits visitors and lets scripts of other origins read. ``is_upload`` applies the limits of
+    uploads. Acts of organisers, and operations with ``lets_out``, can be confirmed despite an embargo.
+    An operation that ``takes_dry_runs`` calls `is_dry_run` itself. Unknown parameters and fields are
+    refused; an operation that ``warns_of_unknown`` fields accepts unknown fields. ``name`` (of the
+    route) and ``operation_id`` default to the name of the function.
     """
 
-    def declare(function: F) -> F:  # noqa: C901  (each branch is a part of the declaration)
-        taken = len(signature(of).parameters) - 1 if of else 0
-        may_let_out = method != "GET" and (lets_out or of is season_to_organise)
-        listed = _in_address(
-            query, parameters, is_paged=pages is not None, may_let_out=may_let_out
-        )
-        sent = body or form
-        taken_fields = _taken_by(sent)
-        in_address, in_body = (
-            Parameters.of(listed),
-            Body.of(taken_fields, takes_dry_runs, warns_of_unknown),
-        )
+    method: str
+    address: str
+    _: KW_ONLY
+    role: Lookup | None = None
+    rest: Sequence[str] = ()
+    form: AnySerializer | None = None
+    query: AnySerializer | None = None
+    body: serializers.BaseSerializer[Any] | None = None
+    answers: AnySerializer | list[AnySerializer] | None = None
+    pages: AnySerializer | None = None
+    files: Sequence[str] = ()
+    status: int = 200
+    responses: Mapping[Any, Any] | None = None
+    without: int | None = None
+    parameters: Sequence[Any] = ()
+    is_open: bool = False
+    is_upload: bool = False
+    lets_out: bool = False
+    takes_dry_runs: bool = False
+    warns_of_unknown: bool = False
+    name: str = ""
+    operation_id: str = ""
+    summary: str = ""
+
+    def __call__(self, function: F) -> F:
+        call = Call(self, function)
 
         def answer(
-            view: OperationView, request: Request, **captured: Any
+            view: OperationView, request: Request, **parts: Any
         ) -> HttpResponseBase:
-            if not (is_open or request.user.is_authenticated):
-                raise NotAuthenticated
-            values = list(captured.values())
-            arguments = (
-                [of(request.user, *values[:taken]), *values[taken:]] if of else values
-            )
-            in_address.check(request)
-            if is_upload:
-                api.require_length(request)
-            is_dry_run(request, is_rehearsed=takes_dry_runs)
-            in_body.check(request)
-            if form is not None:
-                arguments.append(_checked(form(data=request.data)))
-            if query is not None:
-                arguments.append(_checked(query(data=request.query_params)))
-            try:
-                with going_on(
-                    *(request.query_params.get(name, "") for name in GOING_ON)
-                ):
-                    made = function(request, *arguments)
-            except InputRefused as refused:
-                raise FileRefused(refused.problems) from refused
-            if isinstance(made, HttpResponseBase):
-                return made
-            if pages is not None:
-                return api.paged_answer(request, made, pages)
-            if answers is None:
-                return Response(status=204)
-            is_list = isinstance(answers, list)
-            written: Any = answers[0] if isinstance(answers, list) else answers
-            return Response(
-                written(made, many=is_list, context={"request": request}).data,
-                status=status,
-            )
+            return call.answer(request, parts)
 
         first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
-        label = operation_id or function.__name__
-        described = {
-            **_success(answers, pages, files, status),
-            401: api.SIGN_IN,
-            **({404: api.ABSENT} if pages or "<" in address else {}),
-            429: api.TOO_MANY,
-            400: api.INVALID,
-            **(
-                {409: EARLY if may_let_out else api.CONFLICT} if method != "GET" else {}
-            ),
-            **({403: api.FORBIDDEN} if of is team_for_lead else {}),
-            **({413: api.TOO_LARGE} if is_upload else {}),
-            **(responses or {}),
-        }
-        described.pop(without, None)
-        has_file = any(
-            isinstance(field, serializers.FileField) for field in taken_fields.values()
-        )
-        sent = _described_body(sent, method, takes_dry_runs=takes_dry_runs)
-        schema: Any = extend_schema(
-            operation_id=label,
-            summary=summary or " ".join(first.split()).removesuffix("."),
-            parameters=listed,
-            request=dict.fromkeys(
-                [FILES] if has_file else [FILES, api.JSON, FIELDS], sent
-            )
-            if sent
-            else None,
-            responses=described,
-        )
-        view = _VIEWS.setdefault(address, type("View", (OperationView,), {}))
-        setattr(view, method.lower(), schema(answer))
-        view.name = name or getattr(view, "name", label.replace("_", "-"))
-        if is_open:
+        label = self.operation_id or function.__name__
+        summary = self.summary or " ".join(first.split()).removesuffix(".")
+        view = _VIEWS.setdefault(self.address, type("View", (OperationView,), {}))
+        setattr(view, self.method.lower(), self._schema(label, summary)(answer))
+        view.name = self.name or getattr(view, "name", label.replace("_", "-"))
+        if self.is_open:
             view.permission_classes = [AllowAny]
-        if is_upload:
+        if self.is_upload:
             view.throttle_classes = [api.RequestThrottle, api.UploadThrottle]
-        if has_file:
+        if self.has_file:
             view.parser_classes = [MultiPartParser]
-        view.is_open |= is_open and method == "GET"
+        view.is_open |= self.is_open and self.method == "GET"
         return function
 
-    return declare
+    @property
+    def may_let_out(self) -> bool:
+        of_organisers = self.role is season_to_organise
+        return self.method != "GET" and (self.lets_out or of_organisers)
+
+    @property
+    def listed(self) -> list[Any]:
+        """Return the parameters of the query, as the description lists them."""
+        return [
+            *([self.query] if self.query else []),
+            *self.parameters,
+            *(api.PAGE_PARAMETERS if self.pages is not None else []),
+            *(LET_OUT if self.may_let_out else []),
+        ]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that the body may have, by name."""
+        return _taken_by(self.body or self.form)
+
+    @property
+    def has_file(self) -> bool:
+        return any(
+            isinstance(field, serializers.FileField) for field in self.fields.values()
+        )
+
+    def _schema(self, label: str, summary: str) -> Any:
+        sent = _described_body(
+            self.body or self.form, self.method, takes_dry_runs=self.takes_dry_runs
+        )
+        media_types = [FILES] if self.has_file else [FILES, api.JSON, FIELDS]
+        return extend_schema(
+            operation_id=label,
+            summary=summary,
+            parameters=self.listed,
+            request=dict.fromkeys(media_types, sent) if sent else None,
+            responses=self._described_responses(),
+        )
+
+    def _described_responses(self) -> dict[Any, Any]:
+        described = {
+            **_success(self.answers, self.pages, self.files, self.status),
+            401: api.SIGN_IN,
+        }
+        if self.pages or "<" in self.address:
+            described[404] = api.ABSENT
+        described |= {429: api.TOO_MANY, 400: api.INVALID}
+        if self.method != "GET":
+            described[409] = EARLY if self.may_let_out else api.CONFLICT
+        if self.role is team_for_lead:
+            described[403] = api.FORBIDDEN
+        if self.is_upload:
+            described[413] = api.TOO_LARGE
+        described |= self.responses or {}
+        described.pop(self.without, None)
+        return described
+
+
+class Call:
+    """Answer the requests of an operation by its function."""
+
+    def __init__(self, operation: Operation, function: Callable[..., Any]) -> None:
+        self.operation, self.function = operation, function
+        self.parameters = Parameters.of(operation.listed)
+        self.body = Body.of(
+            operation.fields, operation.takes_dry_runs, operation.warns_of_unknown
+        )
+
+    def answer(self, request: Request, parts: Mapping[str, Any]) -> HttpResponseBase:
+        operation = self.operation
+        if not (operation.is_open or request.user.is_authenticated):
+            raise NotAuthenticated
+        arguments = self._from_address(request, parts)
+        self._check(request)
+        if operation.form is not None:
+            arguments.append(_checked(operation.form(data=request.data)))
+        if operation.query is not None:
+            arguments.append(_checked(operation.query(data=request.query_params)))
+        try:
+            with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+                made = self.function(request, *arguments)
+        except InputRefused as refused:
+            raise FileRefused(refused.problems) from refused
+        return (
+            made if isinstance(made, HttpResponseBase) else self._write(request, made)
+        )
+
+    def _from_address(self, request: Request, parts: Mapping[str, Any]) -> list[Any]:
+        operation = self.operation
+        if operation.role is None:
+            return list(parts.values())
+        named = [value for name, value in parts.items() if name not in operation.rest]
+        found = operation.role(request.user, *named)
+        return [found, *(parts[name] for name in operation.rest)]
+
+    def _check(self, request: Request) -> None:
+        self.parameters.check(request)
+        if self.operation.is_upload:
+            api.require_length(request)
+        is_dry_run(request, is_rehearsed=self.operation.takes_dry_runs)
+        self.body.check(request)
+
+    def _write(self, request: Request, made: Any) -> HttpResponseBase:
+        operation = self.operation
+        if operation.pages is not None:
+            return api.paged_answer(request, made, operation.pages)
+        answers = operation.answers
+        if answers is None:
+            return Response(status=204)
+        is_list = isinstance(answers, list)
+        written = answers[0] if isinstance(answers, list) else answers
+        context = {"request": request}
+        return Response(
+            written(made, many=is_list, context=context).data, status=operation.status
+        )
 
 
 get, post, delete = (
-    partial(operation, "GET"),
-    partial(operation, "POST"),
-    partial(operation, "DELETE"),
+    partial(Operation, "GET"),
+    partial(Operation, "POST"),
+    partial(Operation, "DELETE"),
 )
 
 
@@ -485,52 +535,38 @@ def does(
         )
 
     function.__doc__ = act.summary
-    forbidden = {403: api.FORBIDDEN} if act.of is team_for_lead else {}
+    forbidden = {403: api.FORBIDDEN} if act.role is team_for_lead else {}
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
     label = label or getattr(act.service, "__name__", "").removeprefix("_")
     declared.setdefault("form", act.form and form_of(act.form))
-    declared.setdefault("lets_out", act.of is season_to_organise)
+    declared.setdefault("lets_out", act.role is season_to_organise)
     if act.is_rehearsed:
         answered = declared["responses"].get(200, declared.get("answers"))
         declared["responses"][200] = _or_rehearsal(answered, label)
         declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
     found = {
-        "of": _finder(act, address),
+        "role": lookup_of(act, address),
         "operation_id": label,
         "takes_dry_runs": act.is_rehearsed,
     }
-    operation(method, address, **{**found, **declared})(function)
+    Operation(method, address, **{**found, **declared})(function)
 
 
 makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 
 
-def _finder(act: Act, address: str) -> Callable[..., Any]:
-    names = [
-        part.partition(":")[2].rstrip(">")
-        for part in address.split("/")
-        if part.startswith("<")
-    ]
-    if names == ["pk"] and act.to in ROWS:
-        return numbered(act.to, act.of)
-    if len(names) == len(signature(act.of).parameters) - 1:
-        return act.of
-    return in_season(names[-1], act.of)
+def lookup_of(act: Act, address: str) -> Lookup:
+    """Return what finds the subject of an act from the parts of an address.
 
-
-def _in_address(
-    query: AnySerializer | None,
-    parameters: Sequence[Any],
-    *,
-    is_paged: bool,
-    may_let_out: bool,
-) -> list[Any]:
-    return [
-        *([query] if query else []),
-        *parameters,
-        *(api.PAGE_PARAMETERS if is_paged else []),
-        *(LET_OUT if may_let_out else []),
-    ]
+    The role finds it by itself, unless the role finds a season or a team and the subject is a row of it.
+    The address then names the row by its number alone, or behind the season or the team.
+    """
+    if HOLDERS.get(act.role, act.subject) == act.subject:
+        return act.role
+    parts = re.findall(r"<\w+:(\w+)>", address)
+    if len(parts) == 1:
+        return numbered(act.subject, act.role)
+    return within(parts[-1], act.role)
 
 
 def _taken_by(

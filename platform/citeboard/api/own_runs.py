@@ -251,7 +251,7 @@ def submissions(request: Request, query: dict[str, Any]) -> Listed:
 
 @get(
     "submissions/<int:pk>/",
-    of=own_run,
+    role=own_run,
     answers=SubmissionDetail,
     parameters=[
         OpenApiParameter(
@@ -359,7 +359,7 @@ EventSerializer = mirror(
 )
 
 
-@get("submissions/<int:pk>/history/", of=own_run, answers=[EventSerializer])
+@get("submissions/<int:pk>/history/", role=own_run, answers=[EventSerializer])
 def run_history(request: Request, run: Submission) -> Any:
     """What happened to a run, step by step."""
     return events(run, request.user)
@@ -367,7 +367,7 @@ def run_history(request: Request, run: Submission) -> Any:
 
 @get(
     "submissions/<int:pk>/run/",
-    of=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
+    role=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
     files=[BYTES],
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:

@@ -78,7 +78,9 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
         )
 
 
-@get("seasons/<slug:slug>/registrations/", of=season_for, pages=RegistrationSerializer)
+@get(
+    "seasons/<slug:slug>/registrations/", role=season_for, pages=RegistrationSerializer
+)
 def registrations(
     request: Request, season: models.Season
 ) -> QuerySet[models.Registration]:
@@ -136,7 +138,9 @@ AcceptanceSerializer = mirror_of_model(
 )
 
 
-@get("seasons/<slug:slug>/terms/", of=season_for, answers=TermsSerializer, is_open=True)
+@get(
+    "seasons/<slug:slug>/terms/", role=season_for, answers=TermsSerializer, is_open=True
+)
 def terms(request: Request, season: models.Season) -> models.Terms:
     """The terms of a season, and whether you have accepted them."""
     if (version := current_terms(season)) is None:
@@ -158,7 +162,7 @@ does(
 
 @get(
     "seasons/<slug:slug>/terms/acceptances/",
-    of=season_to_organise,
+    role=season_to_organise,
     pages=AcceptanceSerializer,
 )
 def acceptances(
@@ -177,7 +181,7 @@ QuestionSerializer = mirror_of_model(
 
 @get(
     "seasons/<slug:slug>/questions/",
-    of=season_for,
+    role=season_for,
     pages=QuestionSerializer,
     is_open=True,
 )
@@ -223,7 +227,7 @@ does(
 
 @get(
     "seasons/<slug:slug>/announcements/",
-    of=season_for,
+    role=season_for,
     pages=AnnouncedSerializer,
     is_open=True,
 )
@@ -271,7 +275,7 @@ def report(request: Request, form: dict[str, Any]) -> models.Report:
     return report_abuse(by=person(request), **form)
 
 
-@post("reports/<int:pk>/close/", of=staff)
+@post("reports/<int:pk>/close/", role=staff, rest=["pk"])
 def close_report(request: Request, user: User, pk: int) -> None:
     """Close a report; for the site's staff."""
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
@@ -366,7 +370,7 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
 
 @get(
     "phases/<int:pk>/confirmation/",
-    of=phase_to_organise,
+    role=phase_to_organise,
     answers=ConfirmedResultsSerializer,
 )
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
@@ -393,7 +397,9 @@ for end, act in {
 
 
 @get(
-    "phases/<int:pk>/extra-tries/", of=phase_to_organise, answers=[ExtraTriesSerializer]
+    "phases/<int:pk>/extra-tries/",
+    role=phase_to_organise,
+    answers=[ExtraTriesSerializer],
 )
 def extra_tries(request: Request, phase: Phase) -> Any:
     """Tries that single teams were given in a phase; for organisers."""
@@ -419,6 +425,6 @@ makes(
 deletes(
     phase_acts.TAKE_TRIES_BACK,
     "phases/<int:pk>/extra-tries/<int:given>/",
-    of=tries_to_take_back,
+    role=tries_to_take_back,
     name="extra-tries-back",
 )

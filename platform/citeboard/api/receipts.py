@@ -222,7 +222,7 @@ def _check_sizes(smaller: int, larger: int) -> None:
 
 @get(
     "submissions/<int:pk>/receipts/",
-    of=run_with_receipts,
+    role=run_with_receipts,
     answers=[ReceiptSerializer],
     is_open=True,
 )

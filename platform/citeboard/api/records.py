@@ -8,7 +8,7 @@ from django.http import FileResponse, StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from citeboard.acts.declared import in_season
+from citeboard.acts.declared import within
 from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
 from citeboard.acts.organisers import GIVE_ROLE
 from citeboard.acts.undoing import UNDO
@@ -69,7 +69,7 @@ HistorySerializer = mirror_of_model(
 
 @get(
     "seasons/<slug:slug>/history/",
-    of=season_for,
+    role=season_for,
     pages=HistorySerializer,
     responses={400: INVALID},
 )
@@ -98,7 +98,7 @@ PersonSerializer = mirror_of_model(
 )
 
 
-@get("seasons/<slug:slug>/people/", of=season_to_organise, answers=[PersonSerializer])
+@get("seasons/<slug:slug>/people/", role=season_to_organise, answers=[PersonSerializer])
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
     """Who runs the season; for its organisers."""
     return (
@@ -148,7 +148,7 @@ ProgressSerializer = mirror(
 
 @get(
     "seasons/<slug:slug>/progress/",
-    of=season_to_help,
+    role=season_to_help,
     answers=ProgressSerializer,
     responses={400: INVALID},
 )
@@ -157,7 +157,7 @@ def progress(request: Request, season: Season) -> season_progress.Progress:
     return season_progress.progress_of(season)
 
 
-@get("seasons/<slug:slug>/runs/", of=season_to_help, files=["text/csv"])
+@get("seasons/<slug:slug>/runs/", role=season_to_help, files=["text/csv"])
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
     runs = Submission.objects.filter(phase__task__season=season).select_related(
@@ -170,7 +170,9 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     return response
 
 
-@get("phases/<int:pk>/counting-runs/", of=phase_to_organise, files=["application/zip"])
+@get(
+    "phases/<int:pk>/counting-runs/", role=phase_to_organise, files=["application/zip"]
+)
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
     """The files of the runs that stand on a phase's board, as a zip; for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
@@ -204,7 +206,7 @@ SeasonFailureSerializer = serializer(
 
 @get(
     "seasons/<slug:slug>/failures/",
-    of=season_to_help,
+    role=season_to_help,
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
@@ -286,7 +288,7 @@ DeliverySerializer = mirror_of_model(
 )
 
 
-@get("seasons/<slug:slug>/webhooks/", of=season_to_organise, pages=WebhookSerializer)
+@get("seasons/<slug:slug>/webhooks/", role=season_to_organise, pages=WebhookSerializer)
 def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
     """The webhooks of a season; for organisers."""
     return Webhook.objects.filter(season=season)
@@ -304,7 +306,7 @@ does(
 
 @get(
     "seasons/<slug:slug>/webhooks/<int:webhook>/deliveries/",
-    of=in_season("webhook", season_to_organise),
+    role=within("webhook", season_to_organise),
     pages=DeliverySerializer,
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:

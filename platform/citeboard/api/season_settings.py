@@ -83,7 +83,7 @@ REFUSED = OpenApiResponse(
 
 
 @operations.get(
-    "seasons/<slug:slug>/settings/", of=season_to_organise, answers=SettingsSerializer
+    "seasons/<slug:slug>/settings/", role=season_to_organise, answers=SettingsSerializer
 )
 def settings(request: Request, season: Season) -> dict[str, Any]:
     """The settings of a season; for its organisers."""
@@ -106,7 +106,8 @@ operations.does(
 
 @operations.delete(
     "seasons/<slug:slug>/settings/<str:prefix>/",
-    of=season_to_organise,
+    role=season_to_organise,
+    rest=["prefix"],
     takes_dry_runs=True,
     parameters=[operations.DRY_RUN],
     responses={200: operations.RehearsalSerializer},
@@ -211,7 +212,7 @@ UNLOADED = {
 
 @operations.post(
     "seasons/<slug:slug>/file/",
-    of=season_to_organise,
+    role=season_to_organise,
     form=SeasonFileForm,
     answers=LoadedSerializer,
     responses=UNLOADED,
@@ -226,7 +227,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 
 @operations.post(
     "new-season/",
-    of=creator_of_seasons,
+    role=creator_of_seasons,
     lets_out=True,
     form=SeasonFileForm,
     answers=LoadedSerializer,
@@ -288,7 +289,7 @@ task_to_organise = numbered("task", season_to_organise)
 
 @operations.get(
     "tasks/<int:pk>/gold/",
-    of=task_to_organise,
+    role=task_to_organise,
     query=GoldQuery,
     pages=GoldVersionSerializer,
 )
@@ -334,7 +335,7 @@ operations.does(
     acts.PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
     "publish_gold",
-    of=task_to_organise,
+    role=task_to_organise,
     takes=_splits,
     gives=lambda request, made: Response(
         GoldVersionSerializer(made[0].gold).data,
@@ -377,7 +378,7 @@ DeclaredAnewSerializer = serializer(
 
 
 @operations.get(
-    "tasks/<int:pk>/declaration/", of=task_to_organise, answers=DeclarationSerializer
+    "tasks/<int:pk>/declaration/", role=task_to_organise, answers=DeclarationSerializer
 )
 def declaration(request: Request, task: Task) -> dict[str, Any]:
     """The declaration of a task of one's own; for organisers."""
@@ -390,7 +391,7 @@ operations.does(
     DECLARE_ANEW,
     "tasks/<int:pk>/declaration/",
     "declare_anew",
-    of=task_to_organise,
+    role=task_to_organise,
     gives=lambda request, again: {"is_scored_again": again},
     answers=DeclaredAnewSerializer,
     responses={422: REFUSED_FILE},
@@ -420,7 +421,7 @@ QueuedSerializer = serializer(
 
 
 @operations.get(
-    "phases/<int:pk>/rescore/", of=phase_to_organise, answers=RescoringSerializer
+    "phases/<int:pk>/rescore/", role=phase_to_organise, answers=RescoringSerializer
 )
 def rescoring(request: Request, phase: Phase) -> Progress:
     """How far the runs of a phase are scored against its newest gold; for organisers."""

@@ -309,13 +309,13 @@ def season(request: Request, slug: str) -> Season:
     return found
 
 
-@get("tasks/<int:pk>/", of=task_for_reader, answers=TaskSerializer, is_open=True)
+@get("tasks/<int:pk>/", role=task_for_reader, answers=TaskSerializer, is_open=True)
 def task(request: Request, task: Task) -> Task:
     """A task with its phases."""
     return task
 
 
-@get("phases/<int:pk>/", of=phase_for_reader, answers=PhaseDetail, is_open=True)
+@get("phases/<int:pk>/", role=phase_for_reader, answers=PhaseDetail, is_open=True)
 def phase(request: Request, phase: Phase) -> Phase:
     """A phase, and what your teams may still send."""
     has_inputs = may_have_inputs(request.user, phase)
@@ -386,7 +386,7 @@ OverallSerializer = serializer(
 
 @get(
     "seasons/<slug:slug>/overall/",
-    of=season_for,
+    role=season_for,
     answers=OverallSerializer,
     is_open=True,
     parameters=[

@@ -271,7 +271,7 @@ takes = partial(
 
 @takes(
     "phases/<int:pk>/submissions/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     form=RunForm,
     answers=Accepted,
     responses={
@@ -293,7 +293,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
 
 @post(
     "phases/<int:pk>/check/",
-    of=phase_for_reader,
+    role=phase_for_reader,
     form=CheckForm,
     answers=Checked,
     responses={
@@ -334,7 +334,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
 
 @takes(
     "seasons/<slug:slug>/submissions/",
-    of=season_for,
+    role=season_for,
     form=BundleForm,
     answers=AcceptedBundle,
     responses={

@@ -120,7 +120,7 @@ def _founded(request: Request, team: Team) -> Response:
 makes(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer)
 
 
-@get("teams/<slug:slug>/", of=team_for_member, answers=TeamSerializer)
+@get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)
 def team(request: Request, team: Team) -> Team:
     """A team of yours with its members."""
     return _own_team(request, team)
@@ -270,7 +270,7 @@ InvitedSerializer = mirror_of_model(
 
 @get(
     "teams/<slug:slug>/invitations/",
-    of=team_for_lead,
+    role=team_for_lead,
     pages=InvitedSerializer,
     name="invitations",
 )
@@ -315,7 +315,9 @@ deletes(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", name="own-join-req
 
 
 @get(
-    "teams/<slug:slug>/join-requests/", of=team_for_member, pages=JoinRequestSerializer
+    "teams/<slug:slug>/join-requests/",
+    role=team_for_member,
+    pages=JoinRequestSerializer,
 )
 def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
     """Who asks to join a team of yours, in pages."""
@@ -342,7 +344,7 @@ MergeProposalSerializer = mirror_of_model(
 MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
 
-@get("teams/<slug:slug>/merges/", of=team_for_lead, pages=MergeProposalSerializer)
+@get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     """What your team has proposed and is asked, in pages; for its lead."""
     return merge_proposals(team)

@@ -31,7 +31,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from citeboard.acts.declared import ROWS, Act, Find
+from citeboard.acts.declared import ROWS, Act, Lookup
 from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core.legal_pages import notices
@@ -107,7 +107,7 @@ class Pages:
         find: Callable[..., Any],
         *parts: str,
         context: Callable[[Any], dict[str, Any]] = lambda thing: {},
-        rows: Mapping[str, Find] | None = None,
+        rows: Mapping[str, Lookup] | None = None,
         is_public: bool = False,
     ) -> None:
         self._find, self._parts, self._context = find, parts, context
@@ -274,16 +274,13 @@ def does(
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
         fields = act.form.base_fields if act.form else {}
         filled = {name: value for name, value in address.items() if name in fields}
-        thing = [
-            holder,
-            *(value for name, value in address.items() if name not in fields),
-        ][-1]
+        thing = act.subject_in(address, holder)
         _refuse_unknown_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
         return _done(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
-    return (pages or _BY_ROLE[act.of]).act(back)(view)
+    return (pages or _BY_ROLE[act.role]).act(back)(view)
 
 
 def fills(
@@ -300,7 +297,7 @@ def fills(
     """A page with the form of an act and what it ``shows``; refusals that name no field stand ``at`` one."""
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
-        thing = [holder, *address.values()][-1]
+        thing = act.subject_in(address, holder)
         assert act.form is not None
         form = act.form(**sent(request), of=thing)
         _refuse_unknown_fields(request, form)
@@ -310,7 +307,7 @@ def fills(
         return {"form": form, **shows(request, thing)}
 
     view.__doc__ = act.summary
-    return (pages or _BY_ROLE[act.of]).form(template, part, back)(view)
+    return (pages or _BY_ROLE[act.role]).form(template, part, back)(view)
 
 
 def _refuse_unknown_fields(request: HttpRequest, form: forms.BaseForm | None) -> None:

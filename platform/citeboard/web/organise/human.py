@@ -155,15 +155,10 @@ def bring_ratings(
     return _refused(request, sheet, ratings_form=form, problems=problems[:200])
 
 
-remove, references, publish_sheet, take_sheet_back = (
-    pages.does(act, "organise-sheet season sheet")
-    for act in (
-        human.REMOVE_ANNOTATOR,
-        human.SHOW_REFERENCES,
-        acts.PUBLISH_SHEET,
-        acts.TAKE_SHEET_BACK,
-    )
-)
+remove = pages.does(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
+references = pages.does(human.SHOW_REFERENCES, "organise-sheet season sheet")
+publish_sheet = pages.does(acts.PUBLISH_SHEET, "organise-sheet season sheet")
+take_sheet_back = pages.does(acts.TAKE_SHEET_BACK, "organise-sheet season sheet")
 
 
 @pages.organisers.form(

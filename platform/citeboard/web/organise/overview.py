@@ -215,10 +215,9 @@ freeze = pages.fills(
     at="frozen_from",
     shows=lambda request, phase: {"task": phase.task},
 )
-open_phase, close, reveal = (
-    pages.does(act, "organise-phases season")
-    for act in (acts.OPEN, acts.CLOSE, acts.REVEAL)
-)
+open_phase = pages.does(acts.OPEN, "organise-phases season")
+close = pages.does(acts.CLOSE, "organise-phases season")
+reveal = pages.does(acts.REVEAL, "organise-phases season")
 freeze_at_once = pages.does(acts.FREEZE_NOW, "organise-freeze season phase")
 unfreeze = pages.does(acts.UNFREEZE, "organise-freeze season phase")
 end = pages.does(acts.END_CONFIRMATION, "organise-confirmation season phase")
@@ -289,7 +288,6 @@ def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     }
 
 
-compute_first, test_mail, open_season = (
-    pages.does(act, "organise-launch season")
-    for act in (launching.COMPUTE_FIRST, launching.TEST_MAIL, launching.OPEN_SEASON)
-)
+compute_first = pages.does(launching.COMPUTE_FIRST, "organise-launch season")
+test_mail = pages.does(launching.TEST_MAIL, "organise-launch season")
+open_season = pages.does(launching.OPEN_SEASON, "organise-launch season")

@@ -108,9 +108,8 @@ def edit(
     return {"form": form, "title": title, "zone": zone, "budget": budget}
 
 
-delete_task, delete_phase = (
-    pages.does(act, "organise-settings season") for act in (DELETE_TASK, DELETE_PHASE)
-)
+delete_task = pages.does(DELETE_TASK, "organise-settings season")
+delete_phase = pages.does(DELETE_PHASE, "organise-settings season")
 
 
 @pages.organisers.act("organise-settings season")

@@ -79,9 +79,8 @@ def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[st
     }
 
 
-decide, merge = (
-    pages.does(act, "organise-teams season") for act in (DECIDE, MERGE_TEAMS)
-)
+decide = pages.does(DECIDE, "organise-teams season")
+merge = pages.does(MERGE_TEAMS, "organise-teams season")
 
 entry = pages.does(CHANGE_ENTRY, "organise-teams season")
 

@@ -138,10 +138,8 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
 
 
 delete_run_file = does(runs.DELETE_FILE, "submission pk", own_runs)
-confirm, contest = (
-    does(act, "submission pk", Pages(runs.run_of_lead, "pk"))
-    for act in (runs.CONFIRM, runs.CONTEST)
-)
+confirm = does(runs.CONFIRM, "submission pk", Pages(runs.run_of_lead, "pk"))
+contest = does(runs.CONTEST, "submission pk", Pages(runs.run_of_lead, "pk"))
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
