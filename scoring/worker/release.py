@@ -1,5 +1,5 @@
 """What is told of a scored run; the rest is not stored among the numbers that pages and exports read. And
-whether a run looks as if it asked for the gold, which `scoring.results.board.leak_budget` says in words.
+whether a run looks as if it asked for the gold, which `scoring.results.board.limit_texts` says in words.
 """
 
 import logging

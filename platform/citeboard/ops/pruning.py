@@ -30,7 +30,7 @@ from scoring import models
 from scoring.receipts import log as receipts
 from scoring.results.board import (
     comparison_state as board_orders,
-    leak_budget,
+    monthly_ranks,
     snapshots,
 )
 from scoring.results.runs.confirming import ask_to_confirm
@@ -233,7 +233,7 @@ STEPS: dict[Callable[[], object], str] = {
     note_publications: "{} published versions of gold held against those of others",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",
-    leak_budget.keep_due: "{} rankings of the month drawn up",
+    monthly_ranks.keep_due: "{} rankings of the month drawn up",
     snapshots.keep_due: "{} boards kept as they stood",
     rescoring.follow_release: "{} phases of which other scores are told now",
     remove_leftovers: "{} folders of gone workers removed",

@@ -1,77 +1,23 @@
-"""What limits on leaks mean for scores, for everybody; how much scores can tell, for organisers; and ranks by
-the private part of a split in a phase without an end, drawn up on the first of a month.
-"""
+"""Count how many bits of secret gold the scores of a phase reveal to a team at most."""
 
 import datetime as dt
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db import transaction
-from django.utils.timezone import now
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, thousands
-from scoring.models import Evaluation, MonthlyRanks, RankedRun
 from scoring.results.board import differences, visibility
-from scoring.results.board.counting import board_gold
-from scoring.results.board.standings import month_of, rank, standings
+from scoring.results.board.monthly_ranks import times_a_year
 from scoring.stats.leakage import (
     A_YEAR,
     BITS_NEEDED,
     bits_by_ladder,
     bits_by_ranks,
     bits_told,
-    ranks_a_year,
 )
 from tasks.gold.secrecy import secrecy_of
-from tasks.models import Gold, Phase, seasons
-
-
-def limits_in_words(phase: Phase) -> Iterator[str]:
-    if phase.public_part and now() < phase.takes_runs_until:
-        share = {"share": phase.public_part}
-        yield _("Scores are of a public part, %(share)s %% of the split.") % share
-        if phase.has_end:
-            yield _("When the phase has ended, runs are ranked by the rest.")
-        else:
-            yield _ranks_in_words(times_a_year(phase))
-    if phase.ladder and now() < phase.takes_runs_until:
-        yield _(
-            "While runs are taken a team is told a new score only where its run is better than its best one "
-            "by more than a standard error, rounded to that."
-        )
-    if phase.min_answered_share:
-        share = {"share": phase.min_answered_share}
-        yield (
-            _(
-                "A run that answers less than %(share)s %% of the instances is told no score."
-            )
-            % share
-        )
-    if phase.min_answered:
-        few = {"instances": counted(phase.min_answered, "instance")}
-        yield (
-            _(
-                "Of classes in which a run answers fewer than %(instances)s nothing is told."
-            )
-            % few
-        )
-    if phase.shares_tries:
-        yield _("Runs to other phases on the same gold use up tries of this one.")
-
-
-def _ranks_in_words(times: int) -> str:
-    if not times:
-        return _(
-            "The rest is too small to rank runs while they are taken; the rows go by their public scores."
-        )
-    every = ngettext(
-        "The rest ranks, and its ranks are drawn up on the first of each month.",
-        "The rest ranks, and its ranks are drawn up every %(months)s months from January on, on the first.",
-        12 // times,
-    )
-    return every % {"months": 12 // times}
+from tasks.models import Gold, Phase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,90 +213,3 @@ def _sizes(phase: Phase, gold: Gold) -> list[int]:
                         phase.task.rules
                     )
     return sizes
-
-
-def probe_in_words(probe: str) -> str:
-    way, *numbers = probe.split()
-    if way == "few":
-        return _("It answers %(count)s of %(total)s instances.") % dict(
-            zip(("count", "total"), numbers, strict=True)
-        )
-    if way == "copy":
-        names = ("run", "count", "total")
-        words = _(
-            "Its scores differ from those of run %(run)s in %(count)s of %(total)s rows."
-        )
-        return words % dict(zip(names, numbers, strict=True))
-    words = _(
-        "What it has right is unrelated to what %(runs)s earlier runs have, as with random answers."
-    )
-    return words % {"runs": numbers[0]}
-
-
-def times_a_year(phase: Phase) -> int:
-    """0 where the private part would tell too much of itself by ranking anything before an end."""
-    gold = Gold.objects.current(phase)
-    if (
-        gold is None
-        or not phase.has_monthly_ranks
-        or phase.counting == Phase.Counting.ALL
-    ):
-        return 0
-    private = gold.instances - gold.instances * (phase.public_part or 0) // 100
-    return ranks_a_year(private, phase.judged_runs)
-
-
-def keep_due() -> int:
-    """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
-    at, count = now(), 0
-    phases = Phase.objects.filter(
-        public_part__isnull=False, opens__lte=at
-    ).select_related("task__season")
-    for phase in phases:
-        # The last month that began a part of the year, if the phase was open by then.
-        if not (times := times_a_year(phase)):
-            continue
-        month = month_of(at)
-        month = month.replace(month=month.month - (month.month - 1) % (12 // times))
-        if month_of(phase.opens) >= month:
-            continue
-        due = set(phase.task.rules)
-        due -= set(
-            phase.monthly_ranks.filter(month=month).values_list("rules", flat=True)
-        )
-        for rules in due:
-            with transaction.atomic():
-                given = {"runs": _ranked(phase, rules)}
-                MonthlyRanks.objects.get_or_create(
-                    phase=phase, rules=rules, month=month, defaults=given
-                )
-                seasons.bump_version(phase.pk)
-            count += 1
-    return count
-
-
-def _ranked(phase: Phase, rules: str) -> list[RankedRun]:
-    board = standings(
-        phase,
-        None,
-        rules,
-        gold=board_gold(phase),
-        audience=visibility.Audience.ORGANISER,
-    )
-    if board.ranking is None:
-        return []
-    sign = -1 if board.ranking.higher_is_better is False else 1
-    counting = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows])
-    untold = dict(counting.values_list("pk", "untold"))
-    for row in board.rows:
-        value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
-        row.value, row.is_comparable = (
-            None if value is None else sign * value,
-            value is not None,
-        )
-    rank(board.rows)
-    return [
-        RankedRun(run=row.submission, team=row.team_slug, rank=row.rank)
-        for row in board.rows
-        if row.rank is not None
-    ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from citeboard.core.instants import WITHOUT_END
 from citeboard.web.organise.attention import concerns
 from scoring.models import Evaluation, MonthlyRanks, Score
-from scoring.results.board import leak_budget
+from scoring.results.board import monthly_ranks
 from scoring.results.board.comparisons import Unreadable, statistics_of
 from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
@@ -206,16 +206,16 @@ def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_
     weak, strong = (make_team(season=season) for _ in range(2))
     run(phase, weak, 2)
     assert [row.rank for row in standings(phase, None).rows] == [None]
-    assert leak_budget.keep_due() == 1
+    assert monthly_ranks.keep_due() == 1
     assert [row.rank for row in standings(phase, None).rows] == [1]
     run(phase, strong, 10)
-    assert leak_budget.keep_due() == 0
+    assert monthly_ranks.keep_due() == 0
     assert {row.team_slug: row.rank for row in standings(phase, None).rows} == {
         weak.slug: 1,
         strong.slug: None,
     }
     MonthlyRanks.objects.update(month=dt.date(2020, 1, 1))
-    assert leak_budget.keep_due() == 1
+    assert monthly_ranks.keep_due() == 1
     for audience in (Audience.PUBLIC, Audience.ORGANISER):
         board = standings(phase, None, audience=audience)
         assert {row.team_slug: row.rank for row in board.rows} == {
@@ -237,8 +237,8 @@ def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(
     Gold.objects.update(instances=instances)
     for month in range(1, 13):
         at = dt.datetime(2030, month, 20, tzinfo=dt.UTC)
-        monkeypatch.setattr(leak_budget, "now", lambda at=at: at)
-        leak_budget.keep_due()
+        monkeypatch.setattr(monthly_ranks, "now", lambda at=at: at)
+        monthly_ranks.keep_due()
     drawn = MonthlyRanks.objects.filter(rules="corrected").order_by("month")
     assert [kept.month for kept in drawn] == [
         dt.date(2030, month, 1) for month in months

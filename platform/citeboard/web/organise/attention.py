@@ -18,7 +18,8 @@ from citeboard.core.words import counted, listed
 from citeboard.ops.launching import scored_phases
 from citeboard.ops.season_progress import failed_rescorings, failed_runs
 from scoring.models import Evaluation
-from scoring.results.board import confirming, counting, leak_budget, visibility
+from scoring.results.board import confirming, counting, visibility
+from scoring.results.board.limit_texts import probe_in_words
 from scoring.results.board.standings import standings
 from tasks.delivery.notifications.events import AHEAD
 from tasks.gold.early import kept_back
@@ -377,7 +378,7 @@ def _probes(season: Season) -> Concern:
             "-submitted_at"
         ),
         lambda row: _run_line(
-            row.submission, leak_budget.probe_in_words(row.probe), row.submitted_at
+            row.submission, probe_in_words(row.probe), row.submitted_at
         ),
         _(
             "They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."

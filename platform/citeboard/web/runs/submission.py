@@ -20,11 +20,11 @@ from scoring.results.board import (
     differences,
     gold_changes,
     label_shares,
-    leak_budget,
     manual_scores,
     visibility,
 )
 from scoring.results.board.confirming import why_not
+from scoring.results.board.limit_texts import limits_in_words
 from scoring.results.board.standings import standing_of
 from scoring.results.comparison.reading import rights_to
 from scoring.results.runs import results, team_view
@@ -279,7 +279,7 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
                 if one and one.withheld
             }
         ),
-        "limits": list(leak_budget.limits_in_words(run.phase)),
+        "limits": list(limits_in_words(run.phase)),
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line["differs"]],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],

@@ -1,0 +1,74 @@
+"""Describe in words what limits on leaks mean for scores, and why a run looks like a probe."""
+
+from collections.abc import Iterator
+
+from django.utils.timezone import now
+from django.utils.translation import gettext as _, ngettext
+
+from citeboard.core.words import counted
+from scoring.results.board.monthly_ranks import times_a_year
+from tasks.models import Phase
+
+
+def limits_in_words(phase: Phase) -> Iterator[str]:
+    if phase.public_part and now() < phase.takes_runs_until:
+        share = {"share": phase.public_part}
+        yield _("Scores are of a public part, %(share)s %% of the split.") % share
+        if phase.has_end:
+            yield _("When the phase has ended, runs are ranked by the rest.")
+        else:
+            yield _ranks_in_words(times_a_year(phase))
+    if phase.ladder and now() < phase.takes_runs_until:
+        yield _(
+            "While runs are taken a team is told a new score only where its run is better than its best one "
+            "by more than a standard error, rounded to that."
+        )
+    if phase.min_answered_share:
+        share = {"share": phase.min_answered_share}
+        yield (
+            _(
+                "A run that answers less than %(share)s %% of the instances is told no score."
+            )
+            % share
+        )
+    if phase.min_answered:
+        few = {"instances": counted(phase.min_answered, "instance")}
+        yield (
+            _(
+                "Of classes in which a run answers fewer than %(instances)s nothing is told."
+            )
+            % few
+        )
+    if phase.shares_tries:
+        yield _("Runs to other phases on the same gold use up tries of this one.")
+
+
+def _ranks_in_words(times: int) -> str:
+    if not times:
+        return _(
+            "The rest is too small to rank runs while they are taken; the rows go by their public scores."
+        )
+    every = ngettext(
+        "The rest ranks, and its ranks are drawn up on the first of each month.",
+        "The rest ranks, and its ranks are drawn up every %(months)s months from January on, on the first.",
+        12 // times,
+    )
+    return every % {"months": 12 // times}
+
+
+def probe_in_words(probe: str) -> str:
+    way, *numbers = probe.split()
+    if way == "few":
+        return _("It answers %(count)s of %(total)s instances.") % dict(
+            zip(("count", "total"), numbers, strict=True)
+        )
+    if way == "copy":
+        names = ("run", "count", "total")
+        words = _(
+            "Its scores differ from those of run %(run)s in %(count)s of %(total)s rows."
+        )
+        return words % dict(zip(names, numbers, strict=True))
+    words = _(
+        "What it has right is unrelated to what %(runs)s earlier runs have, as with random answers."
+    )
+    return words % {"runs": numbers[0]}

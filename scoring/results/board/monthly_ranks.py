@@ -1,0 +1,83 @@
+"""Rank runs by the private part of a split on the first of a month, in phases without an end."""
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from scoring.models import Evaluation, MonthlyRanks, RankedRun
+from scoring.results.board import visibility
+from scoring.results.board.counting import board_gold
+from scoring.results.board.standings import month_of, rank, standings
+from scoring.stats.leakage import ranks_a_year
+from tasks.models import Gold, Phase, seasons
+
+
+def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
+    """Return 0 if the private part would tell too much of itself by ranking anything before an end.
+
+    ``gold`` is the current one of the phase, where it has been read.
+    """
+    gold = gold or Gold.objects.current(phase)
+    if (
+        gold is None
+        or not phase.has_monthly_ranks
+        or phase.counting == Phase.Counting.ALL
+    ):
+        return 0
+    private = gold.instances - gold.instances * (phase.public_part or 0) // 100
+    return ranks_a_year(private, phase.judged_runs)
+
+
+def keep_due() -> int:
+    """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
+    at, count = now(), 0
+    phases = Phase.objects.filter(
+        public_part__isnull=False, opens__lte=at
+    ).select_related("task__season")
+    for phase in phases:
+        # The last month that began a part of the year, if the phase was open by then.
+        if not (times := times_a_year(phase)):
+            continue
+        month = month_of(at)
+        month = month.replace(month=month.month - (month.month - 1) % (12 // times))
+        if month_of(phase.opens) >= month:
+            continue
+        due = set(phase.task.rules)
+        due -= set(
+            phase.monthly_ranks.filter(month=month).values_list("rules", flat=True)
+        )
+        for rules in due:
+            with transaction.atomic():
+                given = {"runs": _ranked(phase, rules)}
+                MonthlyRanks.objects.get_or_create(
+                    phase=phase, rules=rules, month=month, defaults=given
+                )
+                seasons.bump_version(phase.pk)
+            count += 1
+    return count
+
+
+def _ranked(phase: Phase, rules: str) -> list[RankedRun]:
+    board = standings(
+        phase,
+        None,
+        rules,
+        gold=board_gold(phase),
+        audience=visibility.Audience.ORGANISER,
+    )
+    if board.ranking is None:
+        return []
+    sign = -1 if board.ranking.higher_is_better is False else 1
+    counting = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows])
+    untold = dict(counting.values_list("pk", "untold"))
+    for row in board.rows:
+        value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
+        row.value, row.is_comparable = (
+            None if value is None else sign * value,
+            value is not None,
+        )
+    rank(board.rows)
+    return [
+        RankedRun(run=row.submission, team=row.team_slug, rank=row.rank)
+        for row in board.rows
+        if row.rank is not None
+    ]
