@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Model
 from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils import timezone
 
 from citeboard.core.admin import (
@@ -17,10 +18,18 @@ from citeboard.core.admin import (
     RowsAdmin,
 )
 from citeboard.core.models import AuditEntry
+from citeboard.core.words import sentence
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
-from tasks.gold.early import GOING_ON, WouldLetOut, asked_again, going_on, nothing_early
+from tasks.gold.early import (
+    GOING_ON,
+    UnequalPart,
+    WouldLetOut,
+    asked_again,
+    going_on,
+    nothing_early,
+)
 from tasks.models import (
     Gold,
     Job,
@@ -86,6 +95,9 @@ def _asking(
             return view(request, *args, **kwargs)
     except WouldLetOut as refused:
         return asked_again(request, refused)
+    except UnequalPart as refused:
+        messages.error(request, sentence(refused))
+        return redirect(request.path)
 
 
 def season_of(row: Season | Task | Phase) -> Season:

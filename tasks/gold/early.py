@@ -1,7 +1,7 @@
 """Acts that would let something be known of gold before its time: refused, unless an organiser goes on."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, refusals
@@ -20,6 +21,10 @@ from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, sec
 from tasks.models import Phase, Season
 
 MAX_REASON = 500
+#: Named, because scoring imports tasks and not the other way round.
+BUDGETS = "scoring.results.board.budget_limits.state_of"
+#: In the API, beside the kinds of what is let out.
+BUDGET = "budget"
 #: The fields in which organisers say that they go on; in the API they stand in the address.
 GOING_ON = ("let_out_task", "let_out_reason")
 #: The field in which what was shown comes back when somebody goes on.
@@ -85,26 +90,65 @@ class Early:
         return {"phase": self.phase.pk, "what": self.kind.value, "free_from": free_from}
 
 
-class WouldLetOut(refusals.Refused):
-    """Nothing was done; ``told`` says what would be known before its time."""
+@dataclass(frozen=True)
+class OverBudget:
+    """A phase whose gold teams would be told more of than its budget, by several phases together."""
 
-    def __init__(self, told: list[Early]) -> None:
+    phase: Phase
+    #: In the reader's language; the history has it in English.
+    describe: Callable[[], str]
+    #: What was found and expected, in bits, and the items of the sum.
+    facts: Mapping[str, object]
+    kind: str = BUDGET
+    kept_by: tuple[Holder, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return self.describe()
+
+    def as_dict(self) -> dict[str, object]:
+        return {"phase": self.phase.pk, "what": self.kind, "free_from": None} | dict(
+            self.facts
+        )
+
+
+class WouldLetOut(refusals.Refused):
+    """Nothing was done; ``told`` says what would be known before its time, or beyond a budget."""
+
+    def __init__(self, told: Sequence[Early | OverBudget]) -> None:
         self.told = told
         self.task = told[0].phase.task.title
         words = _(
             "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
             "task, “%(task)s”, and a reason"
         )
+        if not self.too_early:
+            words = _(
+                "this would tell more of the gold than its budget: %(what)s. To go on nevertheless, type the "
+                "name of the task, “%(task)s”, and a reason"
+            )
         super().__init__(
             words
             % {"what": "; ".join(early.words for early in told), "task": self.task}
         )
+
+    @property
+    def too_early(self) -> list[Early]:
+        return [one for one in self.told if isinstance(one, Early)]
+
+    @property
+    def over_budget(self) -> list[OverBudget]:
+        return [one for one in self.told if isinstance(one, OverBudget)]
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {
             "lets_out": [early.as_dict() for early in self.told],
             "task": self.task,
         }
+
+
+class UnequalPart(refusals.Refused):
+    """A public part would contain instances that are private in another phase; nobody can go on."""
 
 
 def ask_first(
@@ -170,8 +214,12 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """What the block does lets nothing out before its time unless that was said. Raises WouldLetOut."""
-    before = _state(season)
+    """What the block does lets nothing out before its time, and exceeds no budget, unless that was said.
+
+    Raises WouldLetOut, and UnequalPart of public parts of the same content.
+    """
+    budgets_of = import_string(BUDGETS)
+    before, budgets = _state(season), budgets_of(season)
     yield
     after = _state(season)
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
@@ -189,7 +237,8 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
         for key, kept in before.clashes.items()
         if key in after.shown and key not in after.clashes
     ]
-    go_on(season, told, by=by)
+    exceeded = budgets_of(season).exceeded_since(budgets)
+    go_on(season, [*told, *exceeded], by=by)
 
 
 def not_told_early(
@@ -213,7 +262,9 @@ def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
     ]
 
 
-def go_on(season: Season, told: list[Early], *, by: User | None) -> None:
+def go_on(
+    season: Season, told: Sequence[Early | OverBudget], *, by: User | None
+) -> None:
     """In a transaction. Raises WouldLetOut where something is told and nobody has said to go on."""
     if not told:
         return

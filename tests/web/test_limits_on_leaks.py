@@ -180,7 +180,7 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(
     page = text_of(client.get(address))
     assert "Warning:" in page
     assert re.search(
-        r"Other phases on this split tell up to \d{3} bits more, once their scores are shown",
+        r"Other phases on this content tell up to [\d ]+ bits more, once their scores are shown",
         page,
     )
     other.delete()

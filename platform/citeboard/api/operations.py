@@ -37,7 +37,7 @@ from citeboard.core.query import chosen_value, invalid_value, refuse_unknown
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from tasks.gold.content import Compared
-from tasks.gold.early import GOING_ON, GoingOn, going_on
+from tasks.gold.early import BUDGET, GOING_ON, GoingOn, going_on
 from tasks.gold.secrecy import Kind
 from tasks.seasons.access import season_to_organise
 from tasks.submissions.refusals import RunUnusable
@@ -104,10 +104,26 @@ _VIEWS: dict[str, type[OperationView]] = {}
 
 LetOutSerializer = serializer(
     "LetOut",
-    "What would be known before its time.",
+    "What would be known before its time, or beyond the budget of bits that phases may tell of gold.",
     phase=int,
-    what=serializers.ChoiceField(choices=[kind.value for kind in Kind]),
+    what=serializers.ChoiceField(choices=[*(kind.value for kind in Kind), BUDGET]),
     free_from=(dt.datetime | None, "Null where nothing says when."),
+    found=serializers.FloatField(
+        required=False,
+        allow_null=True,
+        help_text="Of a budget: bits that one team is told at most; null where that is everything.",
+    ),
+    found_colluding=serializers.FloatField(
+        required=False, allow_null=True, help_text="The same for five teams."
+    ),
+    expected=serializers.FloatField(
+        required=False, help_text="Of a budget: bits that are expected at most."
+    ),
+    adds_up=serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Of a budget: what adds up, each with its bits.",
+    ),
 )
 
 

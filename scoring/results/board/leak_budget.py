@@ -1,57 +1,103 @@
-"""Count how many bits of secret gold the scores of a phase reveal to a team at most."""
+"""Add the bits of secret gold that teams are told at most, over all phases that reveal the same content."""
 
-import datetime as dt
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from django.db.models import Count
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted, thousands
-from scoring.results.board import differences, visibility
-from scoring.results.board.monthly_ranks import times_a_year
-from scoring.stats.leakage import (
-    A_YEAR,
-    BITS_NEEDED,
-    bits_by_ladder,
-    bits_by_ranks,
-    bits_told,
+from citeboard.core.words import counted, listed, thousands
+from scoring.models import Evaluation
+from scoring.results.board.budget_items import (
+    COLLUDING,
+    Item,
+    ItemKind,
+    View,
+    bits_in_words,
+    items_of,
+    times,
+    total,
+    tries_of,
 )
-from tasks.gold.secrecy import secrecy_of
-from tasks.models import Gold, Phase
+from scoring.results.board.same_content import (
+    Source,
+    is_same_part,
+    known_part,
+    sources_of,
+)
+from scoring.stats.leakage import BITS_NEEDED
+from tasks.gold.secrecy import looked_up
+from tasks.models import Phase, Registration
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """``bits`` is an upper bound of what one team is told of the ``instances`` that are secret while runs are
-    taken; None where tries have no limit. ``public`` are those of a public part, which count as lost, and
-    ``beside`` is what other phases on the split tell by their tries, once their scores are shown. Of the
-    ``teams`` that are registered some may put together what each is told.
+    """What teams are told of the ``instances`` of a phase that are secret while it takes runs.
+
+    ``items`` are those of the phase and of all others that reveal the same content. The ``public`` instances
+    of a public part count as known. ``teams`` are registered. The public parts of ``unequal`` phases contain
+    instances that are private in this one.
     """
 
+    phase: Phase
+    items: tuple[Item, ...]
     tries: int | None
-    numbers: int
     has_classes: bool
     instances: int
     public: int
-    bits: float | None
-    beside: float | None
     teams: int
+    unequal: tuple[Phase, ...] = ()
 
     @property
     def needed(self) -> float:
         return BITS_NEEDED * self.instances
 
     @property
+    def own(self) -> list[Item]:
+        return [item for item in self.items if item.phase.pk == self.phase.pk]
+
+    @property
+    def bits(self) -> float | None:
+        return total(self.own)
+
+    @property
+    def beside(self) -> float | None:
+        return total(item for item in self.items if item.phase.pk != self.phase.pk)
+
+    @property
     def by_team(self) -> float | None:
-        return (
-            None
-            if self.bits is None or self.beside is None
-            else self.bits + self.beside
-        )
+        return total(self.items)
+
+    @property
+    def by_colluding(self) -> float | None:
+        return times(self.by_team, COLLUDING)
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the phase takes runs, now or later."""
+        return self.phase.takes_runs_until > now()
 
     @property
     def is_too_much(self) -> bool:
         return self.by_team is None or self.by_team > self.needed
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self.by_colluding is None or self.by_colluding > self.needed
+
+    @property
+    def sum_for_one(self) -> str:
+        return bits_in_words(self.by_team)
+
+    @property
+    def sum_for_colluding(self) -> str:
+        return bits_in_words(self.by_colluding)
+
+    @property
+    def limit(self) -> str:
+        return thousands(round(self.needed))
 
     @property
     def together(self) -> str:
@@ -62,7 +108,7 @@ class Budget:
         words = {
             "teams": counted(self.teams, "team"),
             "bits": thousands(math.ceil(self.teams * self.by_team)),
-            "needed": thousands(round(self.needed)),
+            "needed": self.limit,
             "enough": enough,
         }
         line = _(
@@ -77,8 +123,9 @@ class Budget:
 
     @property
     def warns(self) -> bool:
-        """Of one team, or of those that are registered together."""
-        return self.is_too_much or self.teams * (self.by_team or 0) > self.needed
+        """Of one team, of those that collude, or of those that are registered together."""
+        are_told_too_much = self.teams * (self.by_team or 0) > self.needed
+        return self.is_exceeded or are_told_too_much or bool(self.unequal)
 
     @property
     def sentences(self) -> list[str]:
@@ -86,42 +133,16 @@ class Budget:
             "tries": _("any number of tries")
             if self.tries is None
             else counted(self.tries, "try", "tries"),
-            "numbers": counted(self.numbers, "number"),
+            "numbers": counted(sum(self._numbers), "number"),
             "instances": thousands(self.instances),
-            "needed": thousands(round(self.needed)),
+            "needed": self.limit,
             "public": thousands(self.public),
-            "bits": "" if self.bits is None else thousands(math.ceil(self.bits)),
-            "beside": "" if self.beside is None else thousands(math.ceil(self.beside)),
+            "bits": bits_in_words(self.bits),
+            "beside": bits_in_words(self.beside),
+            "colluding": COLLUDING,
+            "unequal": listed([f"{phase.task}, {phase}" for phase in self.unequal]),
         }
-        lines = [
-            _(
-                "A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run."
-            )
-        ]
-        if not self.has_classes:
-            lines.append(
-                _("How many there are by class is known once a run has been scored.")
-            )
-        if self.bits is None:
-            lines.append(_("That can tell all of the %(instances)s secret instances."))
-        else:
-            lines.append(
-                _(
-                    "That tells at most %(bits)s bits of the %(instances)s secret instances."
-                )
-            )
-        if self.beside is None:
-            lines.append(
-                _(
-                    "Other phases on this split can tell all of them, once their scores are shown."
-                )
-            )
-        elif self.beside:
-            lines.append(
-                _(
-                    "Other phases on this split tell up to %(beside)s bits more, once their scores are shown."
-                )
-            )
+        lines = [*self._of_own, *self._of_others]
         if self.public:
             lines.append(
                 _("The %(public)s instances of the public part count as known.")
@@ -133,83 +154,109 @@ class Budget:
                     "or the Ladder makes it less, as fewer tries do."
                 )
             )
+        if self.is_exceeded:
+            lines.append(
+                _(
+                    "%(colluding)s teams that collude exceed the budget of %(needed)s bits. What is set "
+                    "stays; changes that add to the sum of several phases are refused."
+                )
+            )
+        if self.unequal:
+            lines.append(
+                _(
+                    "Another public part of the same instances is drawn in %(unequal)s: its scores tell of "
+                    "instances that are private here. Give both the same share and seed."
+                )
+            )
         return [*(line % words for line in lines), *filter(None, [self.together])]
+
+    @property
+    def _numbers(self) -> list[int]:
+        """The numbers of a run that its team sees while runs are taken."""
+        kinds = (ItemKind.SCORES, ItemKind.LADDER, ItemKind.PUBLIC)
+        return [item.numbers for item in self.own if item.kind in kinds]
+
+    @property
+    def _of_own(self) -> Iterator[str]:
+        if not self.own:
+            yield _("A team is told no score of this phase.")
+            return
+        if self._numbers:
+            yield _(
+                "A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run."
+            )
+            if not self.has_classes:
+                yield _(
+                    "How many there are by class is known once a run has been scored."
+                )
+        if self.bits is None:
+            yield _("That can tell all of the %(instances)s secret instances.")
+        else:
+            yield _(
+                "That tells at most %(bits)s bits of the %(instances)s secret instances."
+            )
+
+    @property
+    def _of_others(self) -> Iterator[str]:
+        if self.beside is None:
+            yield _(
+                "Other phases on this content can tell all of them, once their scores are shown."
+            )
+        elif self.beside:
+            yield _(
+                "Other phases on this content tell up to %(beside)s bits more, once their scores are shown."
+            )
 
 
 def budget_of(phase: Phase) -> Budget | None:
-    """None where nothing is secret: without gold, where instances are shown, where teams see no scores."""
-    gold = Gold.objects.current(phase)
-    if gold is None or phase.shows_instances or not phase.shows_scores:
-        return None
-    tries, sizes, teams = (
-        _tries(phase),
-        _sizes(phase, gold),
-        phase.task.season.registrations.count(),
-    )
-    public = gold.instances * (phase.public_part or 0) // 100
-    bits: float | None = None
-    if public:
-        # Of the private part nothing but ranks is told until the end.
-        bits = bits_by_ranks(times_a_year(phase), teams + 1)
-    elif tries is not None:
-        bits = (
-            bits_by_ladder(tries, gold.instances)
-            if phase.ladder
-            else bits_told(tries, sizes)
-        )
-    return Budget(
-        tries=tries,
-        numbers=1 if phase.ladder else len(sizes),
-        has_classes=phase.ladder or phase.evaluations.filter(gold=gold).exists(),
-        instances=gold.instances - public,
-        public=public,
-        bits=bits,
-        beside=_told_beside(phase, gold),
-        teams=teams,
-    )
+    """None if nothing is secret or nothing is told: without gold, with instances shown, without scores."""
+    return budgets_of([phase]).get(phase.pk)
 
 
-def _told_beside(phase: Phase, gold: Gold) -> float | None:
-    told = 0.0
-    for other in secrecy_of(phase).beside.phases:
-        if other.public_part or other.ladder:
+def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
+    sources = sources_of(looked_up(phases))
+    seasons = {one.phase.task.season_id for found in sources.values() for one in found}
+    registered = Registration.objects.filter(season__in=seasons).order_by()
+    counts = registered.values_list("season").annotate(teams=Count("pk"))
+    teams = dict.fromkeys(seasons, 0) | dict(counts)
+    budgets = {}
+    class_sizes: dict[int, list[int]] = {}
+    for pk, found in sources.items():
+        if found[0].phase.shows_instances:
             continue
-        tries = _tries(other)
-        if tries is None or other.shows_instances:
-            return None
-        told += bits_told(tries, _sizes(other, gold))
-    return told
-
-
-def _tries(phase: Phase) -> int | None:
-    days = min(
-        A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1))
-    )
-    limits = [
-        phase.runs_in_total,
-        phase.runs_per_day and int(phase.runs_per_day * days),
-    ]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _sizes(phase: Phase, gold: Gold) -> list[int]:
-    """Over how many instances each number is that a team sees of a run, by the newest one that was scored."""
-    kind = phase.task.task_type
-    options = kind.checked_options(phase.task.options)
-    sizes = [
-        gold.instances
-        for rules in phase.task.rules
-        for _metric in kind.metrics_of(rules, options)
-    ]
-    newest = phase.evaluations.filter(gold=gold, withheld="").order_by("-pk").first()
-    if newest is not None:
-        hidden = differences.hidden_classes(
-            [newest.pk], phase, visibility.Audience.TEAM
+        view = View(
+            own=found[0],
+            part=known_part(found),
+            teams=teams,
+            class_sizes=class_sizes,
         )
-        for row in newest.breakdowns.select_related("classes"):
-            for label, numbers in row.by_class().items():
-                if label not in hidden.get(row.classes.dimension, ()):
-                    sizes += [number.n for number in numbers.values()] * len(
-                        phase.task.rules
-                    )
-    return sizes
+        budget = _budget(view, found)
+        if budget.items or budget.unequal:
+            budgets[pk] = budget
+    return budgets
+
+
+def _budget(view: View, sources: list[Source]) -> Budget:
+    """Count the items of sources, of which the first is the phase itself."""
+    own = view.own
+    items = [item for source in sources for item in items_of(source, view)]
+    phase, at = own.phase, now()
+    unequal = [
+        one.phase
+        for one in sources[1:]
+        if phase.public_part
+        and one.phase.public_part
+        and not one.is_foreign
+        and min(phase.takes_runs_until, one.phase.takes_runs_until) > at
+        and not is_same_part(own, one)
+    ]
+    return Budget(
+        phase=phase,
+        items=tuple(items),
+        tries=tries_of(phase),
+        has_classes=phase.ladder or Evaluation.objects.filter(gold=own.gold).exists(),
+        instances=view.secret,
+        public=own.gold.instances - view.secret,
+        teams=view.teams[phase.task.season_id],
+        unequal=tuple(unequal),
+    )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.teams.models import User
 from scoring.models import Sheet
-from scoring.results.board.leak_budget import Budget, budget_of
+from scoring.results.board.leak_budget import Budget, budgets_of
 from tasks.gold.early import WORDS
 from tasks.gold.secrecy import NEVER, Kind, looked_up, secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season, Task
@@ -57,7 +57,9 @@ class Content:
     budgets: list[tuple[Phase, Budget]]
 
 
-def who_knows(season: Season, reader: User | None = None) -> list[Content]:
+def who_knows(
+    season: Season, reader: User | None = None, *, has_budgets: bool = False
+) -> list[Content]:
     phases = looked_up(
         Phase.objects.filter(task__season=season).select_related("task__season")
     )
@@ -74,17 +76,16 @@ def who_knows(season: Season, reader: User | None = None) -> list[Content]:
     ):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
     shared = shared_by_split(season, reader)
+    budgets = budgets_of(phases) if has_budgets else {}
     contents = []
     for key, group in splits.items():
         rows = [Known(kind, _times(group, kind)) for kind in Kind]
-        budgets = [
-            (phase, budget)
-            for phase in group
-            if (budget := budget_of(phase)) is not None
+        of_group = [
+            (phase, budgets[phase.pk]) for phase in group if phase.pk in budgets
         ]
         task, versions = group[0].task, golds.get(key, [])
         contents.append(
-            Content(task, key[1], group, versions, rows, shared.get(key, []), budgets)
+            Content(task, key[1], group, versions, rows, shared.get(key, []), of_group)
         )
     return contents
 

@@ -203,7 +203,7 @@ compute = pages.does(acts.COMPUTE_BASELINES, "organise-baselines season")
 @pages.organisers.page("organise/secrecy.html", "secrecy")
 def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return {
-        "contents": who_knows(season, request.user),
+        "contents": who_knows(season, request.user, has_budgets=True),
         "groups": list(GROUPS.values()),
     }
 

@@ -28,7 +28,7 @@ from citeboard.web import pages
 from scoring.exchange.results import ZIP, file_name
 from scoring.results.board.leak_budget import budget_of
 from scoring.worker.background import Kind
-from tasks.gold.early import kept_back
+from tasks.gold.early import UnequalPart, kept_back
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import Configured
 from tasks.seasons import access, presets
@@ -95,6 +95,8 @@ def edit(
                 )
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
+        except UnequalPart as unequal:
+            form.add_error(None, sentence(unequal))
         if not form.errors:
             saved = Phase.objects.filter(task__season=season).select_related(
                 "task__season"
@@ -418,8 +420,8 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
             problems, more = capped(refused.problems)
             context |= {"problems": problems, "more": more}
             status = 422
-        except KeyNotKnown as unknown:
-            form.add_error(None, sentence(unknown))
+        except (KeyNotKnown, UnequalPart) as refused:
+            form.add_error(None, sentence(refused))
         except LoadConflicts as left:
             context |= {
                 "plan": _loaded(request, content, season, dry_run=True),

@@ -1,0 +1,315 @@
+"""Count the bits that a phase reveals to a team at most, item by item.
+
+docs/organisers.md documents the bits of each kind of item.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.timezone import now
+from django.utils.translation import gettext as _, gettext_lazy
+
+from citeboard.core.words import counted, thousands
+from scoring.models import Evaluation
+from scoring.results.board import differences, visibility
+from scoring.results.board.monthly_ranks import times_a_year
+from scoring.results.board.same_content import Source, is_same_part
+from scoring.stats.leakage import A_YEAR, bits_by_ladder, bits_by_ranks, bits_told
+from tasks.gold.secrecy import Kind, secrecy_of
+from tasks.models import Phase, Task
+from tasks.types import OptionRefused, task_types
+
+#: Teams that are taken to put together what each of them is told.
+COLLUDING = 5
+A_DAY = dt.timedelta(days=1)
+#: Ranks a year of a private part at most.
+MOST_RANKS = 12
+
+
+class ItemKind(StrEnum):
+    INSTANCES = "instances"
+    SCORES = "scores"
+    LADDER = "ladder"
+    PUBLIC = "public"
+    PRIVATE = "private"
+    RANKS = "ranks"
+
+
+ITEM_WORDS = {
+    ItemKind.INSTANCES: gettext_lazy("single instances"),
+    ItemKind.SCORES: gettext_lazy("scores by %(rules)s"),
+    ItemKind.LADDER: gettext_lazy("scores of the Ladder by %(rules)s"),
+    ItemKind.PUBLIC: gettext_lazy("scores of the public part by %(rules)s"),
+    ItemKind.PRIVATE: gettext_lazy(
+        "scores of the private part by %(rules)s, at the end"
+    ),
+    ItemKind.RANKS: gettext_lazy("ranks by %(rules)s"),
+}
+
+
+def bits_in_words(bits: float | None) -> str:
+    return _("all of it") if bits is None else thousands(math.ceil(bits))
+
+
+def amount_in_words(bits: float | None) -> str:
+    return _("everything") if bits is None else counted(math.ceil(bits), "bit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """What a phase reveals to one team in one way; ``bits`` is None if it can reveal everything.
+
+    ``tries`` is the number of runs, or of ranks; None if it has no limit. ``is_foreign``: the phase is of a
+    season of other organisers, which is not named. ``is_known``: it is of the public part, which counts as
+    known.
+    """
+
+    phase: Phase
+    kind: ItemKind
+    bits: float | None
+    rules: str = ""
+    tries: int | None = None
+    numbers: int = 1
+    is_foreign: bool = False
+    is_known: bool = False
+
+    @property
+    def counts(self) -> bool:
+        return self.bits is None or self.bits > 0
+
+    @property
+    def place(self) -> str:
+        if self.is_foreign:
+            return _("a season of other organisers with the same texts")
+        return f"{self.phase.task}, {self.phase}"
+
+    @property
+    def way(self) -> str:
+        return str(ITEM_WORDS[self.kind]) % {"rules": self.rules}
+
+    @property
+    def words(self) -> str:
+        return f"{self.place}: {self.way}"
+
+    @property
+    def basis(self) -> str:
+        if self.kind is ItemKind.INSTANCES:
+            return ""
+        if self.kind is ItemKind.RANKS and self.tries is not None:
+            return counted(self.tries, "rank")
+        runs = (
+            _("any number of runs")
+            if self.tries is None
+            else counted(self.tries, "run")
+        )
+        return _("%(runs)s, %(numbers)s each") % {
+            "runs": runs,
+            "numbers": counted(self.numbers, "number"),
+        }
+
+    @property
+    def for_one(self) -> str:
+        return _("known") if self.is_known else bits_in_words(self.bits)
+
+    @property
+    def for_colluding(self) -> str:
+        bits = times(self.bits, COLLUDING)
+        return _("known") if self.is_known else bits_in_words(bits)
+
+
+def times(bits: float | None, teams: int) -> float | None:
+    return None if bits is None else bits * teams
+
+
+def total(items: Iterable[Item]) -> float | None:
+    bits = [item.bits for item in items]
+    return None if None in bits else math.fsum(filter(None, bits))
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """The phase whose budget is counted; ``part`` is the source whose public part counts as known."""
+
+    own: Source
+    part: Source | None
+    #: Registered teams by season.
+    teams: dict[int, int]
+    #: By phase, shared between the views of one request.
+    class_sizes: dict[int, list[int]]
+
+    @property
+    def phase(self) -> Phase:
+        return self.own.phase
+
+    @property
+    def secret(self) -> int:
+        known = self.part.public if self.part else 0
+        return self.own.gold.instances - known
+
+    @property
+    def until(self) -> dt.datetime:
+        """Return when the phase takes no more runs; one without an end is looked at for a year."""
+        year = dt.timedelta(days=A_YEAR)
+        return min(self.phase.takes_runs_until, max(self.phase.opens, now()) + year)
+
+    def is_told(self, source: Source, kind: Kind) -> bool:
+        """Return whether no other phase withholds it until this phase has closed."""
+        free_from = secrecy_of(source.phase).until(kind)
+        return free_from is None or free_from < min(self.phase.closes, self.until)
+
+    def classes_of(self, source: Source) -> list[int]:
+        """Return over how many instances each number by class is that a team sees.
+
+        Nothing is read of a season of other organisers: the classes would tell of its gold.
+        """
+        if source.is_foreign:
+            return []
+        pk = source.phase.pk
+        if pk not in self.class_sizes:
+            self.class_sizes[pk] = _class_sizes(source)
+        return self.class_sizes[pk]
+
+    def outlives(self, source: Source) -> bool:
+        """Return whether the phase takes runs for a day or longer after the source has ended."""
+        return source.phase.takes_runs_until + A_DAY <= self.until
+
+
+def items_of(source: Source, view: View) -> Iterator[Item]:
+    phase = source.phase
+    if phase.pk != view.phase.pk and phase.opens >= view.until:
+        return
+    boards = {phase.board_now}
+    if phase.board_from and phase.board_from < view.until:
+        boards.add(phase.board_then)
+    is_open = Phase.Audience.EVERYONE in boards or phase.shows_scores
+    if phase.shows_instances and is_open and view.is_told(source, Kind.INSTANCES):
+        yield Item(
+            phase=phase,
+            kind=ItemKind.INSTANCES,
+            bits=None,
+            is_foreign=source.is_foreign,
+        )
+    elif is_open and view.is_told(source, Kind.OWN):
+        yield from _items_of_scores(source, view)
+    elif Phase.Audience.RANKS in boards and view.is_told(source, Kind.OTHERS):
+        yield from _items_of_ranks(source, view)
+
+
+def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
+    phase, tries = source.phase, tries_of(source.phase)
+    if phase.public_part:
+        yield from _items_of_parts(source, view)
+    elif phase.ladder and not view.outlives(source):
+        bits = None if tries is None else bits_by_ladder(tries, source.gold.instances)
+        yield Item(
+            phase=phase,
+            kind=ItemKind.LADDER,
+            bits=bits,
+            rules=next(iter(phase.task.rules), ""),
+            tries=tries,
+            is_foreign=source.is_foreign,
+        )
+    else:
+        most = min(source.shared, view.secret)
+        yield from _items_by_rules(source, view, ItemKind.SCORES, most)
+
+
+def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
+    """The public part is known where it is that of the phase asked about, else its scores count.
+
+    Ranks tell of the private part, and so do its scores at the end, if others take runs after that.
+    """
+    shared = min(source.shared, view.secret)
+    is_known = view.part is not None and is_same_part(view.part, source)
+    most = min(shared, source.public)
+    yield from _items_by_rules(source, view, ItemKind.PUBLIC, most, is_known=is_known)
+    yield from _items_of_ranks(source, view)
+    if view.outlives(source):
+        private = source.gold.instances - source.public
+        yield from _items_by_rules(source, view, ItemKind.PRIVATE, min(shared, private))
+
+
+def _items_by_rules(
+    source: Source, view: View, kind: ItemKind, most: int, *, is_known: bool = False
+) -> Iterator[Item]:
+    """One item for each rule set; a number is over ``most`` instances at most."""
+    tries, classes = tries_of(source.phase), view.classes_of(source)
+    for rules, metrics in _metric_counts(source.phase.task).items():
+        sizes = [source.gold.instances] * metrics + classes
+        bits = 0.0 if is_known else None
+        if bits is None and tries is not None:
+            bits = bits_told(tries, [min(size, most) for size in sizes])
+        yield Item(
+            phase=source.phase,
+            kind=kind,
+            bits=bits,
+            rules=rules,
+            tries=tries,
+            numbers=len(sizes),
+            is_foreign=source.is_foreign,
+            is_known=is_known,
+        )
+
+
+def _metric_counts(task: Task) -> dict[str, int]:
+    """Return the number of metrics by rule set; none of a task that this site cannot score."""
+    if not task.declaration_id and task.type not in task_types():
+        return {}
+    try:
+        options = task.task_type.checked_options(task.options)
+    except OptionRefused:
+        return {}
+    return {
+        rules: len(task.task_type.metrics_of(rules, options)) for rules in task.rules
+    }
+
+
+def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
+    """A team's own rank by each rule set: with each run, or by a private part with each of its ranks."""
+    phase, tries = source.phase, tries_of(source.phase)
+    if phase.public_part:
+        tries = MOST_RANKS if source.is_foreign else times_a_year(phase, source.gold)
+    if tries == 0:
+        return
+    teams = view.teams[phase.task.season_id]
+    bits = None if tries is None else bits_by_ranks(tries, teams + 1)
+    for rules in phase.task.rules:
+        yield Item(
+            phase=phase,
+            kind=ItemKind.RANKS,
+            bits=bits,
+            rules=rules,
+            tries=tries,
+            is_foreign=source.is_foreign,
+        )
+
+
+def tries_of(phase: Phase) -> int | None:
+    days = min(
+        A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1))
+    )
+    limits = [
+        phase.runs_in_total,
+        phase.runs_per_day and int(phase.runs_per_day * days),
+    ]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _class_sizes(source: Source) -> list[int]:
+    """Return the size of the class of each number that a team sees, by the newest scored run."""
+    phase = source.phase
+    scored = Evaluation.objects.filter(gold=source.gold, withheld="").order_by("-pk")
+    newest = scored.filter(phase=phase).first() or scored.first()
+    if newest is None:
+        return []
+    hidden = differences.hidden_classes([newest.pk], phase, visibility.Audience.TEAM)
+    return [
+        number.n
+        for row in newest.breakdowns.select_related("classes")
+        for label, numbers in row.by_class().items()
+        if label not in hidden.get(row.classes.dimension, ())
+        for number in numbers.values()
+    ]

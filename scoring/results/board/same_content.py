@@ -1,0 +1,172 @@
+"""Find the phases that reveal the same content, and how much of it.
+
+Phases reveal the same content if they are scored by the same split, or by gold that shows some of the same
+instances in a season of the same organisers, or of other organisers whose season a claim joins to it.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from tasks.gold.content import shown_by
+from tasks.gold.publishing import TOLD_FROM
+from tasks.gold.secrecy import Split, looked_up
+from tasks.models import Claim, Gold, GoldOverlap, Phase
+
+#: Gold that shares a smaller share of a phase's instances is left out: all of it stays within the 5 % of the
+#: gold that a budget allows to be found out.
+LEAST_SHARED = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A phase that reveals ``shared`` instances of the content that is asked about."""
+
+    phase: Phase
+    gold: Gold
+    shared: int
+    is_foreign: bool = False
+
+    @property
+    def split(self) -> Split:
+        return split_of(self.phase)
+
+    @property
+    def public(self) -> int:
+        return self.gold.instances * (self.phase.public_part or 0) // 100
+
+
+def known_part(sources: list[Source]) -> Source | None:
+    """Return the source whose public part counts as known in the phase of the first one."""
+    own = sources[0]
+    if own.phase.public_part:
+        return own
+    of_others = (
+        other
+        for other in sources[1:]
+        if other.phase.public_part and _has_same_instances(own, other)
+    )
+    return next(of_others, None)
+
+
+def is_equal_draw(one: Phase, other: Phase) -> bool:
+    """Return whether both draw the same public part of the same content."""
+    seeds = {one.part_seed, other.part_seed} - {None}
+    return one.public_part == other.public_part and len(seeds) < 2
+
+
+def is_same_part(one: Source, other: Source) -> bool:
+    return is_equal_draw(one.phase, other.phase) and _has_same_instances(one, other)
+
+
+def _has_same_instances(one: Source, other: Source) -> bool:
+    if one.split == other.split:
+        return True
+    return not other.is_foreign and shown_by(one.gold) == shown_by(other.gold) != set()
+
+
+def split_of(phase: Phase) -> Split:
+    return phase.task_id, phase.split
+
+
+def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
+    """Return, by phase with gold, itself and all others that reveal some of its content."""
+    golds = _current_golds({phase.task_id for phase in phases})
+    scored = [phase for phase in phases if split_of(phase) in golds]
+    asked = [golds[split_of(phase)] for phase in scored]
+    shared, joined = _shared(asked), _joined(asked)
+    splits = {split_of(phase) for phase in scored}
+    splits = splits.union(*shared.values(), *joined.values())
+    golds |= _current_golds(
+        {task for task, _name in splits} - {task for task, _name in golds}
+    )
+    others: dict[Split, list[Phase]] = defaultdict(list)
+    of_tasks = Phase.objects.filter(task__in={task for task, _name in splits})
+    in_order = of_tasks.select_related("task__season").order_by("opens", "pk")
+    for row in looked_up(row for row in in_order if split_of(row) in splits):
+        others[split_of(row)].append(row)
+    found: dict[int, list[Source]] = {}
+    for phase in scored:
+        gold = golds[split_of(phase)]
+        counts = {split_of(phase): gold.instances} | {
+            split: min(count, gold.instances)
+            for split, count in shared[gold.pk].items()
+            if count >= LEAST_SHARED * gold.instances
+        }
+        found[phase.pk] = [
+            Source(phase=phase, gold=gold, shared=gold.instances),
+            *(
+                Source(phase=row, gold=golds[split], shared=count)
+                for split, count in counts.items()
+                for row in others[split]
+                if row.pk != phase.pk and _is_seen(row, phase)
+            ),
+            # They count as though they had all instances: the number that they share is not revealed.
+            *(
+                Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
+                for split in sorted(joined[gold.pk])
+                for row in others[split]
+            ),
+        ]
+    return found
+
+
+def _is_seen(other: Phase, phase: Phase) -> bool:
+    """Return whether it reveals anything: a draft does so within its own season alone."""
+    season = other.task.season
+    return season.is_public or season.pk == phase.task.season_id
+
+
+def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
+    """Return, by gold, splits of other organisers that show the same texts and whose seasons are joined.
+
+    A released claim joins both seasons: their organisers agreed. A binding claim joins the earlier season to
+    the later one alone, so that nobody restricts a season that was there before. Nothing is read of gold that
+    is not published, so that no rehearsal reveals whether others hold its texts.
+    """
+    seasons = {gold.task.season_id for gold in golds}
+    claims = Claim.objects.filter(Q(season__in=seasons) | Q(later__in=seasons))
+    pairs: set[tuple[int, int]] = set()
+    for claim in claims.exclude(state=Claim.State.OPEN):
+        pairs.add((claim.later_id, claim.season_id))
+        if claim.state == Claim.State.RELEASED:
+            pairs.add((claim.season_id, claim.later_id))
+    joined: dict[int, set[Split]] = {gold.pk: set() for gold in golds}
+    if not pairs:
+        return joined
+    overlaps = GoldOverlap.objects.filter(
+        gold__in=joined,
+        binds=False,
+        shown__gte=TOLD_FROM,
+        gold__publication__compared_at__isnull=False,
+        other__publication__compared_at__isnull=False,
+        other__task__season__is_public=True,
+    )
+    for overlap in overlaps.select_related("gold__task", "other__task"):
+        own, other = overlap.gold, overlap.other
+        if (own.task.season_id, other.task.season_id) in pairs:
+            joined[own.pk].add((other.task_id, other.split))
+    return joined
+
+
+def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
+    golds = (
+        Gold.objects.filter(task__in=tasks).select_related("task").order_by("number")
+    )
+    return {(gold.task_id, gold.split): gold for gold in golds}
+
+
+def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
+    """Return, by gold and other split of the same organisers, how many instances both show or hold."""
+    own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
+    shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}
+    overlaps = GoldOverlap.objects.filter(gold__in=own, binds=True)
+    rows = overlaps.filter(Q(shown__gt=0) | Q(held__gt=0)).values_list(
+        "gold", "other__task", "other__split", "shown", "held"
+    )
+    for gold, task, name, shown, held in rows:
+        split = (task, name)
+        if split != own[gold]:
+            shared[gold][split] = max(shown, held, shared[gold].get(split, 0))
+    return shared
