@@ -100,7 +100,6 @@ class OverBudget:
     #: What was found and expected, in bits, and the items of the sum.
     facts: Mapping[str, object]
     kind: str = BUDGET
-    kept_by: tuple[Holder, ...] = ()
 
     @property
     def words(self) -> str:
@@ -271,7 +270,7 @@ def go_on(
     refused, typed = WouldLetOut(told), _going_on.get()
     if typed is None or typed.task != refused.task or not typed.reason:
         raise refused
-    for early in told:
+    for early in refused.too_early:
         kinds = (Kind.OWN, Kind.CLASSES) if early.kind is Kind.OWN else (early.kind,)
         added = [
             [kind.value, holder.task, holder.split]

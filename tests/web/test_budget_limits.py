@@ -15,7 +15,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from citeboard.core.instants import WITHOUT_END
 from citeboard.core.words import THIN_SPACE
-from tasks.models import Phase
+from tasks.models import Phase, Season
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.tables import document
 from tests import factories
@@ -94,9 +94,9 @@ class TestALaterPhaseBeyondTheBudget:
         told = answer.json()
         [over] = told["lets_out"]
         assert (over["what"], over["phase"]) == ("budget", phase.pk)
-        assert over["found"] > 100_000
-        assert over["found_colluding"] == pytest.approx(5 * over["found"])
-        assert over["expected"] == BUDGET
+        assert over["bits"] > 100_000
+        assert over["bits_colluding"] == pytest.approx(5 * over["bits"])
+        assert over["bits_expected"] == BUDGET
         assert [item.partition(" (")[0] for item in over["adds_up"]] == [
             "Spans, Second: scores by corrected",
             "Spans, First: ranks by corrected",
@@ -227,6 +227,12 @@ class TestALaterPhaseBeyondTheBudget:
         factories.make_gold(phase=other, citances=TEXTS, topics=TOPICS)
         answer = send(client, settings_of("1a", "second", **EQUAL))
         assert answer.status_code == 200, answer.content
+
+    def test_phases_are_planned_in_a_draft(self, client, phase):
+        Season.objects.update(is_public=False)
+        answer = send(client, settings_of("1a", "second", **UNPROTECTED))
+        assert answer.status_code == 200, answer.content
+        assert send(client, {"season.public": True}).status_code == 200
 
     def test_all_phases_of_a_new_season_come_together_and_are_not_refused(
         self, client, phase

@@ -166,7 +166,8 @@ def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_i
         "is_scored_again": False
     }
     assert Task.objects.get().task_type.title == "Why they cite"
-    by_hand = sent(gold, title="Once more", declaration=text)
+    other = lines(sentences(80)[40:])
+    by_hand = sent(other, title="Once more", declaration=text)
     assert (by_hand.status_code, by_hand.json()["slug"]) == (201, "once-more")
 
 

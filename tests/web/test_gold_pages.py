@@ -190,7 +190,9 @@ def test_units_of_one_instance_and_what_another_split_has_too_are_told_at_upload
         options={"unit": "paper"},
     )
     dev, test = (
-        factories.make_phase(task=task, slug=split, split=split, with_gold=False)
+        factories.make_phase(
+            task=task, slug=split, split=split, with_gold=False, shows_instances=True
+        )
         for split in ("dev", "test")
     )
 
@@ -451,6 +453,8 @@ def test_one_file_is_the_gold_of_several_tasks_or_of_none(
         season=phase.task.season, type="citation-text", rules=["corrected"]
     )
     texts = factories.make_phase(task=summary, with_gold=False)
+    # Nothing of it is secret.
+    Phase.objects.update(shows_instances=True)
     refused = send(
         client, phase, archive(tmp_path / "a"), also=[f"{summary.pk}/{texts.split}"]
     )

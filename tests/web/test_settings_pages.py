@@ -141,7 +141,11 @@ def test_a_new_phase_is_shown_with_the_zone_of_its_season(client, phase):
     Season.objects.update(time_zone="Asia/Tokyo")
     where = place("new-phase", phase.task_id)
     assert client.get(where).context["form"].initial["time_zone"] == "Asia/Tokyo"
-    times = {"opens": "2026-01-01 00:00", "closes": "2090-01-01 09:00"}
+    times = {
+        "opens": "2026-01-01 00:00",
+        "closes": "2090-01-01 09:00",
+        "split": "next",
+    }
     assert save(client, where, slug="next", title="Next", **times).status_code == 302
     assert (
         Phase.objects.get(slug="next").closes.isoformat() == "2090-01-01T00:00:00+00:00"

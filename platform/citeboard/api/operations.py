@@ -108,15 +108,15 @@ LetOutSerializer = serializer(
     phase=int,
     what=serializers.ChoiceField(choices=[*(kind.value for kind in Kind), BUDGET]),
     free_from=(dt.datetime | None, "Null where nothing says when."),
-    found=serializers.FloatField(
+    bits=serializers.FloatField(
         required=False,
         allow_null=True,
         help_text="Of a budget: bits that one team is told at most; null where that is everything.",
     ),
-    found_colluding=serializers.FloatField(
+    bits_colluding=serializers.FloatField(
         required=False, allow_null=True, help_text="The same for five teams."
     ),
-    expected=serializers.FloatField(
+    bits_expected=serializers.FloatField(
         required=False, help_text="Of a budget: bits that are expected at most."
     ),
     adds_up=serializers.ListField(

@@ -47,12 +47,15 @@ class BudgetState:
     def exceeded_since(self, before: "BudgetState") -> list[OverBudget]:
         """Return the budgets that a later phase exceeds. Raises UnequalPart.
 
-        A phase that reveals content alone, or that came with all others in one act, is not refused: its page
-        warns.
+        A phase that reveals content alone, came with all others in one act, or is planned with them in a
+        draft is not refused: its page warns.
         """
         self._refuse_unequal(before)
         earlier = {
-            phase for budget in before.budgets.values() for phase in _tellers(budget)
+            item.phase.pk
+            for budget in before.budgets.values()
+            for item in budget.items
+            if item.counts and item.phase.task.season.is_public
         }
         exceeded: dict[frozenset[int], OverBudget] = {}
         for pk, budget in self.budgets.items():
@@ -84,7 +87,7 @@ class BudgetState:
 
 
 def state_of(season: Season) -> BudgetState:
-    if season.pk is None:
+    if not season.pk:
         return BudgetState({})
     overlaps = GoldOverlap.objects.filter(gold__task__season=season, binds=True)
     seasons = {season.pk, *overlaps.values_list("other__task__season", flat=True)}
@@ -106,9 +109,9 @@ def _sum(items: Iterable[Item]) -> Sum:
 
 def _over(budget: Budget) -> OverBudget:
     facts = {
-        "found": budget.by_team,
-        "found_colluding": budget.by_colluding,
-        "expected": budget.needed,
+        "bits": budget.by_team,
+        "bits_colluding": budget.by_colluding,
+        "bits_expected": budget.needed,
         "adds_up": _named_items(budget),
     }
     return OverBudget(budget.phase, partial(_over_in_words, budget), facts)
