@@ -2,7 +2,7 @@
 # `site`, `worker`, `backup`, `models`, or `manage` followed by a command. The target `slim`, which is the default,
 # scores what needs no model; `full` has the programs that models need as well, and takes the models from /models.
 # scripts/container_steps.sh performs the steps of `slim` without an engine.
-ARG BASE=python:3.11-slim
+ARG BASE=python:3.11-slim@sha256:90744cff8f32887f075c47d747a173ff333e9e98801667af93c357fa9f5e28ff
 
 FROM ${BASE} AS base
 # Charts as PDF and PNG take a library and a font.

@@ -133,7 +133,8 @@ class Build:
         self.workdir, self.user = laid.workdir, laid.user
 
     def _begin_with(self, image: str) -> None:
-        self._lay_base(image.removeprefix("python:").removesuffix("-slim"))
+        tag = image.partition("@")[0]
+        self._lay_base(tag.removeprefix("python:").removesuffix("-slim"))
         path = f"{self.base}:/usr/local/bin:/usr/bin:/bin"
         self.environment = {"PATH": path, "HOME": str(self.base), "LANG": "C.UTF-8"}
         self.environment |= {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the images that the Dockerfile and compose.yaml begin with, each by the digest that its registry gives now, as
-# lines for the file .env beside compose.yaml:
+# lines for the file .env beside compose.yaml, which then replace those of deploy/pins.toml:
 #   sh scripts/pin_images.sh >> .env
 # Asks by whichever of docker, crane and skopeo is there. An image whose registry does not answer is named on
 # standard error, its line is left out, and the exit code is 1.
@@ -31,6 +31,7 @@ missing=0
 for line in $(images); do
     name=${line%%=*}
     image=${line#*=}
+    image=${image%@*}
     if digest=$(digest_of "$image") && [ "${digest#sha256:}" != "$digest" ]; then
         echo "$name=$image@$digest"
     else
