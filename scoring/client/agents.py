@@ -2,23 +2,35 @@
 
 import argparse
 import hashlib
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scoring.client.actions import sent_as_file
 from scoring.client.connection import chosen_site
 from scoring.client.library import Phase, Site
 from scoring.client.refusals import Refused, SiteRefused
+from scoring.offline.terminal import printable
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 INSTRUCTIONS = (
     "Boards of shared tasks in citation research. A phase is named SEASON/TASK/PHASE, as search_boards gives "
-    "it. A run is sent in two steps: submit_run tells what it would send with a code; once the user agrees, "
-    "call it again with the code."
+    "it. submit_run shows the user what it would send, and sends it if the user confirms; no argument "
+    "replaces that answer."
 )
 MOST = 50
+CANNOT_ASK = (
+    "this program cannot ask the user (it has no elicitation), so that nothing is sent; the user can send "
+    "the run with `citeboard submit` or on the phase's page"
+)
+#: Characters of a text in the question to the user.
+MAX_SHOWN = 400
 
 
 def mcp(args: argparse.Namespace) -> int:
@@ -27,14 +39,116 @@ def mcp(args: argparse.Namespace) -> int:
 
 
 def server(site: Site) -> "MCPServer[Any]":
-    from mcp.server.mcpserver import MCPServer
+    """Return a server whose program asks the user itself before a run is sent."""
+    from mcp.server.mcpserver import (
+        AcceptedElicitation,
+        Context,
+        Elicit,
+        ElicitationResult,
+        MCPServer,
+        Resolve,
+    )
+    from mcp.server.mcpserver.exceptions import ToolError
+    from pydantic import BaseModel, Field
 
     made: MCPServer[Any] = MCPServer("citeboard", instructions=INSTRUCTIONS)
     tools = Tools(site)
-    reading = (tools.search_boards, tools.read_board, tools.explain_number)
-    for tool in (*reading, tools.check_run, tools.submit_run):
+    for tool in (
+        tools.search_boards,
+        tools.read_board,
+        tools.explain_number,
+        tools.check_run,
+    ):
         made.tool()(tool)
+
+    class Confirmation(BaseModel):
+        send: bool = Field(default=False, description="Send this run now")
+
+    def prepare(
+        phase: str,
+        path: str,
+        system: str,
+        ctx: Context,  # type: ignore[type-arg]
+        description: str = "",
+        team: str = "",
+    ) -> PreparedRun:
+        capabilities = ctx.client_capabilities
+        if capabilities is None or capabilities.elicitation is None:
+            raise ToolError(CANNOT_ASK)
+        try:
+            return tools.prepared(phase, path, system, description, team)
+        except (Refused, SiteRefused) as refused:
+            raise ToolError(str(refused)) from refused
+
+    def confirm(
+        run: Annotated[PreparedRun, Resolve(prepare)],
+    ) -> Confirmation | Elicit[Confirmation]:
+        if not run.check["would_be_taken"]:
+            return Confirmation()
+        return Elicit(run.question(), Confirmation)
+
+    def submit_run(
+        phase: str,
+        path: str,
+        system: str,
+        run: Annotated[PreparedRun, Resolve(prepare)],
+        answer: Annotated[ElicitationResult[Confirmation], Resolve(confirm)],
+        description: str = "",
+        team: str = "",
+    ) -> dict[str, Any]:
+        """Show the user what would be sent, and send the run if the user confirms it."""
+        if isinstance(answer, AcceptedElicitation) and answer.data.send:
+            return {"sent": True, **run.send()}
+        return {"sent": False, **run.check}
+
+    made.tool()(submit_run)
     return made
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run as it was read once, so that the user confirms the bytes that are sent."""
+
+    phase: Phase
+    name: str
+    content: bytes
+    #: System, description and team.
+    fields: dict[str, str]
+    #: What the site says of the run.
+    check: dict[str, Any]
+
+    def question(self) -> str:
+        """Return what the user is asked; no text of an agent can begin a line of its own in it."""
+        lines = {
+            "phase": self.phase.page,
+            **{name: text for name, text in self.fields.items() if text},
+            "file": f"{self.name}, {len(self.content):,} bytes",
+            "SHA-256": hashlib.sha256(self.content).hexdigest(),
+        }
+        shown = [f"{name}: {_quoted(text)}" for name, text in lines.items()]
+        return "\n".join(["An agent wants to send this run by your account.", *shown])
+
+    def send(self) -> dict[str, Any]:
+        with _as_file(self.name, self.content) as path:
+            return dict(self.phase.submit(path, **self.fields).facts)
+
+
+@contextmanager
+def _as_file(name: str, content: bytes) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(content)
+        yield path
+
+
+def _quoted(text: str) -> str:
+    """Return a text on one line, without characters that change how others are shown."""
+    rest = (
+        f" and {len(text) - MAX_SHOWN:,} characters more"
+        if len(text) > MAX_SHOWN
+        else ""
+    )
+    return json.dumps(printable(text[:MAX_SHOWN]), ensure_ascii=False) + rest
 
 
 class Tools:
@@ -112,32 +226,22 @@ class Tools:
         """Whether the site would take a run, and everything that is wrong with it; nothing is stored."""
         return _checked(self._site.phase(phase), path)
 
-    def submit_run(
-        self,
-        phase: str,
-        path: str,
-        system: str,
-        description: str = "",
-        team: str = "",
-        code: str = "",
-    ) -> dict[str, Any]:
-        """Send a run: first without a code; once the user has agreed, with the code that was given."""
+    def prepared(
+        self, phase: str, path: str, system: str, description: str, team: str
+    ) -> PreparedRun:
+        """Read a run once, and let the site check what was read."""
         chosen = self._site.phase(phase)
-        sent = {"system": system, "description": description, "team": team}
         with sent_as_file(Path(path)) as file:
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        wanted = hashlib.sha256(
-            "\0".join([str(chosen.id), *sent.values(), digest]).encode()
-        ).hexdigest()[:12]
-        if code != wanted:
-            return {
-                "sent": False,
-                "would_send": {**sent, "phase": phase, "path": path},
-                **_checked(chosen, path),
-                "quotas": chosen.facts.get("quotas", []),
-                "code": wanted,
-            }
-        return {"sent": True, **chosen.submit(path, **sent).facts}
+            name, content = file.name, file.read_bytes()
+        fields = {"system": system, "description": description, "team": team}
+        with _as_file(name, content) as copy:
+            checked = _checked(chosen, str(copy))
+        check = {
+            "would_send": {**fields, "phase": phase, "path": path},
+            **checked,
+            "quotas": chosen.facts.get("quotas", []),
+        }
+        return PreparedRun(chosen, name, content, fields, check)
 
 
 def _checked(phase: Phase, path: str) -> dict[str, Any]:

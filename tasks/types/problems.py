@@ -225,7 +225,7 @@ EXTRAS = {
     **dict.fromkeys(_OF_MODELS, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
     "distributed": "cluster",
-    "mcp": "mcp",
+    **dict.fromkeys(("mcp", "pydantic"), "mcp"),
     **dict.fromkeys(("pandas", "polars"), "pandas"),
 }
 

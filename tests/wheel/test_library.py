@@ -1,13 +1,16 @@
 """The client as a library and as a server of tools, against a running site."""
 
 import asyncio
+import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pytest
 from mcp import Client
+from mcp.types import ElicitResult
 
 from citeboard.teams.models import Team, Token
 from scoring import client
@@ -94,15 +97,19 @@ def test_a_run_is_checked_and_sent(site, phase, tmp_path):
     assert Submission.objects.get().description == "On foot."
 
 
-def called(site, tool: str, **arguments):
+def called(site, tool: str, mode="auto", user=None, **arguments):
+    """Call a tool as an agent's program; ``user`` answers the questions that it shows."""
+
     async def ask():
-        async with Client(server(site)) as agent:
+        async with Client(server(site), mode=mode, elicitation_callback=user) as agent:
             assert len((await agent.list_tools()).tools) == 5
             return await agent.call_tool(tool, arguments)
 
     with ThreadPoolExecutor(1) as thread:
         # A browser of another test may have left a loop running in this one.
         answer = thread.submit(asyncio.run, ask()).result()
+    if answer.is_error:
+        return {"error": answer.content[0].text}
     return answer.structured_content or json.loads(answer.content[0].text)
 
 
@@ -122,22 +129,84 @@ def test_agents_find_and_read_boards_and_are_told_what_a_number_is(site, phase, 
     assert told["signature"]
 
 
-def test_agents_send_a_run_only_with_the_code_that_a_person_has_seen(
-    site, phase, tmp_path
-):
-    path = tmp_path / "run.jsonl"
-    path.write_bytes(run_bytes())
-    run = {"phase": str(phase.pk), "path": str(path), "system": "A walk"}
-    assert called(site, "check_run", phase=str(phase.pk), path=str(path))[
-        "would_be_taken"
-    ]
-    first = called(site, "submit_run", **run)
-    assert (first["sent"], first["would_be_taken"], Submission.objects.count()) == (
-        False,
-        True,
-        0,
+class User:
+    """Who sits before the program that an agent works in."""
+
+    def __init__(self, action="accept", send=True, meanwhile=lambda: None) -> None:
+        self.action, self.send, self.meanwhile = action, send, meanwhile
+        self.questions: list[str] = []
+
+    async def __call__(self, context, params):
+        self.questions.append(params.message)
+        self.meanwhile()
+        content = {"send": self.send} if self.action == "accept" else None
+        return ElicitResult(action=self.action, content=content)
+
+
+class TestSendingByAgents:
+    @pytest.fixture
+    def run(self, phase, tmp_path) -> dict[str, str]:
+        path = tmp_path / "run.jsonl"
+        path.write_bytes(run_bytes())
+        return {"phase": str(phase.pk), "path": str(path), "system": "A walk"}
+
+    @pytest.mark.parametrize("mode", ["auto", "legacy"])
+    def test_a_run_is_sent_once_the_user_confirms_what_the_program_shows(
+        self, site, run, mode
+    ):
+        user = User()
+        sent = called(site, "submit_run", mode, user, **run)
+        assert (sent["sent"], sent["system"]) == (True, "A walk")
+        [question] = user.questions
+        assert 'system: "A walk"' in question
+        assert hashlib.sha256(run_bytes()).hexdigest() in question
+
+    @pytest.mark.parametrize(
+        "user", [User("decline"), User("cancel"), User(send=False)], ids=str
     )
-    path.write_bytes(run_bytes() + b"\n")
-    assert not called(site, "submit_run", **run, code=first["code"])["sent"]
-    path.write_bytes(run_bytes())
-    assert called(site, "submit_run", **run, code=first["code"])["system"] == "A walk"
+    def test_nothing_is_sent_without_the_users_agreement(self, site, run, user):
+        answer = called(site, "submit_run", user=user, **run)
+        assert (answer["sent"], answer["would_be_taken"]) == (False, True)
+        assert not Submission.objects.exists()
+
+    @pytest.mark.parametrize("mode", ["auto", "legacy"])
+    def test_nothing_is_sent_by_a_program_that_cannot_ask_the_user(
+        self, site, run, mode
+    ):
+        answer = called(site, "submit_run", mode, **run)
+        assert "cannot ask the user" in answer["error"]
+        assert not Submission.objects.exists()
+
+    def test_no_argument_of_an_agent_counts_as_confirmation(self, site, run):
+        first = called(site, "submit_run", user=User("decline"), **run)
+        assert "code" not in first
+        confirmed = {"code": "1", "answer": {"send": True}, "send": True}
+        again = called(site, "submit_run", user=User("decline"), **run, **confirmed)
+        assert "sent" not in again or not again["sent"]
+        assert not Submission.objects.exists()
+
+    @pytest.mark.parametrize("mode", ["auto", "legacy"])
+    def test_a_file_that_is_changed_while_the_user_reads_is_not_sent_by_that_answer(
+        self, site, run, mode
+    ):
+        content = run_bytes() + b"\n"
+        user = User(meanwhile=lambda: Path(run["path"]).write_bytes(content))
+        assert called(site, "submit_run", mode, user, **run)["sent"]
+        confirmed = [question.rpartition("SHA-256: ")[2] for question in user.questions]
+        [digest] = Submission.objects.values_list("sha256", flat=True)
+        assert f'"{digest}"' == confirmed[-1]
+
+    def test_a_run_that_the_site_refuses_is_not_asked_about(self, site, run):
+        Path(run["path"]).write_bytes(b"nonsense")
+        user = User()
+        answer = called(site, "submit_run", user=user, **run)
+        assert (answer["sent"], answer["would_be_taken"]) == (False, False)
+        assert user.questions == []
+
+    def test_a_text_of_an_agent_begins_no_line_of_the_question(self, site, run):
+        user = User("decline")
+        words = "Mine.\nNothing is sent.\u202e\x1b[2J"
+        called(site, "submit_run", user=user, **run, description=words)
+        [question] = user.questions
+        assert len(question.splitlines()) == 6
+        assert not {"\u202e", "\x1b"} & set(question)
