@@ -6,7 +6,6 @@ register("https://board.example.org/seasons/2027/recommendation/trec.zip")
 ir_datasets.load("citeboard/2027/recommendation/test").qrels
 """
 
-import json
 import tempfile
 import urllib.request
 import zipfile
@@ -26,6 +25,8 @@ from ir_datasets.formats import (
 )
 from ir_datasets.util import LocalDownload
 
+from tasks.types.guarded.json_reader import read_json
+
 LEVELS = {0: "not cited here", 1: "cited here; above 1 as the organisers graded it"}
 SECONDS = 60
 
@@ -41,7 +42,7 @@ class Documents(TrecDocs):
 def register(source: str | Path, into: Path | None = None) -> list[str]:
     """Names that can be loaded from now on. A zip is unpacked ``into`` a folder, by default a new one."""
     folder = _folder(str(source), into)
-    about = json.loads((folder / "collection.json").read_text(encoding="utf-8"))
+    about = read_json((folder / "collection.json").read_bytes())
     named = {f"{about['name']}/{split}": folder / split for split in about["splits"]}
     for name, split in named.items():
         ir_datasets.registry.register(name, dataset(split))

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from scoring.client.refusals import NoConnection, Refused, SiteRefused
 from scoring.offline.terminal import Done, bar
+from tasks.types.guarded.json_reader import JSON, read_json
 
 API = "/api/v1/"
 #: Statuses that mean: the same request, later.
@@ -162,7 +163,8 @@ class Connection:
     ) -> Answer:
         with self._opened(address, headers, body) as answer:
             try:
-                return Answer(json.loads(answer.read()), dict(answer.headers))
+                content = answer.read(JSON.size + 1)
+                return Answer(read_json(content), dict(answer.headers))
             except ValueError as fault:
                 words = (
                     f"{address} answered with what is not JSON; is it a Citeboard site?"
@@ -221,7 +223,7 @@ def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
             "detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"
         }
     try:
-        body = json.loads(answer.read())
+        body = read_json(answer.read(JSON.size + 1))
     except ValueError:
         body = None
     facts: dict[str, Any] = body if isinstance(body, dict) else {}
@@ -304,7 +306,7 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
     """
     try:
         mode = path.stat().st_mode
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = read_json(path.read_bytes())
     except FileNotFoundError:
         return "", {}
     except (OSError, ValueError) as fault:

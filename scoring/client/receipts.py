@@ -1,7 +1,6 @@
 """`citeboard receipt verify`: whether the receipts in a file hold, by a key or by what the site says now."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -13,6 +12,7 @@ from scoring.client.refusals import Refused
 from scoring.offline import receipts as signed
 from scoring.offline.arguments import say
 from scoring.offline.terminal import GREEN, RED, painted, printable
+from tasks.types.guarded.json_reader import read_json
 
 DOES_NOT_HOLD = 1
 
@@ -69,8 +69,8 @@ def verify(args: argparse.Namespace) -> int:
 
 def _receipts(path: Path) -> list[Mapping[str, Any]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as fault:
+        content = read_json(path.read_bytes())
+    except ValueError as fault:
         raise Refused(f"{path} cannot be read as JSON: {fault}") from fault
     receipts = content if isinstance(content, list) else [content]
     if not receipts or not all(isinstance(receipt, dict) for receipt in receipts):

@@ -39,6 +39,7 @@ from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
 from tasks.seasons.file.licences import spdx
 from tasks.types.files import InputFile, open_input
+from tasks.types.guarded.json_reader import read_json
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
@@ -122,9 +123,9 @@ def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
     """Those of JSON lines, or of a list in JSON; of any other file none."""
     rows: Iterable[Any] = ()
     if name.endswith(LINES):
-        rows = map(json.loads, file)
+        rows = map(read_json, file)
     elif name.endswith(".json"):
-        content = json.load(file)
+        content = read_json(file.read())
         rows = content if isinstance(content, list) else ()
     return (row for row in islice(rows, SAMPLED_LINES) if isinstance(row, dict))
 

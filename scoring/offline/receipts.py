@@ -17,6 +17,7 @@ from typing import Any
 
 from scoring.offline.ed25519 import KEY_BYTES, is_signed
 from scoring.offline.merkle import is_consistent, is_included, leaf_hash
+from tasks.types.guarded.json_reader import read_json
 
 FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
@@ -114,7 +115,7 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
         bytes.fromhex(checked.key), ENTRY + entry, bytes.fromhex(receipt["signature"])
     ):
         checked.faults.append("the signature is not that of its key")
-    commitments = json.loads(receipt["entry"])
+    commitments = read_json(receipt["entry"])
     if receipt["entry"] != entry_of(commitments):
         checked.faults.append("the entry is not written as entries are")
     for name in FIELDS:
@@ -126,7 +127,7 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
             len(nonce) == NONCE_BYTES
             and commitment(nonce, opening["text"]) == commitments[name]
         ):
-            checked.opened[name] = json.loads(opening["text"])
+            checked.opened[name] = read_json(opening["text"])
         else:
             checked.faults.append(f"the {name} is not what was committed to")
     checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
@@ -166,7 +167,7 @@ def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
 def keys_in(text: str) -> set[str]:
     """Public keys, one a line as hexadecimal digits; or as a site lists them. Raises ValueError."""
     try:
-        words = [key["public"] for key in json.loads(text)["keys"]]
+        words = [key["public"] for key in read_json(text)["keys"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         words = text.split()
     keys = {word.lower() for word in words if isinstance(word, str)}

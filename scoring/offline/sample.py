@@ -12,10 +12,11 @@ from tasks.types import InputRefused, Problem, TaskType
 from tasks.types.base import Options, ShownInstance, Split
 from tasks.types.declared.folder import sample_files
 from tasks.types.files import InputFile, open_input, open_inputs
+from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import refuse
 from tasks.types.registry import shipped_folder
 from tasks.types.runs import read_run
-from tasks.types.text import decoded_json, json_fault
+from tasks.types.text import json_fault
 
 FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
 #: In the options of a sample: its folder.
@@ -44,12 +45,12 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
         ]
     place = f"{shown}/{SCORES}"
     try:
-        expected_scores: Any = decoded_json(files[f"{FOLDER}{SCORES}"])
-    except (ValueError, RecursionError) as fault:
+        expected_scores: Any = read_json(files[f"{FOLDER}{SCORES}"])
+    except ValueError as fault:
         return [
             Problem(
                 file=place,
-                line=getattr(fault, "lineno", None),
+                line=getattr(fault, "lineno", getattr(fault, "line", None)),
                 message=json_fault(fault),
             )
         ]

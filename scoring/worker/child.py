@@ -2,7 +2,6 @@
 
 import fcntl
 import itertools
-import json
 import os
 import select
 import shutil
@@ -28,6 +27,7 @@ from scoring.worker import confined
 from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
 from tasks.types.declared.own_measures import MEASURES
+from tasks.types.guarded.json_reader import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
@@ -189,7 +189,7 @@ class Scorer:
         for line in _lines(self._printed, self._read):
             self._read += len(line)
             with suppress(ValueError):
-                result = json.loads(line.lstrip(b","))
+                result = read_json(line.lstrip(b","), constant=float)
                 if isinstance(result, dict):
                     yield result
 
@@ -296,7 +296,7 @@ class _Told:
 
     def _note(self, line: str) -> None:
         try:
-            said = json.loads(line)
+            said = read_json(line)
         except ValueError:
             said = None
         match said:

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -33,6 +32,7 @@ from tasks.seasons.own_measures import MeasuresRefused, bring_measures
 from tasks.types import InputRefused, Problem, TaskType, task_types
 from tasks.types.declared.folder import CARD, SAMPLE, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
+from tasks.types.guarded.toml_reader import read_toml
 
 SPLIT, PHASE = "test", "open"
 #: The action of an entry of the history.
@@ -226,7 +226,7 @@ def draft_of(task: Task) -> dict[str, Any]:
         "title": task.title,
         "files": files,
         "card": declared.files[CARD],
-        "task": tomllib.loads(declared.files[TOML])["task"],
+        "task": read_toml(declared.files[TOML])["task"],
     }
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from citeboard.core.confined import UPLOAD
+from tasks.submissions.yaml_reader import read_yaml
 from tasks.types import Index, InputRefused, Problem, task_type
 from tasks.types.files import InputFile, open_input
+from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import as_values, in_order
 from tasks.types.ranking.runs import header_of
 from tasks.types.runs import read_run
@@ -105,7 +105,6 @@ _PUBLICATION = {
 RUN_CARD = "run card"
 #: Of one value; a description is not the place for more.
 MAX_VALUE = 400
-MAX_DIGITS = 60
 #: Trackers write series of measurements too.
 MAX_FILE = 1 << 18
 _MARKS = (b"ir_metadata.start", b"ir_metadata.end")
@@ -121,29 +120,6 @@ class MetadataUnreadable(Exception):
     """The file is no `ir_metadata`; the message is a clause for its sender."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Without aliases and long numbers, by which a short text can stand for a very large one."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        return super().compose_node(parent, index)
-
-    def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        if len(node.value) > MAX_DIGITS:
-            raise yaml.YAMLError(f"a number has at most {MAX_DIGITS} characters")
-        read = (
-            self.construct_yaml_int
-            if node.tag.endswith(":int")
-            else self.construct_yaml_float
-        )
-        return read(node)
-
-
-for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
-    _Loader.add_constructor(_tag, _Loader.construct_number)
-
-
 def said_in_header(files: Sequence[InputFile]) -> Said:
     for file in files:
         try:
@@ -152,7 +128,7 @@ def said_in_header(files: Sequence[InputFile]) -> Said:
             continue
         if header:
             try:
-                return said_of(_parsed(header))
+                return said_of(parsed_metadata(header))
             except MetadataUnreadable:
                 break
     return said_of({})
@@ -169,7 +145,9 @@ def said_in_file(path: Path) -> Said:
     if all(line.startswith(b"#") or not line.strip() for line in lines):
         lines = [line.removeprefix(b"#").removeprefix(b" ") for line in lines]
     return said_of(
-        _parsed(b"\n".join(b"" if line.strip() in _MARKS else line for line in lines))
+        parsed_metadata(
+            b"\n".join(b"" if line.strip() in _MARKS else line for line in lines)
+        )
     )
 
 
@@ -184,18 +162,12 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
     }
 
 
-def _parsed(text: bytes) -> Mapping[str, Any]:
+def parsed_metadata(text: bytes) -> Mapping[str, Any]:
+    """Return the names and values of a file or a header. Raises MetadataUnreadable."""
     try:
-        found = yaml.load(text.decode("utf-8"), _Loader)  # noqa: S506  (a SafeLoader)
-    except yaml.MarkedYAMLError as fault:
-        line = fault.problem_mark.line + 1 if fault.problem_mark else 1
-        raise MetadataUnreadable(
-            f"no YAML: {fault.problem or 'it breaks off'}, in line {line}"
-        ) from fault
-    except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise MetadataUnreadable(
-            f"no YAML in UTF-8 of a depth that is read: {str(fault)[:200]}"
-        ) from fault
+        found = read_yaml(text)
+    except Unreadable as fault:
+        raise MetadataUnreadable(f"no YAML: {fault}") from fault
     if found is None:
         return {}
     if not isinstance(found, Mapping):

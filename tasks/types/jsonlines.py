@@ -23,6 +23,8 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from tasks.types.files import CLUTTER, Files, InputFile
+from tasks.types.guarded.json_reader import NotFinite, read_json
+from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import (
     InputRefused,
     Problem,
@@ -33,9 +35,7 @@ from tasks.types.problems import (
     refuse,
 )
 from tasks.types.text import (
-    NotFinite,
     decoded,
-    decoded_json,
     json_fault,
     json_kind,
     json_lines,
@@ -331,7 +331,7 @@ class Records:
         expected = _FORMS
         line: int | None = None
         try:
-            items = decoded_json(decoded(self._file.read()))
+            items = read_json(decoded(self._file.read()))
             if isinstance(items, dict):
                 items = (
                     items["data"] if isinstance(items.get("data"), list) else [items]
@@ -339,7 +339,7 @@ class Records:
             if isinstance(items, list):
                 return items
             message = f"found {json_kind(items)}"
-        except (ValueError, RecursionError) as fault:
+        except ValueError as fault:
             message = json_fault(fault)
             if isinstance(fault, json.JSONDecodeError):
                 if fault.msg == "Extra data" and fault.lineno > 1:
@@ -347,5 +347,7 @@ class Records:
                 line = fault.lineno
             elif isinstance(fault, NotFinite):
                 expected = "finite numbers"
+            elif isinstance(fault, Unreadable):
+                line = fault.line
         self._problems.append(self._file.problem(message, expected, line=line))
         return []

@@ -2,13 +2,17 @@
 
 import html
 import json
-import math
 import re
 from collections.abc import Iterator
-from json.scanner import make_scanner
 from typing import Any, TypeGuard
 
 from tasks.types.files import InputFile
+from tasks.types.guarded.json_reader import (
+    NotFinite,
+    read_json_line,
+    read_json_objects,
+)
+from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import (
     MAX_PROBLEMS,
     InputRefused,
@@ -26,27 +30,6 @@ def decoded(data: bytes) -> str:
     except UnicodeDecodeError:
         # Five bytes have no meaning in Windows-1252; their place stays visible.
         return data.decode("cp1252", errors="replace")
-
-
-class NotFinite(ValueError):
-    """A number that is none, or that no computer can hold."""
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise NotFinite(f"{text[:40]} is not a finite number")
-    return value
-
-
-#: Made once: `json.loads` with an option makes one for each line.
-_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
-_SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
-
-
-def decoded_json(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError for what is not JSON or not finite, and RecursionError."""
-    return _DECODER.decode(text)
 
 
 #: How JSON spells half of a character that takes two.
@@ -74,14 +57,8 @@ def length_class(words: int) -> str:
 
 
 def _json_value(text: str) -> Any:
-    """Return the only JSON value of a line. Raises ValueError and RecursionError."""
-    try:
-        value, end = _SCANNER(text, 0)
-    except StopIteration:
-        end = -1
-    if end != len(text):
-        # The slower decoder says what is wrong and where.
-        value = _DECODER.decode(text)
+    """Return the only JSON value of a line. Raises ValueError."""
+    value = read_json_line(text)
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
 
@@ -100,7 +77,7 @@ def json_lines(
                 continue
             try:
                 value = _json_value(text)
-            except (ValueError, RecursionError) as fault:
+            except ValueError as fault:
                 is_number = isinstance(fault, NotFinite)
                 expected = (
                     "finite numbers" if is_number else "one JSON object on each line"
@@ -124,27 +101,19 @@ def json_lines(
 
 def json_objects(text: str) -> list[dict[str, Any]]:
     """The objects of lines. Raises ValueError, StopIteration or RecursionError; ``json_lines`` says why."""
-    values, place = [], 0
-    while place < len(text):
-        value, end = _SCANNER(text, place)
-        values.append(value)
-        place = end + 1
-        if text[end] != "\n":
-            raise ValueError("more than one value on a line")
-    if len(values) != text.count("\n") or set(map(type, values)) != {dict}:
-        raise ValueError("not one object on each line")
+    values = read_json_objects(text)
     return (
         without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
     )
 
 
 def json_fault(fault: Exception) -> str:
-    """Why ``decoded_json`` could not read a text."""
+    """Why ``read_json`` could not read a text."""
     if isinstance(fault, NotFinite):
         return str(fault)
     if isinstance(fault, json.JSONDecodeError):
         return f"not JSON: {fault.msg} at column {fault.colno}"
-    return f"not JSON: {'nested too deeply' if isinstance(fault, RecursionError) else fault}"
+    return f"not JSON: {fault.message if isinstance(fault, Unreadable) else fault}"
 
 
 def without_halves(value: Any) -> Any:

@@ -3,9 +3,10 @@
 import datetime as dt
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from tasks.types.guarded.toml_reader import read_toml
 
 #: Names of tables and keys; in an array of tables, the number of the table from 0.
 KeyPath = tuple[str | int, ...]
@@ -21,37 +22,9 @@ _STRING = re.compile(
 )
 _COMMENT = re.compile(r"#[^\n]*")
 
-_PLACE = re.compile(
-    r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
-)
-#: Longer than Python turns into a number.
-_LONG = re.compile(r"[0-9][0-9_]{4300}")
-
-
-def toml_fault(text: str, fault: Exception) -> tuple[str, int | None, int | None]:
-    """What keeps tomllib from reading the text, with line and column; without them it is at the end."""
-    if isinstance(fault, RecursionError):
-        depths = [line.count("[") + line.count("{") for line in text.split("\n")]
-        return (
-            "brackets within brackets, deeper than is read",
-            depths.index(max(depths)) + 1,
-            None,
-        )
-    if place := _PLACE.fullmatch(str(fault)):
-        line, column = (
-            int(number) if number else None for number in place.groups()[1:]
-        )
-        return place[1], line, column
-    number = _LONG.search(text)
-    return (
-        "a number longer than is read",
-        text.count("\n", 0, number.start()) + 1 if number else None,
-        None,
-    )
-
 
 class KeyLines:
-    """The lines of a file's keys. The text must be sound TOML: read it with tomllib first."""
+    """The lines of a file's keys. The text must be sound TOML: read it with `read_toml` first."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = dict(_statements(text))
@@ -107,7 +80,7 @@ def _key(text: str, place: int) -> tuple[list[str], int]:
     while found := _KEY_PART.match(text, place):
         part = found[1]
         # A quoted part may hold escapes; the reader of TOML itself says what they mean.
-        parts.append(tomllib.loads(f"v = {part}")["v"] if part[0] in "\"'" else part)
+        parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
         place = found.end()
         if not text.startswith(".", place):
             break

@@ -28,6 +28,8 @@ from scoring.worker import reading as worker
 from tasks.seasons.file.entries import FileAlone, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, task_types
+from tasks.types.declared.folder import TOML, read_declaration
+from tasks.types.declared.own_measures import MEASURES
 from tasks.types.files import InputFile, open_input
 from tests.fuzz.mutations import (
     BYTES,
@@ -52,6 +54,8 @@ KINDS = (
     "labels",
     "ratings",
     "season file",
+    "declaration",
+    "measures.py",
 )
 #: In so many files one has a name or an encoding that no corpus has.
 ODD = 10
@@ -69,6 +73,11 @@ MEMBERS = (
     "C:\\x",
     "a" * 300,
 )
+#: What has once cost a reader of texts an error or much time.
+HOSTILE_VALUES = (
+    *("[" * 20_000, "{a=" * 5_000, "(" * 5_000, "-" * 20_000 + "1", "[" * 90 + "]" * 90),
+    *("9" * 5_000, f"0x{'f' * 5_000}", "1e999", "nan", "a." * 3_000, "2026-13-45", "''"),
+)  # fmt: skip
 LABELS = b'{"model": "m"}\n{"premise": "a b", "hypothesis": "c", "entailed": true}\n'
 JUDGEMENTS = b'{"kind": "claim", "item": "c1", "annotator": "a", "answer": true}\n'
 RATINGS = b"code,fluency,relevance\r\nT01,3,4\r\nT02,1,\r\n"
@@ -76,6 +85,16 @@ METADATA = (
     b"# ir_metadata.start\n# platform:\n#   hardware:\n#     cpu: x\n# method:\n#   automatic: true\n"
     b"#   description: |\n#     two words\n# resources:\n#   runtime:\n#     wallclock: 12 s\n"
     b"# ir_metadata.end\n"
+)
+#: By name, the files of each declared task that its declaration needs.
+DECLARED = tuple(
+    {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(folder.iterdir())
+        if path.name in (TOML, MEASURES)
+    }
+    for folder in sorted((Path(__file__).parents[2] / "examples" / "tasks").iterdir())
+    if (folder / TOML).is_file()
 )
 SEASONS = tuple(
     path.read_bytes()
@@ -325,6 +344,35 @@ def season_file(chance: random.Random) -> bool:
     return not entry.findings.problems
 
 
+def declaration(chance: random.Random) -> bool:
+    """As a program sends it for a new task, with the site's own table around it."""
+    files = chance.choice(DECLARED)
+    content = files[TOML].encode()
+    if chance.random() < 0.5:
+        lines = files[TOML].split("\n")
+        place = chance.randrange(len(lines))
+        key, sign, _ = lines[place].partition(" = ")
+        lines[place] = f"{key}{sign}{chance.choice(HOSTILE_VALUES)}"
+        content = "\n".join(lines).encode()
+    if chance.random() < 0.5:
+        content = mutated(chance, content, [content])
+    text = content.decode("utf-8", "replace")
+    read_declaration({**files, TOML: text})
+    return True
+
+
+def measures(chance: random.Random) -> bool:
+    [files] = [files for files in DECLARED if MEASURES in files]
+    text = files[MEASURES]
+    if chance.random() < 0.3:
+        text += f"\nclass Own(Mean):\n    needs = {chance.choice(HOSTILE_VALUES)}\n"
+    if chance.random() < 0.7:
+        content = mutated(chance, text.encode(), [text.encode()])
+        text = content.decode("utf-8", "replace")
+    read_declaration({**files, MEASURES: text})
+    return True
+
+
 class Archive:
     """An archive of a season with one of its files changed, its checksums too as often as not."""
 
@@ -361,6 +409,8 @@ def kinds(scratch: Path) -> dict[str, Kind]:
         Kind("gold", Gold(scratch).try_one),
         *uploads(scratch),
         Kind("season file", season_file),
+        Kind("declaration", declaration),
+        Kind("measures.py", measures),
     )
     return {kind.name: kind for kind in found}
 

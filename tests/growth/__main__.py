@@ -15,7 +15,7 @@ django.setup()
 
 from citeboard.core.markdown import rendered  # noqa: E402
 from tasks.types import task_types  # noqa: E402
-from tests.growth import doors, readers  # noqa: E402
+from tests.growth import doors, readers, texts  # noqa: E402
 from tests.growth.functions import text_functions  # noqa: E402
 from tests.growth.measuring import MAX_RATIO, Growth, growth, steps  # noqa: E402
 from tests.growth.shapes import shapes  # noqa: E402
@@ -36,6 +36,13 @@ def cases() -> Iterator[Case]:
                 yield f"{task_type.slug}: {shape}: {name}", read, made, MIDDLE
             for name, made in readers.hostile_gold(task_type, make):
                 yield f"{task_type.slug}: {shape}: {name}", read_gold, made, MIDDLE
+
+
+def text_cases() -> Iterator[Case]:
+    for kind, read_text in texts.READERS.items():
+        for shape, make in shapes():
+            for name, made in texts.shaped(kind, make):
+                yield f"{shape}: {name}", read_text, made, MIDDLE
     for name, function in (*text_functions(), ("Markdown", rendered.__wrapped__)):
         for shape, make in shapes():
             yield f"{name}: {shape}", function, make, MIDDLE
@@ -66,7 +73,7 @@ def main() -> int:
     for name, found in measured[:10]:
         print(f"{found.ratio:.2f}  {found.seconds:.2f} s at {found.size:,}  {name}")
     count = 0
-    for name, work, made, largest in cases():
+    for name, work, made, largest in itertools.chain(cases(), text_cases()):
         count += 1
         found = growth(work, made, largest)
         if found.ratio is not None:

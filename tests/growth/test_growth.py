@@ -13,7 +13,7 @@ import tasks.types
 from citeboard.core.markdown import rendered
 from tasks.types import InputRefused, task_types
 from tasks.types.files import open_input
-from tests.growth import doors, readers
+from tests.growth import doors, readers, texts
 from tests.growth.functions import text_functions
 from tests.growth.measuring import growth, peak_memory, steps
 from tests.growth.shapes import shapes
@@ -31,6 +31,15 @@ SHARE = mass(12, 1)
 MEMORY_AT_LEAST, MEMORY_PER_BYTE = 8 << 20, 64
 
 pytestmark = [pytest.mark.mass, rests_on_reading]
+
+#: What the readers of texts have been slow at: they are given all of these whatever the share.
+NESTED = (
+    ("opened", lambda size: "[" * size),
+    ("opened, by keys", lambda size: "{a = " * (size // 5)),
+    ("parts of a key", lambda size: "a." * (size // 2) + "a"),
+    ("digits", lambda size: "9" * size),
+    ("lists in lists", lambda size: "- " * (size // 2) + "a"),
+)
 
 of_every_type = pytest.mark.parametrize(
     "task_type", TYPES, ids=[each.slug for each in TYPES]
@@ -103,6 +112,15 @@ def test_no_upload_costs_more_than_in_proportion_at_each_doubling(task_type, tmp
                 if not each.is_bounded
             ]
     assert {name: each for name, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("kind", texts.READERS)
+def test_no_metadata_declaration_or_measures_cost_more_than_in_proportion(kind):
+    made = itertools.chain.from_iterable(
+        ((f"{shape}: {name}", text) for name, text in texts.shaped(kind, make))
+        for shape, make in (*some_shapes(kind), *NESTED)
+    )
+    assert beyond_bounds(texts.READERS[kind], made, SIZE) == {}
 
 
 def test_no_tokenizer_or_splitter_costs_more_than_in_proportion():

@@ -209,7 +209,7 @@ def test_a_giant_line(phase, settings, filename):
         (b"\xff\xfe{\x00}\x00", "this is text in UTF-16"),
         (run_bytes().decode().encode("utf-16"), "this is text in UTF-16"),
         (b"\x00" * 100, "this is binary data"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "nested 100,000 deep (limit: 100)"),
         (b'{"topic": 1e999}', "1e999 is not a finite number"),
         (b'{"topic": NaN}', "NaN is not a finite number"),
         (b'{"topic": ' + b"9" * 5000 + b"}", "not JSON"),

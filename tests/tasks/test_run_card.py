@@ -119,17 +119,17 @@ def test_what_the_sender_says_comes_first():
             "method: !!python/object/apply:os.system [id]\n",
             "could not determine a constructor",
         ),
-        ("a: &a [x, x]\nmethod: {description: [*a, *a]}\n", "no YAML"),
-        (f"method: {'[' * 3000}\n", "no YAML"),
+        ("a: &a [x, x]\nmethod: {description: [*a, *a]}\n", "no YAML: an alias, which is not read in line 2"),
+        (f"method: {'[' * 3000}\n", "no YAML: nested 21 deep (limit: 20) in line 1"),
         (f"method: {'x' * 300_000}\n", "has at most 256 kB"),
         ("a: 1\n---\nb: 2\n", "no YAML"),
         (
             f"method: {{description: 0x{'f' * 4000}}}\n",
-            "a number has at most 60 characters",
+            "a number of 4,002 digits (limit: 60) in line 1",
         ),
         (
             f"method: {{description: {'1:' * 180}1.5}}\n",
-            "a number has at most 60 characters",
+            "a number of 363 digits (limit: 60) in line 1",
         ),
         (
             "run card:\n  model: secret\n",
@@ -144,7 +144,7 @@ def test_what_the_sender_says_comes_first():
             "run card:\n  knowledge_cutoff: next year\n",
             "knowledge_cutoff: “next year” is no year",
         ),
-        (b"method: \xff\n", "no YAML in UTF-8"),
+        (b"method: \xff\n", "no YAML: not UTF-8 in line 1"),
     ],
 )
 def test_a_file_that_cannot_be_meant_is_refused_by_what_is_wrong_and_nothing_is_stored(

@@ -171,6 +171,28 @@ def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_i
     assert (by_hand.status_code, by_hand.json()["slug"]) == (201, "once-more")
 
 
+HOSTILE = {
+    "lists": ("a = " + "[" * 20_000, "nested 20,000 deep (limit: 50) in line 1"),
+    "tables": ("a = " + "{a=" * 6_000, "nested 6,000 deep (limit: 50) in line 1"),
+    "digits": (f"a = 1\nb = {'9' * 5000}", "5,000 digits (limit: 60) in line 2"),
+    "hexadecimal": (f"a = 0x{'f' * 5000}", "5,000 digits (limit: 60) in line 1"),
+    "parts of a key": ("a." * 5_000 + "a = 1", "more than 50 parts in line 1"),
+    "no table": ("task = 1", "is no declaration"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_declaration_of_a_new_task_is_refused_in_a_sentence(
+    client, season, text, words
+):
+    file = SimpleUploadedFile("gold.jsonl", b"{}")
+    sent = {"title": "Why", "form": "labels", "file": file, "declaration": text}
+    dates = {"opens": "2026-05-01 00:00", "closes": "2091-05-01 23:59 AoE"}
+    response = client.post(f"{API}/seasons/one/declared-tasks/", {**sent, **dates})
+    assert response.status_code == 400
+    assert words in response.json()["errors"]["declaration"][0]
+
+
 @pytest.fixture
 def task(client, season) -> Task:
     assert saved(client, begun(client, lines(sentences()))).status_code == 302
@@ -268,6 +290,13 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
         told = client.get(f"/api/v1/phases/{task.phases.get().pk}/leaderboard/").json()
         assert told["columns"][0]["metric"] == "macro_f1"
         assert {row["system"] for row in told["rows"]} == {"majority", "prior"}
+
+
+def test_a_hostile_change_of_a_declaration_is_refused_in_a_sentence(client, task):
+    text, words = HOSTILE["parts of a key"]
+    response = client.post(f"{API}/tasks/{task.pk}/declaration/", {"declaration": text})
+    assert response.status_code == 400
+    assert words in response.json()["errors"]["declaration"][0]
 
 
 def test_a_program_is_told_of_another_declaration_and_takes_back_only_the_last(

@@ -1,7 +1,6 @@
 """A task of one's own, declared by its folder's files and made with its gold; and declared anew."""
 
 import secrets
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +24,8 @@ from tasks.submissions.uploads import received
 from tasks.types import InputRefused
 from tasks.types.declared.folder import CARD, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES
+from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
 MAX_TEXT = 50_000
@@ -65,8 +66,8 @@ class NewTaskForm(DeclarationForm):
 def _declared(text: str, slug: str) -> dict[str, Any] | None:
     """The table `task` of a declaration, under this name in addresses; None where nothing is declared."""
     try:
-        return {**tomllib.loads(text)["task"], "slug": slug} if text else None
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as wrong:
+        return {**read_toml(text)["task"], "slug": slug} if text else None
+    except (Unreadable, KeyError, TypeError) as wrong:
         words = gettext("This is no declaration: %(why)s.") % {"why": wrong}
         raise ValidationError({"declaration": words}) from wrong
 

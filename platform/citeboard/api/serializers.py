@@ -29,6 +29,7 @@ from citeboard.core.instants import (
 )
 from citeboard.core.words import sentence
 from tasks.types import Problem
+from tasks.types.guarded.json_reader import read_json
 
 AnySerializer = type[serializers.Serializer[Any]]
 BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -92,9 +93,11 @@ class ObjectField(serializers.JSONField):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
-            value = super().to_internal_value(data)
+            # A form has the object as a text.
+            is_text = getattr(data, "is_json_string", False)
+            value = read_json(str(data)) if is_text else data
             json.dumps(value, ensure_ascii=False).encode()
-        except (RecursionError, UnicodeEncodeError):
+        except (TypeError, ValueError, RecursionError):
             self.fail("invalid")
         if not isinstance(value, dict):
             raise serializers.ValidationError("Give an object with keys and values.")

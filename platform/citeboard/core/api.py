@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import wraps
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
@@ -16,7 +16,6 @@ from rest_framework import exceptions, serializers, status
 from rest_framework.metadata import BaseMetadata
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import PageNumberPagination
-from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -44,26 +43,6 @@ class OneForm(DefaultContentNegotiation):
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         return renderer, str(renderer.media_type)
-
-
-class ObjectParser(JSONParser):
-    """A JSON object whose members are the fields of the form."""
-
-    def parse(
-        self,
-        stream: Any,
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        try:
-            sent = super().parse(stream, media_type, parser_context)
-        except RecursionError as deep:
-            raise exceptions.ParseError("The JSON is nested too deeply.") from deep
-        if not isinstance(sent, dict):
-            raise exceptions.ParseError(
-                "Send a JSON object whose members are the fields."
-            )
-        return sent
 
 
 class Methods(BaseMetadata):

@@ -1,12 +1,12 @@
 """Read the files of a season's archive."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tasks.types import InputRefused, Problem
+from tasks.types.guarded import json_reader
 
 SEASON, CHECKSUMS, LOG = "season.json", "SHA256SUMS", "log.json"
 FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
@@ -50,8 +50,8 @@ def read_json(archive: Path, name: str) -> Any:
     """Raise FileMissing, or InputRefused if the file is outside the archive or is not JSON."""
     path = existing(archive, name)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as fault:
+        return json_reader.read_json(path.read_bytes())
+    except ValueError as fault:
         raise refused(path, f"cannot be read as JSON: {fault}") from fault
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +15,15 @@ from scoring.stats.finding import MEAN, OF, Conclusion, Figure as PrintedFigure
 from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.guarded.toml_reader import TOML, read_toml
 from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
 #: The tables of a paper; a larger file is something else.
 LARGEST = 10_000_000
+#: Limits of a file in TOML, which may hold tables.
+TABLES = replace(TOML, size=LARGEST)
 #: Fields of a row by which rows are told apart or described, besides its system.
 FEATURES = (
     "dataset",
@@ -47,7 +49,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     findings = Findings(path.name)
     try:
         content = _parsed(path)
-    except (OSError, ValueError, RecursionError) as fault:
+    except (OSError, ValueError) as fault:
         raise InputRefused(
             [Problem(file=path.name, message=f"cannot be read: {fault}")]
         ) from fault
@@ -91,7 +93,7 @@ def _parsed(path: Path) -> Any:
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it has more than {LARGEST:,} bytes")
     if path.suffix.lower() == ".toml":
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = read_toml(path.read_bytes(), TABLES)
         tables = content.pop("tables", [])
         if not isinstance(tables, list) or not all(
             isinstance(table, dict) for table in tables
@@ -117,8 +119,7 @@ def _parsed(path: Path) -> Any:
             raise ValueError(f"the field “{name}” is there twice in one object")
         return dict(pairs)
 
-    text = path.read_bytes().decode("utf-8-sig")
-    return json.loads(text, parse_constant=refuse, object_pairs_hook=unrepeated)
+    return read_json(path.read_bytes(), constant=refuse, pairs=unrepeated)
 
 
 def _table(fields: Fields) -> PrintedTable:

@@ -27,6 +27,7 @@ from scoring.tools.builders.reading import (
     whole,
 )
 from scoring.tools.builders.store import Store
+from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: S2AG's intents, and the type that each is here.
@@ -213,7 +214,7 @@ _Span = tuple[int, int, Record]
 
 def _spans(annotation: object, length: int) -> Iterator[_Span]:
     if isinstance(annotation, str):
-        annotation = json.loads(annotation)
+        annotation = read_json(annotation, constant=float)
     for span in map(mapped, listed(annotation)):
         start, end = whole(span, "start"), whole(span, "end")
         if start is not None and end is not None and 0 <= start < end <= length:

@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import importlib
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from types import ModuleType
 from typing import IO, Any, cast
 
 from scoring.tools.builders.store import Store
+from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import without_halves
 
@@ -84,11 +84,11 @@ def _placed(
             if not line.strip():
                 continue
             try:
-                value = json.loads(line)
+                value = read_json(line, constant=float)
                 if _HALF.search(line):
                     value = without_halves(value)
                 items = value if isinstance(value, list) else [value]
-            except (ValueError, RecursionError) as fault:
+            except ValueError as fault:
                 raise _fault(
                     path, _line_number(path, number, before), line, str(fault)
                 ) from fault

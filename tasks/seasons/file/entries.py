@@ -1,6 +1,5 @@
 """A season file as it stands: every value read and judged by itself, before anything else is looked at."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +37,10 @@ from tasks.types import (
 )
 from tasks.types.base import CUTOFFS, current_rules
 from tasks.types.declared.own_measures import MEASURES
+from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.registry import folder_type, stored
-from tasks.types.toml_lines import KeyLines, toml_fault
+from tasks.types.toml_lines import KeyLines
 
 NAME = "season.toml"
 #: What stands in addresses where the slug of a task or of a phase would.
@@ -197,19 +198,17 @@ def read_season_file(roots: Roots) -> SeasonEntry:
 def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
     try:
         text = content.decode("utf-8-sig")
-        values = tomllib.loads(text)
+        values = read_toml(text)
     except UnicodeDecodeError as fault:
         raise InputRefused([Problem(file=NAME, message=_("not UTF-8 text"))]) from fault
-    except (ValueError, RecursionError) as fault:
-        wrong, line, column = toml_fault(text, fault)
+    except Unreadable as fault:
         words = (
             _("not TOML: %(fault)s at column %(column)s")
-            if column
+            if fault.column
             else _("not TOML: %(fault)s")
         )
-        problem = Problem(
-            file=NAME, line=line, message=words % {"fault": wrong, "column": column}
-        )
+        facts = {"fault": fault.message, "column": fault.column}
+        problem = Problem(file=NAME, line=fault.line, message=words % facts)
         raise InputRefused([problem]) from fault
     findings = Findings(NAME, KeyLines(text))
     top = Table(values, (), findings)

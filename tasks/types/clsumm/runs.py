@@ -1,6 +1,5 @@
 """Runs for tasks 1A and 1B: annotation lines or CSV rows in one file a topic, or JSON lines."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from tasks.types.clsumm.annotation import (
 )
 from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.files import Files, InputFile
+from tasks.types.guarded.json_reader import read_json
 from tasks.types.jsonlines import LINES, SUFFIXES
 from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import (
@@ -459,8 +459,9 @@ class _Look:
 
     def has_key(self, file: InputFile, key: str) -> bool:
         def has(line: bytes) -> bool:
-            with suppress(ValueError, RecursionError):
-                return isinstance(record := json.loads(line), dict) and key in record
+            with suppress(ValueError):
+                record = read_json(line)
+                return isinstance(record, dict) and key in record
             return False
 
         return self.finds(file, has, most=LOOKED_AT)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -21,7 +20,7 @@ from tasks.types.base import (
     cutoffs,
 )
 from tasks.types.declared.baselines import read_baselines
-from tasks.types.declared.keys import Faults, Keys, near, read_toml
+from tasks.types.declared.keys import Faults, Keys, near, read_keys
 from tasks.types.declared.measures import Naming
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
 from tasks.types.declared.read_forms import FORMS
@@ -29,6 +28,8 @@ from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
 from tasks.types.forms.instances import FILE_FORMS, TABLES, Dimension, InstanceTask
 from tasks.types.forms.rankings import RankingTask
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import InputRefused, Problem, in_order
 from tasks.types.references import MetricRef, referenced
@@ -111,7 +112,7 @@ def from_reference(reference: str) -> TaskType:
     """A task by the files that its numbers rest on, as one process gives them to another. They were read as
     parts of a folder before.
     """
-    return read_declaration(json.loads(reference))
+    return read_declaration(read_json(reference))
 
 
 def read_declaration(files: Files) -> TaskType:
@@ -125,7 +126,7 @@ def read_declaration(files: Files) -> TaskType:
 def _read(
     files: Files, place: Callable[[str], str]
 ) -> tuple[TaskType | None, list[Problem]]:
-    top, faults = read_toml(files[TOML], place(TOML))
+    top, faults = read_keys(files[TOML], place(TOML))
     if faults:
         return None, faults
     keys = top.table("task")
@@ -356,7 +357,7 @@ def _digest(files: Files) -> str:
     """SHA-256 of what numbers rest on: the same for a file that says the same in other lines."""
     task = {
         name: value
-        for name, value in tomllib.loads(files[TOML])["task"].items()
+        for name, value in read_toml(files[TOML])["task"].items()
         if name not in WORDS
     }
     text = json.dumps(

@@ -2,12 +2,13 @@
 
 import difflib
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import Problem
-from tasks.types.toml_lines import KeyLines, KeyPath, toml_fault
+from tasks.types.toml_lines import KeyLines, KeyPath
 
 REQUIRED: Final = object()
 _KINDS = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
@@ -169,20 +170,15 @@ def near(name: str, known: Sequence[str]) -> str:
     return f" (did you mean “{close[0]}”?)" if close else ""
 
 
-def read_toml(text: str, file: str) -> tuple[Keys, Faults]:
+def read_keys(text: str, file: str) -> tuple[Keys, Faults]:
     """The top table of a file; a text that is no TOML is one fault, at its line."""
     try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as fault:
+        values = read_toml(text)
+    except Unreadable as fault:
         faults = Faults(file)
-        words, line, _ = toml_fault(text, fault)
-        faults.append(
-            Problem(
-                file=file,
-                line=line or text.count("\n") + 1,
-                message=f"not TOML: {words}",
-            )
-        )
+        line = fault.line or text.count("\n") + 1
+        message = f"not TOML: {fault.message}"
+        faults.append(Problem(file=file, line=line, message=message))
         return Keys({}, (), Faults(file)), faults
     faults = Faults(file, KeyLines(text))
     return Keys(values, (), faults), faults

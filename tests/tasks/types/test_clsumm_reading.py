@@ -178,7 +178,7 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
             '{"topic": "X00-0000", "citance": 1, "sentences": [1]}',
             "answers no instance of the split",
         ),
-        ("run.jsonl", "[" * 100_000, "nested too deeply"),
+        ("run.jsonl", "[" * 100_000, "nested 100,000 deep (limit: 100)"),
         ("run.jsonl", '{"topic": "' + "x" * 17_000_000 + '"}', "a line of more than"),
     ],
     ids=[

@@ -8,7 +8,6 @@ from tasks.types import InputRefused, task_type
 from tasks.types.clsumm.annotation import Source, csv_elements, read_rows
 from tasks.types.declared.folder import read_declaration
 from tasks.types.ranking.runs import RunLimits, read_ranked_run
-from tasks.types.toml_lines import toml_fault
 from tests.scoring.standing_numbers import said
 from tests.tasks.types.standing_reading import file, index_of, lines
 
@@ -61,17 +60,6 @@ def test_gold_in_which_nothing_is_names_its_file_where_it_is_one(names):
         lambda: kind.read_gold([file(name, "[]") for name in names], options)
     )
     assert told.startswith("questions.json") == (len(names) == 1)
-
-
-def test_brackets_that_are_too_deep_stand_on_the_line_that_has_most_of_either_kind():
-    text = "a = [[[1]]]\nb = {x = {x = {x = {x = [1]}}}}\nc = [{x = [1]}]\n"
-    assert toml_fault(text, RecursionError())[1:] == (2, None)
-    assert (
-        toml_fault(
-            "a = 1\n" + "b = [{a = [{a = 1}]}]\n" + "c = [[[1]]]", RecursionError()
-        )[1]
-        == 2
-    )
 
 
 def test_a_tag_that_closes_nothing_hides_nothing():

@@ -1,0 +1,62 @@
+"""Limits of a text, and the error that says what was found, the limit and the line."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    #: In bytes of UTF-8.
+    size: int
+    #: Lists and tables within one another.
+    depth: int
+    #: Digits of a number.
+    digits: int
+
+
+class Unreadable(ValueError):
+    """A text that its reader refuses; ``line`` and ``column`` are None where the fault has no place."""
+
+    def __init__(
+        self, message: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        where = "" if line is None else f" in line {line}"
+        where += "" if column is None else f", column {column}"
+        super().__init__(f"{message}{where}")
+        self.message, self.line, self.column = message, line, column
+
+
+def within_size(text: str | bytes, limits: Limits) -> str:
+    """Return the text, without a byte order mark. Raises Unreadable."""
+    size = len(text)
+    if isinstance(text, str) and not text.isascii():
+        size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.size:
+        raise Unreadable(f"{size:,} bytes (limit: {limits.size:,})")
+    try:
+        return text if isinstance(text, str) else text.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = fault.object.count(b"\n", 0, fault.start) + 1
+        raise Unreadable("not UTF-8", line) from fault
+
+
+def depth_of(value: object) -> int:
+    """Return how many lists and tables enclose one another. It does not recurse."""
+    depth, level = 0, [value] if isinstance(value, list | dict) else []
+    while level:
+        depth += 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, list | dict)
+        ]
+    return depth
+
+
+def too_deep(depth: int, limits: Limits, line: int | None = None) -> Unreadable:
+    return Unreadable(f"nested {depth:,} deep (limit: {limits.depth})", line)
+
+
+def too_long(digits: int, limits: Limits, line: int | None = None) -> Unreadable:
+    message = f"a number of {digits:,} digits (limit: {limits.digits:,})"
+    return Unreadable(message, line)

@@ -1,0 +1,126 @@
+"""Read TOML from outside."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from tasks.types.guarded.limits import (
+    Limits,
+    Unreadable,
+    depth_of,
+    too_deep,
+    too_long,
+    within_size,
+)
+
+TOML = Limits(size=1 << 20, depth=50, digits=60)
+#: Parts of a key; `tomllib` takes time by the square of their number.
+MAX_PARTS = 50
+_PLACE = re.compile(
+    r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
+)
+
+
+def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
+    """Return the tables of a text. Raises Unreadable.
+
+    A fault at the end of the text has no line.
+    """
+    checked = within_size(text, limits)
+    _require_short_keys(checked)
+    try:
+        values = tomllib.loads(checked)
+    except RecursionError as fault:
+        raise _nested(checked, limits) from fault
+    except tomllib.TOMLDecodeError as fault:
+        raise _placed(fault) from fault
+    except ValueError as fault:
+        # A number with more digits than the interpreter converts, or a date that no calendar has.
+        raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
+    if depth_of(values) > limits.depth:
+        raise _nested(checked, limits)
+    if _has_long_number(values, limits):
+        raise _long_number(checked, limits) or too_long(limits.digits + 1, limits)
+    return values
+
+
+#: No alternative fails where another one could go on: the time is in proportion to the text.
+_TOKEN = re.compile(
+    r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
+)
+_CLOSING = {
+    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL),
+    "'''": re.compile(r"(?:[^']|'(?!''))*'{3,5}"),
+}
+_NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each text, comment, word and sign with its place, up to a text that has no end."""
+    place = 0
+    while found := _TOKEN.search(text, place):
+        place = found.end()
+        if found[0] in _CLOSING:
+            closing = _CLOSING[found[0]].match(text, place)
+            if closing is None:
+                return
+            place = closing.end()
+        yield found[0], found.start()
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _require_short_keys(text: str) -> None:
+    parts = 1
+    for piece, place in _tokens(text):
+        if piece == ".":
+            parts += 1
+            if parts > MAX_PARTS:
+                message = f"a key of more than {MAX_PARTS} parts"
+                raise Unreadable(message, _line(text, place))
+        elif piece in "[]{}=,\n":
+            parts = 1
+
+
+def _nested(text: str, limits: Limits) -> Unreadable:
+    """Return the fault of a text whose tables, of whatever notation, are too deep."""
+    depth, deepest, at = 0, 0, 0
+    for piece, place in _tokens(text):
+        depth += (piece in "[{") - (piece in "]}")
+        if depth > deepest:
+            deepest, at = depth, place
+    return too_deep(max(deepest, limits.depth + 1), limits, _line(text, at))
+
+
+def _placed(fault: tomllib.TOMLDecodeError) -> Unreadable:
+    found = _PLACE.fullmatch(str(fault))
+    if found is None:
+        return Unreadable(str(fault))
+    line, column = (int(number) if number else None for number in found.groups()[1:])
+    return Unreadable(found[1], line, column)
+
+
+def _has_long_number(values: dict[str, Any], limits: Limits) -> bool:
+    bound = 10**limits.digits
+    level: list[Any] = [values]
+    while level:
+        inner = [
+            value
+            for outer in level
+            for value in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if any(isinstance(value, int) and abs(value) >= bound for value in inner):
+            return True
+        level = [value for value in inner if isinstance(value, list | dict)]
+    return False
+
+
+def _long_number(text: str, limits: Limits) -> Unreadable | None:
+    for piece, place in _tokens(text):
+        number = _NUMBER.fullmatch(piece)
+        if number and len(number[1]) > limits.digits:
+            return too_long(len(number[1]), limits, _line(text, place))
+    return None
