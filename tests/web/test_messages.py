@@ -86,10 +86,7 @@ def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada
 @pytest.mark.both_databases
 def test_choices_are_kept_and_what_is_no_choice_changes_nothing(client, phase, ada):
     address = reverse("message-choices")
-    client.post(
-        address,
-        {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon", "nothing": "mail"},
-    )
+    client.post(address, {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon"})
     assert choices_of(ada)[Kind.ANNOUNCED] == Channel.NONE
     assert choices_of(ada)[Kind.SCORED] == Channel.SITE
     assert '<option value="none" selected>' in client.get(address).content.decode()

@@ -306,11 +306,12 @@ def test_what_the_season_asks_is_given_with_the_acceptance_and_kept_with_it(
     ]
 
 
-def test_what_is_not_asked_is_neither_shown_nor_kept(client, season, terms, ada):
+def test_what_is_not_asked_is_neither_shown_nor_accepted(client, season, terms, ada):
     client.force_login(ada)
     where = reverse("terms", args=[season.slug])
     assert "Legal name" not in text_of(client.get(where))
-    client.post(where, {"version": 1, **GIVEN})
+    assert client.post(where, {"version": 1, **GIVEN}).status_code == 400
+    assert client.post(where, {"version": 1}).status_code == 302
     ada.refresh_from_db()
     assert (season.terms.get().acceptances.get().given, ada.legal_name) == ({}, "")
 

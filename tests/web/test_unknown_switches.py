@@ -107,6 +107,53 @@ def test_the_form_of_an_act_refuses_an_unknown_field_with_the_nearest_name(
     assert phase.board == "everyone"
 
 
+class TestPagesThatAreNoActs:
+    """They refuse a field in the way that acts do."""
+
+    def refused(self, client, address: str, **fields) -> str:
+        response = client.post(address, fields)
+        assert response.status_code == 400
+        return text_of(response)
+
+    def test_settings_name_the_nearest_field_and_save_nothing(
+        self, client, phase, organiser
+    ):
+        client.force_login(organiser)
+        address = "/seasons/one/organise/settings/season/"
+        words = self.refused(client, address, titel="Another")
+        assert "“titel” is unknown here; did you mean “title”?" in words
+        phase.task.season.refresh_from_db()
+        assert phase.task.season.title != "Another"
+
+    def test_the_gold_of_a_new_task_names_the_nearest_field(
+        self, client, phase, organiser
+    ):
+        client.force_login(organiser)
+        address = "/seasons/one/organise/settings/tasks/declare/"
+        words = self.refused(client, address, titel="Why", form="labels")
+        assert "did you mean “title”?" in words
+
+    def test_an_act_of_a_page_names_the_fields_that_it_has(self, client, phase):
+        client.force_login(make_user())
+        words = self.refused(client, "/enter/one/", taem="owls")
+        assert "“taem” is unknown here; did you mean “team”?" in words
+
+    def test_an_account_names_the_nearest_field_and_makes_no_token(self, client, db):
+        user = make_user()
+        client.force_login(user)
+        words = self.refused(client, "/account/tokens/", name="Mine", lifetimes="1")
+        assert "did you mean “lifetime”?" in words
+        assert not user.tokens.exists()
+
+    def test_the_secret_of_a_session_and_a_confirmation_are_no_unknown_fields(
+        self, client, phase, organiser
+    ):
+        client.force_login(organiser)
+        sent = {"csrfmiddlewaretoken": "x", "let_out_task": "", "let_out_reason": ""}
+        response = client.post("/seasons/one/organise/settings/season/", sent)
+        assert response.status_code == 422
+
+
 class TestUploads:
     def sent(self, client, phase, **fields):
         member = make_user()

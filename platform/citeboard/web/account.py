@@ -31,7 +31,14 @@ from citeboard.core import middleware
 from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams import access, accounts
 from citeboard.teams.models import Membership, Token, User
-from citeboard.web.pages import Answer, leaf, private, refusals_at, signed_in
+from citeboard.web.pages import (
+    Answer,
+    leaf,
+    private,
+    refusals_at,
+    require_known_fields,
+    signed_in,
+)
 from scoring.results.runs.team_view import as_told
 from scoring.worker.background import State
 from tasks.models import Phase, Registration, Submission
@@ -100,6 +107,7 @@ def first_organiser(request: HttpRequest) -> HttpResponse:
     form = FirstOrganiserForm(
         request.POST if request.method == "POST" else None, label_suffix=""
     )
+    require_known_fields(request, form)
     if not consume(request, app="citeboard", action="first_organiser", config=TRIES):
         form.add_error(None, _("Too many tries; wait a minute."))
         return render(
@@ -131,6 +139,7 @@ def name(request: HttpRequest) -> HttpResponse:
         request.POST if request.method == "POST" else None, initial=facts
     )
     form.person = request.user
+    require_known_fields(request, form)
     if request.method == "POST" and form.is_valid():
         accounts.describe(user=request.user, **form.cleaned_data)
         with translation.override(
@@ -157,6 +166,7 @@ def name(request: HttpRequest) -> HttpResponse:
 def tokens(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     form = accounts.TokenForm(request.POST or None)
+    require_known_fields(request, form)
     secret = None
     if form.is_valid():
         try:
@@ -186,6 +196,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     token = get_object_or_404(Token, pk=pk, user=request.user)
+    require_known_fields(request)
     accounts.revoke_token(token)
     words = _("“%(token)s” is revoked; no program can use it any more.")
     messages.success(request, words % {"token": token.name})
@@ -204,6 +215,7 @@ def data(request: HttpRequest, user: User) -> Answer:
 @signed_in.form("account/delete.html")
 def delete(request: HttpRequest, user: User) -> Answer:
     form = DeleteForm(request.POST if request.method == "POST" else None, user=user)
+    require_known_fields(request, form)
     if form.is_valid():
         address, called = user.email, delete_account(user)
         logout(request)

@@ -13,7 +13,14 @@ from django.utils.translation import gettext as _
 from citeboard.acts.human import RATE, OwnRatingsForm, annotator_of
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    attachment,
+    require_known_fields,
+    signed_in,
+)
 from scoring.human.ratings import (
     Given,
     RatingsRefused,
@@ -87,6 +94,8 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
     if request.method == "POST":
+        names = [f"{text.code}-{name}" for text in texts for name in CRITERIA]
+        require_known_fields(request, names=names)
         given, faults = _given(request.POST, texts)
         if not faults:
             try:
@@ -201,9 +210,10 @@ def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
     return attachment(content, name, is_private=True)
 
 
-@annotators.act("annotate sheet")
+@annotators.act("annotate sheet", fields=None)
 def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
     form = OwnRatingsForm(request.POST, request.FILES)
+    require_known_fields(request, form)
     if not form.is_valid():
         raise ValidationError(list(form.errors["file"]))
     try:

@@ -10,7 +10,7 @@ from citeboard.core.query import whole_number
 from citeboard.core.words import counted, sentence
 from citeboard.teams.membership import invitations_for, mailed_secret
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, leaf, private, signed_in
+from citeboard.web.pages import Answer, leaf, private, require_known_fields, signed_in
 from tasks.delivery.notifications import reading, wording
 from tasks.delivery.notifications.reading import unsubscribe as end_mails
 from tasks.models.notifications import Channel
@@ -34,7 +34,7 @@ def inbox(request: HttpRequest, user: User) -> Answer:
     }
 
 
-@signed_in.act("messages")
+@signed_in.act("messages", fields=("message",))
 def read(request: HttpRequest, user: User) -> Answer:
     chosen = [
         number
@@ -51,6 +51,7 @@ def read(request: HttpRequest, user: User) -> Answer:
 def choices(request: HttpRequest, user: User) -> Answer:
     chosen = reading.choices_of(user)
     if request.method == "POST":
+        require_known_fields(request, names=chosen)
         posted = {kind: request.POST.get(kind, "") for kind in chosen}
         reading.choose(
             user=user,

@@ -18,7 +18,16 @@ from citeboard.acts.reports import ReportForm
 from citeboard.core.checks import is_loopback
 from citeboard.ops.site_state import exposition, site_state
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, Pages, does, leaf, refusals_at, signed_in, staff
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    does,
+    leaf,
+    refusals_at,
+    require_known_fields,
+    signed_in,
+    staff,
+)
 from scoring.results.board.who_knows import in_common
 from tasks.models import Claim, MeasuresFile, Report
 from tasks.seasons import announcements, claims as on_claims, own_measures
@@ -47,6 +56,7 @@ mails = does(SEND_MAILS_AGAIN, "operate", staff)
 def report(request: HttpRequest, user: User) -> Answer:
     about = {"address": request.GET.get("about", "")[: announcements.MAX_ADDRESS]}
     form = ReportForm(request.POST or None, initial=about)
+    require_known_fields(request, form)
     with refusals_at(form, "text"):
         if form.is_valid():
             announcements.report_abuse(by=user, **form.cleaned_data)

@@ -119,17 +119,30 @@ class Pages:
             require_safe(self._view(view, template, part))
         )
 
-    def form(self, template: str, part: str = "", back: str = "") -> Decorator:
-        """Its view gives what to show until it says what was done, which leads ``back`` or to the form."""
+    def form(
+        self,
+        template: str,
+        part: str = "",
+        back: str = "",
+        *,
+        fields: Sequence[str] | None = None,
+    ) -> Decorator:
+        """Its view gives what to show until it says what was done, which leads ``back`` or to the form.
+
+        ``fields`` as in `act`.
+        """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(
-            methods(self._view(view, template, part, back))
+            methods(self._view(view, template, part, back, fields=fields))
         )
 
-    def act(self, back: str) -> Decorator:
-        """Posted to, it leads ``back``: a page's name, parts of this address or thing, `#` a place."""
+    def act(self, back: str, *, fields: Sequence[str] | None = ()) -> Decorator:
+        """Posted to, it leads ``back``: a page's name, parts of this address or thing, `#` a place.
+
+        ``fields`` are all that may be posted; None where the view itself calls `require_known_fields`.
+        """
         return lambda view: require_POST(
-            self._guarded(self._view(view, back=back, is_act=True))
+            self._guarded(self._view(view, back=back, is_act=True, fields=fields))
         )
 
     def _guarded(self, view: View) -> View:
@@ -163,6 +176,7 @@ class Pages:
         back: str = "",
         *,
         is_act: bool = False,
+        fields: Sequence[str] | None = None,
     ) -> View:
         @wraps(view)
         def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
@@ -177,6 +191,8 @@ class Pages:
             }
             for name in rest.keys() & self._rows.keys():
                 rest[name] = self._rows[name](thing, rest[name])
+            if fields is not None:
+                require_known_fields(request, names=fields)
             try:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
@@ -275,12 +291,12 @@ def does(
         fields = act.form.base_fields if act.form else {}
         filled = {name: value for name, value in address.items() if name in fields}
         thing = act.subject_in(address, holder)
-        _refuse_unknown_fields(request, act.form(of=thing) if act.form else None)
+        require_known_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
         return _done(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
-    return (pages or _BY_ROLE[act.role]).act(back)(view)
+    return (pages or _BY_ROLE[act.role]).act(back, fields=None)(view)
 
 
 def fills(
@@ -300,7 +316,7 @@ def fills(
         thing = act.subject_in(address, holder)
         assert act.form is not None
         form = act.form(**sent(request), of=thing)
-        _refuse_unknown_fields(request, form)
+        require_known_fields(request, form)
         with refusals_at(form, at):
             if form.is_valid():
                 return _done(request, act, thing, form.cleaned_data, then)
@@ -310,13 +326,23 @@ def fills(
     return (pages or _BY_ROLE[act.role]).form(template, part, back)(view)
 
 
-def _refuse_unknown_fields(request: HttpRequest, form: forms.BaseForm | None) -> None:
-    """Raise InvalidParameters if a request sends what neither its act nor the site's own forms have."""
-    fields = [form.add_prefix(name) for name in form.fields] if form is not None else []
-    names = [
+def require_known_fields(
+    request: HttpRequest, form: forms.BaseForm | None = None, names: Iterable[str] = ()
+) -> None:
+    """Raise InvalidParameters for a posted field that is none of ``form``, of ``names`` or of any form."""
+    fields = list(_field_names(form)) if form is not None else []
+    sent = [
         name for name in (*request.POST, *request.FILES) if name not in _OF_EVERY_FORM
     ]
-    refuse_unknown(names, fields)
+    refuse_unknown(sent, [*fields, *names])
+
+
+def _field_names(form: forms.BaseForm) -> Iterator[str]:
+    """Yield what a browser sends of a form: its fields, and what some of them held when it was shown."""
+    for name, field in form.fields.items():
+        yield form.add_prefix(name)
+        if field.show_hidden_initial:
+            yield form.add_initial_prefix(name)
 
 
 def shown_first(

@@ -179,7 +179,7 @@ def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
     return [(group[0].season, group) for group in groups.values()]
 
 
-@pages.entering.act("season season")
+@pages.entering.act("season season", fields=("team", "message"))
 def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     team = plain_text.one_line(request.POST.get("team", ""))
     message = plain_text.plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
@@ -191,7 +191,7 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return ENTER.told(season, entry, {})
 
 
-@pages.entering.act("season season")
+@pages.entering.act("season season", fields=("team",))
 def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Leave a season again, before the team has sent a run."""
     team = access.team_for_member(request.user, request.POST.get("team", ""))
@@ -214,6 +214,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
             request, "seasons/join.html", {"ended": sentence(ended)}, status=404
         )
     team = invitation.team
+    pages.require_known_fields(request)
     if request.method == "POST" and isinstance(request.user, models.User):
         try:
             join_team(invitation=invitation, user=request.user)
@@ -237,6 +238,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 @require_POST
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
     """Whoever has the link of the mail may say no, signed in or not."""
+    pages.require_known_fields(request)
     try:
         invitation = membership.mailed_invitation_for(secret)
     except membership.InvitationNotValid as ended:
@@ -299,7 +301,7 @@ def renew(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     )
 
 
-@pages.leads.act("team slug#members")
+@pages.leads.act("team slug#members", fields=("address",))
 def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     address = request.POST.get("address", "")
     try:

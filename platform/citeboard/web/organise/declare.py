@@ -21,6 +21,7 @@ from citeboard.web.pages import (
     SignedInRequest,
     organisers,
     refusals_at,
+    require_known_fields,
     said_in,
     sent,
 )
@@ -312,6 +313,7 @@ def declare(
     if own := request.POST.get("own_measures", "").strip():
         draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
     form = DeclarationForm(request.POST, draft, season)
+    require_known_fields(request, form, ["preview", "save"])
     if not form.is_valid():
         return context | {"form": form}
     told = declaring.look_at(
@@ -338,6 +340,9 @@ def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
 def _of_gold(request: SignedInRequest, season: Season) -> Told:
     """Return the form for the gold of a new task, or after it the form with a proposed declaration."""
     first = GoldOfTask(**sent(request), label_suffix="")
+    if "draft" not in request.POST:
+        # The fields of a draft that has ended are those of another form.
+        require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
     with refusals_at(first, "title"):

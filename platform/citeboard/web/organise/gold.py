@@ -41,6 +41,7 @@ from tasks.types.problems import capped
 def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Versions of the gold, a new one, and how far the runs have been scored against it."""
     form = acts.GoldForm(**pages.sent(request), of=season)
+    pages.require_known_fields(request, form)
     context: dict[str, Any] = {}
     if form.is_valid():
         with pages.refusals_at(form, "file"):

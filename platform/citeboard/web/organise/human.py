@@ -54,9 +54,10 @@ def _sheets(
     return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
 
-@pages.organisers.act("organise-human season")
+@pages.organisers.act("organise-human season", fields=None)
 def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
     form = acts.SheetForm(request.POST, of=phase, by=request.user)
+    pages.require_known_fields(request, form)
     with pages.refusals_at(form, None):
         if form.is_valid():
             return pages.to_job(
@@ -113,11 +114,12 @@ def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
     return render(request, "organise/sheet.html", context, status=422)
 
 
-@pages.organisers.act("organise-sheet season sheet")
+@pages.organisers.act("organise-sheet season sheet", fields=None)
 def add_annotator(
     request: pages.SignedInRequest, season: Season, sheet: Sheet
 ) -> pages.Answer:
     form = human.AnnotatorForm(request.POST)
+    pages.require_known_fields(request, form)
     with pages.refusals_at(form, "email"):
         if form.is_valid():
             added = human.ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
@@ -125,22 +127,24 @@ def add_annotator(
     return _refused(request, sheet, form=form)
 
 
-@pages.organisers.act("organise-sheet season sheet")
+@pages.organisers.act("organise-sheet season sheet", fields=None)
 def adjudication(
     request: pages.SignedInRequest, season: Season, sheet: Sheet
 ) -> pages.Answer:
     form = human.DistanceForm(request.POST)
+    pages.require_known_fields(request, form)
     if not form.is_valid():
         return _refused(request, sheet, distance_form=form)
     human.CHANGE_DISTANCE(sheet, request.user, **form.cleaned_data)
     return human.CHANGE_DISTANCE.told(sheet, None, {})
 
 
-@pages.organisers.act("organise-sheet season sheet")
+@pages.organisers.act("organise-sheet season sheet", fields=None)
 def bring_ratings(
     request: pages.SignedInRequest, season: Season, sheet: Sheet
 ) -> pages.Answer:
     form = human.RatingsForm(request.POST, request.FILES)
+    pages.require_known_fields(request, form)
     problems: Sequence[Any] = ()
     if form.is_valid():
         try:
@@ -170,6 +174,7 @@ def data_sheet(
     form = human.DataSheetForm(
         request.POST if request.method == "POST" else None, initial=sheet.data_sheet
     )
+    pages.require_known_fields(request, form)
     if form.is_valid():
         human.ANSWER_DATA_SHEET(sheet, request.user, **form.cleaned_data)
         return human.ANSWER_DATA_SHEET.told(sheet, None, {})

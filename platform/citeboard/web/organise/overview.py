@@ -274,6 +274,7 @@ calendar = pages.fills(
 def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """The checklist, with the gold of all splits that have none and what is done for all tasks at once."""
     form = launching.FirstGoldForm(**pages.sent(request), of=season)
+    pages.require_known_fields(request, form)
     if form.is_valid() and (published := form.publish(request.user)):
         text = _("Gold of %(splits)s is published.") % {
             "splits": words.counted(published, "split")

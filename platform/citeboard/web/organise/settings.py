@@ -79,6 +79,7 @@ def edit(
         row=row,
         zone=zone,
     )
+    pages.require_known_fields(request, form)
     if form.is_valid():
         prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
@@ -114,7 +115,7 @@ delete_task = pages.does(DELETE_TASK, "organise-settings season")
 delete_phase = pages.does(DELETE_PHASE, "organise-settings season")
 
 
-@pages.organisers.act("organise-settings season")
+@pages.organisers.act("organise-settings season", fields=("slug",))
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """A season that was never public; its name in addresses is typed, since it cannot be undone."""
     if request.POST.get("slug", "").strip() != season.slug:
@@ -391,6 +392,8 @@ def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
 
 def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResponse:
     form = SeasonFileForm(**pages.sent(request), label_suffix="")
+    decisions = [name for name in request.POST if name.startswith(DECISION)]
+    pages.require_known_fields(request, form, ["load", *decisions])
     context: dict[str, Any] = {
         "season": season,
         "part": "file",

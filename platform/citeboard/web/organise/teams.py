@@ -85,9 +85,10 @@ merge = pages.does(MERGE_TEAMS, "organise-teams season")
 entry = pages.does(CHANGE_ENTRY, "organise-teams season")
 
 
-@pages.organisers.act("organise-teams season")
+@pages.organisers.act("organise-teams season", fields=None)
 def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
     form = TeamRulesForm(request.POST, of=season)
+    pages.require_known_fields(request, form)
     with pages.refusals_at(form, "entry_list"):
         if form.is_valid():
             made = perform(
@@ -231,6 +232,7 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
 def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
     """A new one's secret is shown here, once."""
     form = WebhookForm(request.POST or None)
+    pages.require_known_fields(request, form)
     with pages.refusals_at(form, "url"):
         if form.is_valid():
             webhook = MAKE_WEBHOOK(season, request.user, **form.cleaned_data)

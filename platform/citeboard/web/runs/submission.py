@@ -94,7 +94,7 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
     )
 
 
-@seen_runs.act("submission pk")
+@seen_runs.act("submission pk", fields=("reason", "priority"))
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
@@ -112,7 +112,7 @@ def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     return act.told(run, changed, {})
 
 
-@own_runs.act("submission pk")
+@own_runs.act("submission pk", fields=("description", "links", *run_cards.CARD))
 def describe(request: SignedInRequest, run: Submission) -> Answer:
     """Another description, other links: for its team, at any time."""
     posted = request.POST

@@ -12,7 +12,14 @@ from citeboard.acts.questions import ASK
 from citeboard.acts.terms import ACCEPT_TERMS, AcceptForm
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, View, fills, leaf, season_readers
+from citeboard.web.pages import (
+    Answer,
+    View,
+    fills,
+    leaf,
+    require_known_fields,
+    season_readers,
+)
 from tasks.models import Announcement, Season
 from tasks.registration.entries import NotTheTerms, acceptance_of, current_terms
 from tasks.seasons.access import may_help
@@ -67,6 +74,7 @@ def terms(request: HttpRequest, season: Season) -> Answer:
     form = AcceptForm(
         request.POST if request.method == "POST" else None, of=season, initial=known
     )
+    require_known_fields(request, form)
     if form.is_valid():
         assert isinstance(user, User)
         try:

@@ -210,7 +210,7 @@ def _tables(board: standings.Board) -> dict[str, Any]:
     }
 
 
-@season_readers.form("")
+@season_readers.form("", fields=())
 def archive(request: HttpRequest, season: Season) -> Answer:
     """The zip that was made; a post has it made, unless there is one of what the season shows now."""
     query = PaperQuery.of(request.GET)

@@ -24,7 +24,7 @@ PROGRAM = "scoring.worker.trying:tried"
 MAX_CHARACTERS = 20_000
 
 
-@task_readers.form("seasons/try.html")
+@task_readers.form("seasons/try.html", fields=("answer",))
 def try_answer(request: HttpRequest, task: Task) -> Answer:
     """The gold is the sample's, which everybody has; how much is computed for a network is limited."""
     kind = task.task_type
