@@ -68,7 +68,7 @@ def server(site: Site) -> "MCPServer[Any]":
         phase: str,
         path: str,
         system: str,
-        ctx: Context,  # type: ignore[type-arg]
+        ctx: Context,
         description: str = "",
         team: str = "",
     ) -> PreparedRun:
