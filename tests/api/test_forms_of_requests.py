@@ -54,7 +54,10 @@ class TestBodies:
             (b"{", "JSON parse error"),
             (b"\xff", "JSON parse error"),
             (b'{"name": NaN}', "JSON parse error"),
-            (b'{"name": ' + b"[" * 100_000, "nested 100,001 deep (limit: 100) in line 1"),
+            (
+                b'{"name": ' + b"[" * 100_000,
+                "nested 100,001 deep (limit: 100) in line 1",
+            ),
             (b'{"name": ["a"]}', "name: Not a valid string."),
             (b'{"name": {"a": 1}}', "name: Not a valid string."),
             (b'{"name": null}', "name: This field may not be null."),

@@ -52,7 +52,15 @@ NAMED_ELSEWHERE = {
 
 #: Programs that an adapter serves: they are there where it is imported, and no command imports it; the
 #: cluster, which whoever names one has; and what only the client's extras bring.
-HOSTS = {"distributed", "ir-datasets", "ir-measures", "mcp", "pandas", "polars", "pydantic"}
+HOSTS = {
+    "distributed",
+    "ir-datasets",
+    "ir-measures",
+    "mcp",
+    "pandas",
+    "polars",
+    "pydantic",
+}
 #: A name that many packages share; the two that bring all of it are an operator's choice (docs/operating.md).
 SHARED = {"opentelemetry"}
 

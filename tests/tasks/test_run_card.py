@@ -119,7 +119,10 @@ def test_what_the_sender_says_comes_first():
             "method: !!python/object/apply:os.system [id]\n",
             "could not determine a constructor",
         ),
-        ("a: &a [x, x]\nmethod: {description: [*a, *a]}\n", "no YAML: an alias, which is not read in line 2"),
+        (
+            "a: &a [x, x]\nmethod: {description: [*a, *a]}\n",
+            "no YAML: an alias, which is not read in line 2",
+        ),
         (f"method: {'[' * 3000}\n", "no YAML: nested 21 deep (limit: 20) in line 1"),
         (f"method: {'x' * 300_000}\n", "has at most 256 kB"),
         ("a: 1\n---\nb: 2\n", "no YAML"),
