@@ -3,6 +3,7 @@
 from scoring.models.background import BackgroundJob, Rescore
 from scoring.models.boards import (
     BoardOrder,
+    BoardRanks,
     CitedTooOften,
     ClassLeader,
     Comparison,
@@ -11,6 +12,7 @@ from scoring.models.boards import (
     ManualScore,
     MonthlyRanks,
     RankedRun,
+    RankRange,
     ResultConfirmation,
     Snapshot,
 )
@@ -60,6 +62,7 @@ __all__ = [
     "Annotator",
     "BackgroundJob",
     "BoardOrder",
+    "BoardRanks",
     "Breakdown",
     "BreakdownClasses",
     "CitedTooOften",
@@ -82,6 +85,7 @@ __all__ = [
     "Paper",
     "PendingLabels",
     "PendingPair",
+    "RankRange",
     "RankedRun",
     "Rating",
     "Receipt",

@@ -123,6 +123,50 @@ class BoardOrder(models.Model):
         return f"the order of {self.phase_id} under {self.rules}"
 
 
+class RankRange(TypedDict):
+    """The ranks that its comparisons leave open to the run of an evaluation."""
+
+    evaluation: int
+    low: int
+    high: int
+
+
+class BoardRanks(models.Model):
+    """The ranks of a board, stored because they follow from a comparison of each two rows."""
+
+    order = models.ForeignKey(
+        BoardOrder, on_delete=models.CASCADE, related_name="ranks"
+    )
+    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
+    is_frozen = models.BooleanField(
+        help_text="Whether these are the rows that the frozen board shows."
+    )
+    inputs = models.CharField(
+        max_length=64,
+        help_text="A digest of the rows, their values and the order's revision.",
+    )
+    version = models.PositiveBigIntegerField(
+        help_text="The version of the phase that the ranks were computed at."
+    )
+    is_complete = models.BooleanField(
+        help_text="Whether each two rows had been compared, so that later versions change no rank."
+    )
+    ranges: models.JSONField[list[RankRange]] = models.JSONField()
+    first_two = models.JSONField(
+        null=True, help_text="How far the first row differs from the second."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order", "gold", "is_frozen"], name="board_ranks_once_a_board"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"the ranks of {self.order} on gold {self.gold_id}"
+
+
 class ResultConfirmation(models.Model):
     class State(models.TextChoices):
         CONFIRMED = "confirmed", _("confirmed")

@@ -78,6 +78,7 @@ def compare(job: Job) -> None:
         except comparisons.StatisticsAway as reason:
             raise JobWaits(str(reason)) from reason
         if not has_found:
+            # The standings that showed that nothing is left have stored the ranks of the board.
             if finish(order, job, phase.version):
                 return
         elif time.monotonic() > until or any(
@@ -111,10 +112,8 @@ class Left:
         if board.ranking is None:
             return
         self.metric = board.ranking.metric
-        known = {
-            (first, second)
-            for first, second, *_ in comparisons.known_pairs(self.rows, self.metric)
-        }
+        pairs = comparisons.known_pairs(self.rows, self.metric)
+        known = set(pairs.values_list("first", "second"))
         known -= comparisons.with_too_few_trials(self.rows, self.metric)
         for first, second in itertools.combinations(self.rows, 2):
             if (first, second) not in known and unreadable.isdisjoint((first, second)):

@@ -6,16 +6,20 @@ import random
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.core.cache import caches
 from django.db import transaction
+from django.db.models import F
 from django_q.models import OrmQ
 
 from citeboard.core import storage
 from citeboard.core.database import database_now
 from scoring.metrics import metric_of
-from scoring.models import BoardOrder, Comparison, Evaluation
+from scoring.models import BoardOrder, BoardRanks, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline, read_runs
-from scoring.results.board import comparison_state as board_orders, comparisons
+from scoring.results.board import (
+    comparison_state as board_orders,
+    comparisons,
+    stored_ranks,
+)
 from scoring.results.board.comparisons import SIGNIFICANCE
 from scoring.results.board.standings import standings
 from scoring.stats.significance import trials_for
@@ -91,31 +95,51 @@ def test_a_new_run_costs_one_comparison_with_each_row(phase):
     assert before < set(Comparison.objects.values_list("pk", flat=True))
 
 
-def test_of_two_rows_that_an_earlier_board_knew_nothing_is_read_again(
-    phase, monkeypatch
-):
-    asked = []
-    known_pairs = comparisons.known_pairs
-
-    def noted(rows, metric, new=None):
-        asked.append(len(rows if new is None else new))
-        return known_pairs(rows, metric, new)
-
-    def asked_for_a_board() -> int:
-        asked.clear()
-        standings(phase, VISITOR)
-        return sum(asked)
-
+def test_ranks_are_read_from_the_database_once_they_are_stored(phase, monkeypatch):
     for right in (9, 5, 1):
         scored(phase, right)
     compare(phase)
-    caches["boards"].clear()
-    monkeypatch.setattr(comparisons, "known_pairs", noted)
-    assert [asked_for_a_board() for _ in range(2)] == [3, 0]
+    phase.refresh_from_db()
+    computed = []
+    compute = stored_ranks.compute_ranks
+
+    def noted(rows, values, metric):
+        computed.append(len(rows))
+        return compute(rows, values, metric)
+
+    monkeypatch.setattr(stored_ranks, "compute_ranks", noted)
+    before = ranges(phase)
+    # The worker has stored them when it found that nothing was left to compare.
+    assert computed == []
     scored(phase, 7)
     phase.refresh_from_db()
-    # The new one alone; after that what is compared since.
-    assert [asked_for_a_board() for _ in range(2)] == [1, 0]
+    assert [len(ranges(phase)) for _ in range(2)] == [4, 4]
+    # The first page after a score computes and stores them for the next.
+    assert computed == [4]
+    assert len(before) == 3
+
+
+def test_ranks_follow_a_comparison_that_was_made_anew(phase):
+    for right in (9, 1):
+        scored(phase, right)
+    compare(phase)
+    apart = ranges(phase)
+    Comparison.objects.update(p=1.0)
+    assert ranges(phase) == apart
+    BoardOrder.objects.update(revision=F("revision") + 1)
+    assert ranges(phase) != apart
+
+
+def test_after_an_upgrade_workers_store_the_ranks_of_each_board(phase):
+    for right in (9, 1):
+        scored(phase, right)
+    compare(phase)
+    BoardRanks.objects.all().delete()
+    # As the migration does.
+    BoardOrder.objects.update(version=0)
+    assert board_orders.ask_again() == 1
+    compare(phase)
+    assert BoardRanks.objects.get().is_complete
 
 
 def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
@@ -127,8 +151,10 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
     pairs = list(itertools.combinations(runs, 2))
     random.Random(1).shuffle(pairs)
 
+    board_orders.order_of(phase.pk, "corrected")
+
     def shown(*, keeps: bool) -> list[tuple]:
-        caches["boards"].clear()
+        BoardRanks.objects.all().delete()
         Comparison.objects.all().delete()
         boards_shown = [(standings(phase, VISITOR).is_compared, ranges(phase))]
         for first, second in pairs:
@@ -136,8 +162,10 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
                 comparisons.save_comparisons(
                     comparisons.compared(metric, first, [second])
                 )
+                bump_version(phase.pk, 0)
+            phase.refresh_from_db()
             if not keeps:
-                caches["boards"].clear()
+                BoardRanks.objects.all().delete()
             boards_shown.append((standings(phase, VISITOR).is_compared, ranges(phase)))
         return boards_shown
 
@@ -180,7 +208,7 @@ def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
             runs.append(scored(phase, step, wrong=str(step), system=f"System {step}"))
         phase.refresh_from_db()
         found = board_now()
-        caches["boards"].clear()
+        BoardRanks.objects.all().delete()
         assert found == board_now()
         told.append(found[0])
     assert told == [

@@ -4,24 +4,24 @@ import itertools
 import logging
 import math
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from django.core.cache import cache, caches
-from django.db import connection, transaction
-from django.db.models import F
+from django.core.cache import cache
+from django.db import transaction
+from django.db.models import Avg, F, QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from citeboard.core import database, storage
+from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.core.words import counted, in_decimals, listed, thousands
 from scoring.metrics import Metric, base, metrics_of
 from scoring.metrics.base import Floats
-from scoring.models import BoardOrder, Comparison, Evaluation
+from scoring.models import BoardOrder, Comparison, Evaluation, RankRange
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
 from scoring.results.board.comparison_state import order_of
@@ -148,8 +148,8 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     ]
     pairs = {(comparison.first_id, comparison.second_id) for comparison in fresh}
     if any(
-        (first, second) in pairs
-        for first, second, *_ in known_pairs(same, rows[0].metric)
+        pair in pairs
+        for pair in known_pairs(same, rows[0].metric).values_list("first", "second")
     ):
         order = order_of(rows[0].first.phase_id, rows[0].first.rules)
         BoardOrder.objects.filter(pk=order.pk).update(revision=F("revision") + 1)
@@ -195,85 +195,36 @@ def with_too_few_trials(
     }
 
 
-_PAIR = "SELECT first_id, second_id, p, difference, error, units, id FROM {table} WHERE metric = %(metric)s"
-_PAIRS = f"""
-{_PAIR} AND first_id IN ({{asked}}) AND second_id IN ({{rows}}) UNION ALL
-{_PAIR} AND first_id IN ({{rest}}) AND second_id IN ({{asked}})
-"""
-#: What is known of one row stands together, so that the others need not be named.
-_PAIRS_OF_FEW = f"{_PAIR} AND first_id IN ({{asked}}) UNION ALL {_PAIR} AND second_id IN ({{asked}})"
-_NEWER_PAIRS = f"{_PAIR} AND id > %(newest)s"
-#: What is known of two rows, by the first axis of facts; NaN where their comparison has no such number.
-P, DIFFERENCE, ERROR, UNITS = range(4)
-#: The p-value of two that are not compared yet, which count as not different.
+#: The p-value of two rows that are not compared yet, which count as not different.
 NOT_YET = math.inf
-NOTHING = np.array((NOT_YET, math.nan, math.nan, math.nan))[:, None, None]
 
 
-def known_pairs(
-    rows: Collection[int], metric: str, asked: Collection[int] | None = None
-) -> list[tuple[Any, ...]]:
-    """Of each two ``rows``, or where one is among those ``asked``. The ORM takes ten times as long."""
-    asked, there = rows if asked is None else asked, {*rows}
-    if not asked:
-        return []
-    if len(asked) <= database.FEW:
-        places, values = database.few("asked", asked)
-        return _pairs(_PAIRS_OF_FEW, there, metric, values, asked=[places])
-    rest = there.difference(asked) or ["NULL"]
-    return _pairs(_PAIRS, there, metric, {}, asked=asked, rows=rows, rest=rest)
+def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Comparison]:
+    """Return the comparisons of each two ``evaluations``, in no order."""
+    return Comparison.objects.filter(
+        metric=metric, first__in=evaluations, second__in=evaluations
+    ).order_by()
 
 
-def _pairs(
-    statement: str,
-    there: Collection[int],
-    metric: str,
-    values: dict[str, int],
-    **places: Iterable[object],
-) -> list[tuple[Any, ...]]:
-    names = {name: ", ".join(map(str, listed)) for name, listed in places.items()}
-    names["table"] = connection.ops.quote_name(Comparison._meta.db_table)  # noqa: SLF001  (public by name)
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format(**names), {"metric": metric, **values})
-        return [
-            pair for pair in cursor.fetchall() if pair[0] in there and pair[1] in there
-        ]
-
-
-def _known(
-    rows: list[tuple[int, str]], metric: str, before: "Ranks | None" = None
-) -> tuple[Floats, int]:
-    """Of each two rows, and the newest comparison of them; what was known ``before`` is not read again."""
-    evaluations = [evaluation for evaluation, _scoring in rows]
-    if before is None:
-        facts, newest = np.full((len(NOTHING), len(rows), len(rows)), NOTHING), 0
-        found = known_pairs(evaluations, metric)
-    else:
-        then = {row: place for place, row in enumerate(before.rows)}
-        source = np.array([then.get(row, -1) for row in rows])
-        there, fresh = np.maximum(source, 0), source < 0
-        # By numbers of places it takes an eighth of the time.
-        places = there[:, None] * len(before.rows) + there
-        facts = before.facts.reshape(len(NOTHING), -1).take(places, axis=1)
-        facts[:, fresh] = facts[:, :, fresh] = NOTHING
-        newest = before.newest
-        found = known_pairs(
-            evaluations, metric, [evaluations[place] for place in np.flatnonzero(fresh)]
-        )
-        if not before.is_complete:
-            found += _pairs(_NEWER_PAIRS, {*evaluations}, metric, {"newest": newest})
-    np.fill_diagonal(facts[P], math.nan)
-    place = {evaluation: number for number, evaluation in enumerate(evaluations)}
-    if found:
-        firsts, seconds = ([place[pair[end]] for pair in found] for end in (0, 1))
-        numbers = np.array([pair[2:-1] for pair in found], float).T
-        facts[:, firsts, seconds] = facts[:, seconds, firsts] = numbers
-    return facts, max([newest, *(pair[-1] for pair in found)])
+def p_values(evaluations: Sequence[int], metric: str) -> Floats:
+    """Return the p-values of rows i and j at ``[i, j]`` and ``[j, i]``: `NOT_YET` before they are compared,
+    NaN if their comparison has none.
+    """
+    count = len(evaluations)
+    p = np.full((count, count), NOT_YET)
+    np.fill_diagonal(p, math.nan)
+    # Values only: a board of 200 rows has 19,900 comparisons.
+    pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
+    found = np.array(list(pairs), float).reshape(-1, 3)
+    order = np.argsort(evaluations)
+    ordered = np.asarray(evaluations, float)[order]
+    i, j = (order[np.searchsorted(ordered, found[:, end])] for end in (0, 1))
+    p[i, j] = p[j, i] = found[:, 2]
+    return p
 
 
 VALUE, SIGNIFICANCE = "value", "significance"
 WAYS = (VALUE, SIGNIFICANCE)
-SECONDS = 3600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,64 +237,53 @@ class FirstTwo:
     chance: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ranks:
-    """Of ``rows``, each an evaluation and its scoring; ``facts[:, i, j]`` is what is known of two of them, of
-    whose comparisons ``newest`` is the last.
-    """
+    """The ranks that comparisons leave open to the rows of a board, in the order of the rows."""
 
-    rows: list[tuple[int, str]]
-    values: list[float | None]
-    facts: Floats
-    newest: int
-    standings: list[significance.Standing]
-    #: Once each two have been compared.
+    ranges: Sequence[RankRange]
     is_complete: bool
     first_two: FirstTwo | None = None
 
 
-#: Of a board with more rows nothing is kept, so that a process stays small.
-MAX_KEPT = 500
-_revisions = database.Prepared(
-    lambda phase, rules: BoardOrder.objects.filter(phase=phase, rules=rules)
-)
-
-
-def ranks_of(
-    board: tuple[int, str, int],
-    rows: list[tuple[int, str]],
-    values: list[float | None],
-    metric: str,
+def compute_ranks(
+    evaluations: Sequence[int], values: Sequence[float | None], metric: str
 ) -> Ranks:
-    """Of the ``rows`` of a ``board``, which is a phase, its rules and the gold. Higher ``values`` are better.
-    Two rows are compared once, so only what was not known of them the last time is read.
-    """
-    name = (
-        f"ranks:{board}:{[order.revision for order in _revisions(*board[:2])]}:{metric}"
-    )
-    before: Ranks | None = caches["boards"].get(name)
-    if (
-        before is not None
-        and before.is_complete
-        and (before.rows, before.values) == (rows, values)
-    ):
-        return before
-    facts, newest = _known(rows, metric, before)
-    unmade = np.count_nonzero(facts[P] == NOT_YET)
+    """Return the ranks of the rows, best first; higher ``values`` are better."""
+    p = p_values(evaluations, metric)
     merits = [math.nan if value is None else value for value in values]
-    standings = significance.standings_of(merits, facts[P])
+    standings = significance.standings_of(merits, p)
     first_two = None
-    if len(rows) > 1 and (p := facts[P, 0, 1]) != NOT_YET:
-        differ = standings[1].low > 1
-        chance = None if differ else _order_chance(facts)
-        units = int(facts[UNITS, 0, 1])
-        first_two = FirstTwo(
-            units=units, differ=differ, p=base.finite(float(p)), chance=chance
-        )
-    ranks = Ranks(rows, values, facts, newest, standings, not unmade, first_two)
-    if len(rows) <= MAX_KEPT:
-        caches["boards"].set(name, ranks, SECONDS)
-    return ranks
+    if len(evaluations) > 1 and p[0, 1] != NOT_YET:
+        first_two = _first_two(evaluations, metric, differ=standings[1].low > 1)
+    ranges = [
+        RankRange(evaluation=evaluation, low=standing.low, high=standing.high)
+        for evaluation, standing in zip(evaluations, standings, strict=True)
+    ]
+    is_complete = not np.any(p == NOT_YET)
+    return Ranks(ranges=ranges, is_complete=is_complete, first_two=first_two)
+
+
+def _first_two(evaluations: Sequence[int], metric: str, *, differ: bool) -> FirstTwo:
+    pair = known_pairs(evaluations[:2], metric).get()
+    chance = None
+    if not differ and pair.difference and pair.error:
+        chance = _order_chance(pair, known_pairs(evaluations, metric), len(evaluations))
+    return FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
+
+
+def _order_chance(
+    pair: Comparison, pairs: QuerySet[Comparison], rows: int
+) -> float | None:
+    assert pair.difference is not None
+    assert pair.error is not None
+    means = pairs.aggregate(
+        squares=Avg(F("difference") * F("difference")),
+        errors=Avg(F("error") * F("error")),
+    )
+    return significance.order_chance(
+        pair.difference, pair.error, pair.units, rows=rows, **means
+    )
 
 
 def told_apart(
@@ -351,26 +291,7 @@ def told_apart(
 ) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(
-        merits, _known([(row, "") for row in rows], metric)[0][P]
-    )
-
-
-def _order_chance(facts: Floats) -> float | None:
-    _p, difference, error, units = facts[:, 0, 1].tolist()
-    if not (difference and error and math.isfinite(difference + error)):
-        return None
-    squares, errors = (
-        float(np.nanmean(np.square(facts[kind]))) for kind in (DIFFERENCE, ERROR)
-    )
-    return significance.order_chance(
-        difference,
-        error,
-        int(units),
-        rows=len(facts[P]),
-        squares=squares,
-        errors=errors,
-    )
+    return significance.surely_above(merits, p_values(rows, metric))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ from scoring.results.board.comparisons import (
     SIGNIFICANCE,
     VALUE,
     Separation,
-    ranks_of,
     separation,
 )
 from scoring.results.board.counting import (
@@ -32,6 +31,7 @@ from scoring.results.board.counting import (
     scores_of,
 )
 from scoring.results.board.human_columns import human_columns
+from scoring.results.board.stored_ranks import RankedBoard, RankedRow, ranks_of
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
@@ -432,23 +432,32 @@ def _give_ranges(board: Board, by: str) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
-    values = [None if row.value is None else significant(row.value) for row in rows]
-    of_board = board.phase.pk, board.rules or "", board.gold.pk
     ranks = ranks_of(
-        of_board,
-        [(row.evaluation, row.scoring) for row in rows],
-        values,
-        board.ranking.metric,
+        RankedBoard(
+            phase=board.phase,
+            rules=board.rules or "",
+            gold=board.gold,
+            is_frozen=board.frozen_at is not None,
+            metric=board.ranking.metric,
+            rows=[
+                RankedRow(
+                    evaluation=row.evaluation,
+                    scoring=row.scoring,
+                    value=None if row.value is None else significant(row.value),
+                )
+                for row in rows
+            ],
+        )
     )
     board.is_compared = ranks.is_complete
     if ranks.first_two is not None:
         unit = board.phase.task.unit
         board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
     board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
-    for row, standing in zip(rows, ranks.standings, strict=True):
-        row.rank_low, row.rank_high = standing.low, standing.high
+    for row, own in zip(rows, ranks.ranges, strict=True):
+        row.rank_low, row.rank_high = own["low"], own["high"]
         if board.by == SIGNIFICANCE:
-            row.rank = standing.low
+            row.rank = own["low"]
 
 
 @lru_cache(maxsize=4096)

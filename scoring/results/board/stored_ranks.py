@@ -1,0 +1,84 @@
+"""The ranks of boards in the database: workers store them, and pages that come first."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from scoring.models import BoardOrder, BoardRanks
+from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
+from tasks.models import Gold, Phase
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedRow:
+    """``scoring`` is another once the run was scored again; a higher ``value`` is better."""
+
+    evaluation: int
+    scoring: str
+    value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedBoard:
+    phase: Phase
+    rules: str
+    gold: Gold
+    is_frozen: bool
+    metric: str
+    rows: Sequence[RankedRow]
+
+    def inputs(self, revision: int) -> str:
+        """Return a digest of what complete ranks follow from. Two rows are compared once; a comparison that
+        is made again changes the ``revision``.
+        """
+        facts = self.metric, revision, self.rows
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def ranks_of(board: RankedBoard) -> Ranks:
+    """Return the stored ranks, or compute and store them. Only a board that has an order stores ranks."""
+    # The revision is read before the comparisons: what is stored under it is never older.
+    order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
+    inputs = board.inputs(order.revision) if order else ""
+    if order:
+        stored = order.ranks.filter(gold=board.gold, is_frozen=board.is_frozen).first()
+        if stored and _is_current(stored, inputs, board.phase.version):
+            return _ranks(stored)
+    ranks = compute_ranks(
+        [row.evaluation for row in board.rows],
+        [row.value for row in board.rows],
+        board.metric,
+    )
+    if order:
+        _store(order, board, inputs, ranks)
+    return ranks
+
+
+def _is_current(stored: BoardRanks, inputs: str, version: int) -> bool:
+    return stored.inputs == inputs and (stored.is_complete or stored.version == version)
+
+
+def _ranks(stored: BoardRanks) -> Ranks:
+    first_two = FirstTwo(**stored.first_two) if stored.first_two else None
+    return Ranks(
+        ranges=stored.ranges, is_complete=stored.is_complete, first_two=first_two
+    )
+
+
+def _store(order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks) -> None:
+    row = BoardRanks(
+        order=order,
+        gold=board.gold,
+        is_frozen=board.is_frozen,
+        inputs=inputs,
+        version=board.phase.version,
+        is_complete=ranks.is_complete,
+        ranges=ranks.ranges,
+        first_two=asdict(ranks.first_two) if ranks.first_two else None,
+    )
+    BoardRanks.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["order", "gold", "is_frozen"],
+        update_fields=["inputs", "version", "is_complete", "ranges", "first_two"],
+    )
