@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
@@ -64,7 +64,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
     # Without who did it.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
-        html = f"<p>{address}</p>"
+        html = format_html("<p>{}</p>", address)
         entries.append(
             Entry(
                 name=name, title=title, html=html, address=address, published=moved.at
@@ -92,7 +92,10 @@ def board_feed(board: Board) -> str:
         entry = Entry(
             name=f"run-{row.submission}",
             title=f"{row.system} of {row.display_name}" if row.competes else row.system,
-            html=f"<p>{', '.join(facts).capitalize() or 'It stands on the board'}.</p>",
+            html=format_html(
+                "<p>{}.</p>",
+                ", ".join(facts).capitalize() or "It stands on the board",
+            ),
             address=site_address("board", *where),
             # SQLite gives an instant without its zone.
             published=row.submitted_at.replace(
@@ -106,7 +109,7 @@ def board_feed(board: Board) -> str:
     changes = site_address("gold-changes", *where)
     for gold in golds[:MAX_ENTRIES]:
         name, words = f"gold-{gold.pk}", f"Gold version {gold.number}"
-        html = f"<p>{counted(gold.instances, 'instance')}.</p>"
+        html = format_html("<p>{}.</p>", counted(gold.instances, "instance"))
         entries.append(
             Entry(
                 name=name,
@@ -147,7 +150,10 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
             ("closed", f"{name} is over", f"It closed at {end}.", phase.closes),
         ):
             if at <= now:
-                entry, html = f"phase-{phase.pk}-{event}", f"<p>{words}</p>"
+                entry, html = (
+                    f"phase-{phase.pk}-{event}",
+                    format_html("<p>{}</p>", words),
+                )
                 yield Entry(
                     name=entry, title=title, html=html, address=address, published=at
                 )
@@ -159,7 +165,9 @@ def _result(result: Result) -> Entry:
     return Entry(
         name=f"run-{placing.submission}",
         title=f"{placing.system}: {placing.place or 'not ranked'}, {result.phase.task}, {result.phase}",
-        html=f"<p>{escape(f'{score}, ' if score else '')}{escape(str(result.season))}</p>",
+        html=format_html(
+            "<p>{}</p>", ", ".join(filter(None, [score, str(result.season)]))
+        ),
         address=site_address("board", *where),
         published=placing.submitted_at.replace(
             tzinfo=placing.submitted_at.tzinfo or dt.UTC
