@@ -1,9 +1,10 @@
 import datetime as dt
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from django.utils.formats import get_format
-from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 from citeboard.core.instants import is_no_end
 
@@ -31,11 +32,17 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def in_decimals(number: str) -> str:
+    return number.translate(_separators(get_language()))
+
+
+@cache
+def _separators(language: str | None) -> dict[int, str]:
+    """Return the separators of a language, by those of Python; a page may have thousands of numbers."""
     marks = {
-        ".": get_format("DECIMAL_SEPARATOR"),
-        ",": get_format("THOUSAND_SEPARATOR"),
+        ".": get_format("DECIMAL_SEPARATOR", language),
+        ",": get_format("THOUSAND_SEPARATOR", language),
     }
-    return number.translate(str.maketrans(marks))
+    return str.maketrans(marks)
 
 
 def file_size(size: int) -> str:
