@@ -96,7 +96,7 @@ def table_of_the_board() -> Callable[[], Any]:
     from django.http import QueryDict
     from django.template.loader import render_to_string
 
-    from citeboard.web.boards.board import BoardFacts, BoardPage
+    from citeboard.web.boards.board_page import BoardPage
     from scoring.results.board.query import BoardQuery
     from scoring.results.board.standings import standings
     from tasks.models import Phase
@@ -106,7 +106,7 @@ def table_of_the_board() -> Callable[[], Any]:
     def made() -> str:
         phase = Phase.objects.select_related("task__season").get()
         board = standings(phase, None)
-        page = BoardPage(facts=BoardFacts(board), query=query)
+        page = BoardPage(board, query)
         return render_to_string("boards/_table.html", {"page": page})
 
     return made

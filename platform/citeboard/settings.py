@@ -602,13 +602,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # Pages as visitors get them; so many in each process.
+    # The page cache: pages as visitors get them; so many in each process.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
     },
-    # Boards as they were computed, for other views and other readers, and what of them no new score changes.
+    # The standings cache: the rows of boards with their ranks.
     "boards": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "boards",

@@ -43,5 +43,7 @@ def test_it_is_the_board_of_visitors_whoever_asks_and_its_links_leave_the_frame(
     shown = client.get(boards.address("embed", phase)).content.decode()
     [row] = standings(Phase.objects.get(), None).rows
     there = f"{boards.address('board', phase)}runs/{row.submission}/"
-    assert f'<a target="_top" href="{there}">{row.system}</a>' in shown
+    assert '<base target="_top">' in shown
+    assert f'<a href="{there}">{row.system}</a>' in shown
+    assert 'id="sort-system" target="_self"' in shown
     assert "<script" not in shown

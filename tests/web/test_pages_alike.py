@@ -1,12 +1,10 @@
-"""Pages that are kept for all who read the same: nobody gets what is another's."""
+"""Pages of signed-in readers: nobody gets what is another's."""
 
 import re
 
 import pytest
 from django.core.cache import caches
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.teams.access import teams_of
@@ -55,7 +53,7 @@ def test_nobody_reads_the_name_of_another_who_reads_the_same(scene, name):
             assert other.name not in page
 
 
-def test_each_form_of_a_kept_page_has_the_token_of_its_reader(scene):
+def test_each_form_of_a_page_has_the_token_of_its_reader(scene):
     tokens = []
     for _ in range(2):
         client = Client(enforce_csrf_checks=True)
@@ -107,13 +105,3 @@ def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
     assert viewer.teams == tuple(
         teams_of(person).order_by("slug").values_list("slug", flat=True)
     )
-
-
-@pytest.mark.both_databases
-@pytest.mark.parametrize("name", PAGES)
-def test_a_kept_page_takes_six_statements_at_most(scene, client, name):
-    client.force_login(factories.make_user())
-    client.get(address(name, scene))
-    with CaptureQueriesContext(connection) as asked:
-        client.get(address(name, scene))
-    assert len(asked) <= 6

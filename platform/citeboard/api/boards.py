@@ -45,7 +45,12 @@ from scoring.results.board.query import (
     board_with_scores,
     chosen_rows,
 )
-from scoring.results.board.standings import Board, Row, UnknownRules, standings
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    UnknownRules,
+    cached_standings,
+)
 from scoring.results.board.visibility import Audience, Visibility, audience_of
 from scoring.results.comparison.contenders import ReadQuery, SeveralQuery
 from scoring.results.comparison.reading import (
@@ -244,7 +249,7 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
         viewer, seen_as = (
             (None, Audience.PUBLIC) if others else (request.user, audience)
         )
-        board = standings(phase, viewer, rules, audience=seen_as, by=by)
+        board = cached_standings(phase, viewer, rules, audience=seen_as, by=by)
         rows = chosen_rows(board, BoardQuery(declared=declared))
         return JSONRenderer().render(_described(board, rows)).decode()
 
@@ -553,7 +558,7 @@ OutsideSerializer = serializer(
 )
 def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
     """What was measured elsewhere of the runs on a board; nothing where you see no scores."""
-    board = standings(phase, request.user)
+    board = cached_standings(phase, request.user)
     entered = manual_scores_of(board, board.rows)
     for measure in entered.measures:
         measure.values = entered.values[measure.pk]  # type: ignore[attr-defined]

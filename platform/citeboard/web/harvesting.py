@@ -26,7 +26,7 @@ from scoring.exchange import data_sets, feeds, linked_data, mounted
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
 from scoring.results.board import cache, visibility
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import cached_standings
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
@@ -138,7 +138,7 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
 
     def body() -> str:
         return feeds.board_feed(
-            standings(found, None, audience=visibility.Audience.PUBLIC)
+            cached_standings(found, None, audience=visibility.Audience.PUBLIC)
         )
 
     return cache.phase_page(

@@ -1,6 +1,5 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -10,7 +9,6 @@ from typing import Any, TypeVar
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.cache import caches
 from django.core.exceptions import ValidationError
 from django.core.paginator import Page as Leaf, Paginator
 from django.http import (
@@ -19,12 +17,10 @@ from django.http import (
     HttpResponseBase,
     StreamingHttpResponse,
 )
-from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
-from django.utils.translation import get_language, gettext as _
+from django.utils.translation import gettext as _
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -34,16 +30,13 @@ from django.views.decorators.http import (
 from citeboard.acts.declared import ROWS, Act, Lookup
 from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
 from citeboard.background.kinds import ask_for_dry_runs
-from citeboard.core.legal_pages import notices
 from citeboard.core.query import refuse_unknown
 from citeboard.core.refusals import Refused
-from citeboard.core.release import release
 from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.exchange.results import content_type_of
 from scoring.models import BackgroundJob
-from scoring.results.board.cache import SECONDS, digest_of
 from scoring.results.board.formatting import name_as
 from tasks.gold.early import (
     GOING_ON,
@@ -459,37 +452,3 @@ def private(response: R) -> R:
     """What somebody may read here depends on who they are."""
     response["Cache-Control"] = "private, no-store"
     return response
-
-
-def page_alike(
-    request: HttpRequest,
-    template: str,
-    context: Callable[[], Mapping[str, Any]],
-    facts: object,
-    seconds: int = SECONDS,
-) -> str:
-    """``facts`` are all that the page follows from besides its language, the release and the foot."""
-    if request.COOKIES.get("messages"):
-        return render_to_string(template, {**context(), "is_signed_in": True}, request)
-    key = digest_of(
-        template,
-        facts,
-        get_language(),
-        release(),
-        [notice.name for notice in notices()],
-    )
-    found: tuple[str, str, str] | None = caches["pages"].get(key)
-    if found is None:
-        head, token = secrets.token_hex(), secrets.token_hex()
-        shared = {
-            **context(),
-            "is_signed_in": True,
-            "site_nav": head,
-            "csrf_token": token,
-        }
-        found = (render_to_string(template, shared), head, token)
-        caches["pages"].set(key, found, seconds)
-    page, head, token = found
-    if token in page:
-        page = page.replace(token, get_token(request))
-    return page.replace(head, render_to_string("_site_nav.html", {}, request))

@@ -1,8 +1,13 @@
-"""Pages that change only when a score, a deadline or a choice does: strong validators, kept bodies."""
+"""The page cache: pages that change only when a score, an instant or a setting does, and their `ETag`.
+
+A page is cached for visitors, who all get the same. Its key consists of everything the page depends on: the
+version of its board, the audience, the reader's choices and the language. Pages of signed-in users are
+rendered for each request.
+"""
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.cache import caches
@@ -16,12 +21,23 @@ from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.results.board.counting import organisers_in_teams
 from scoring.results.board.visibility import Audience, hides_activity, is_public
-from tasks.delivery.notifications.reading import unread
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase
 
 SECONDS = 3600
 HTML = "text/html; charset=utf-8"
+
+
+class Page(NamedTuple):
+    """``hides_activity``: its readers may not learn that a run came or was scored."""
+
+    content: str | bytes
+    hides_activity: bool = False
+
+
+class _Entry(NamedTuple):
+    content: bytes
+    tag: str
 
 
 def phase_page(
@@ -31,140 +47,112 @@ def phase_page(
     query: object,
     body: Callable[[], str | bytes],
     *more: object,
-    facts: tuple[object, ...] = (),
     content_type: str = HTML,
 ) -> HttpResponse:
-    """``query`` is what the view has read from the address, ``more`` what the page follows from besides.
-    ``facts`` are those of the phase, where they are known already.
+    """Return a page about a board. ``query`` are the parameters that the view reads; the page also depends
+    on ``more``.
     """
-    tag = tag_of(
+    return page_response(
         request,
-        query,
-        *(facts or phase_facts(phase, audience)),
-        _person(request),
-        *more,
-    )
-    hides = partial(hides_activity, phase, audience)
-    return answered(
-        request,
-        tag,
-        body,
+        page_key(request, query, board_version(phase), audience, *more),
+        lambda: Page(body(), hides_activity(phase, audience)),
         is_public=is_public(phase),
-        hides=hides,
         content_type=content_type,
     )
 
 
-def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
+def board_version(phase: Phase) -> tuple[object, ...]:
+    """Return what boards of the phase depend on, as far as it was known when the phase was read."""
     at, task = now(), phase.task
-    shown = [fact for row in (phase, task, task.season) for fact in row.board_facts(at)]
-    marked = organisers_in_teams(task.season_id)
-    others = secrecy_of(phase).facts()
     return (
         phase.pk,
         phase.version,
-        audience,
         phase.confirmation_ended_at,
-        marked,
-        others,
-        *shown,
+        organisers_in_teams(task.season_id),
+        secrecy_of(phase).facts(),
+        *(fact for row in (phase, task, task.season) for fact in row.board_facts(at)),
     )
 
 
-def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:
-    if facts is None:
-        return look_up()
-    key = f"phase:{digest_of(facts)}"
-    phase: Phase | None = caches["pages"].get(key)
-    if phase is None:
-        phase = look_up()
-        # What others keep back of it goes by the same facts.
-        secrecy_of(phase)
-        caches["pages"].set(key, phase, SECONDS)
-    return phase
-
-
-def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
-    """A strong validator. Parameters that no view reads change no page, so they are no part of it."""
-    part = bool(request.headers.get("HX-Request"))
+def page_key(request: HttpRequest, query: object, *facts: object) -> str:
+    """Return the key of a page. Parameters that no view reads change no page, so they are no part of it."""
+    is_part = bool(request.headers.get("HX-Request"))
     foot = settings.PRIVACY_NOTICE, settings.IMPRINT
-    return f'"{digest_of(facts, request.path, query, part, get_language(), release(), foot)}"'
+    return digest_of(
+        facts, request.path, query, is_part, get_language(), release(), foot
+    )
 
 
 def digest_of(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
-def is_visitor(request: HttpRequest) -> bool:
-    return settings.SESSION_COOKIE_NAME not in request.COOKIES
+def is_signed_in(request: HttpRequest) -> bool:
+    return isinstance(request.user, User)
 
 
-def answered(
+def page_response(
     request: HttpRequest,
-    tag: str,
-    body: Callable[[], str | bytes],
+    key: str,
+    make: Callable[[], Page],
     *,
     is_public: bool,
-    hides: Callable[[], bool],
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """The page, 304 or a kept body; a page that has a message to show is made for this once. The validator of
-    a page that ``hides`` what happened is that of its content: another would tell it.
+    """Return the cached page, 304 if the reader has it, or a page made for this request alone: for a
+    signed-in user, or with a message to show.
     """
     if request.COOKIES.get("messages"):
-        return HttpResponse(_made(body), content_type=content_type)
-    response = get_conditional_response(request, etag=tag)
-    if response is None or response.status_code != 304:
-        page, own_tag = _kept(request, tag, body, hides, seconds)
-        if own_tag != tag:
-            response = get_conditional_response(request, etag=own_tag)
-        response = response or HttpResponse(page, content_type=content_type)
-        response["ETag"] = own_tag
+        return HttpResponse(_made(make()).content, content_type=content_type)
+    if is_signed_in(request):
+        response = _conditional(request, _made(make()), content_type)
+        if is_public:
+            response["Cache-Control"] = "private, no-cache"
     else:
-        instruments.PAGES.labels("reader").inc()
-    if _person(request) is None:
+        response = _cached(request, key, make, content_type, seconds)
         response["Cache-Control"] = "no-cache"
-    elif is_public:
-        response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Cookie, HX-Request"
     return response
 
 
-def _kept(
+def _cached(
     request: HttpRequest,
-    tag: str,
-    body: Callable[[], str | bytes],
-    hides: Callable[[], bool],
+    key: str,
+    make: Callable[[], Page],
+    content_type: str,
     seconds: int,
-) -> tuple[bytes, str]:
-    entry: tuple[bytes, str] | None = (
-        None if _person(request) else caches["pages"].get(tag)
-    )
-    if entry is not None:
+) -> HttpResponse:
+    tag = f'"{key}"'
+    unchanged = get_conditional_response(request, etag=tag)
+    if unchanged is not None and unchanged.status_code == 304:
+        instruments.PAGES.labels("reader").inc()
+        return unchanged
+    entry: _Entry | None = caches["pages"].get(key)
+    if entry is None:
+        page = make()
+        entry = _made(page)
+        # The key of a page that hides activity changes with it, so that the content is the validator.
+        if not page.hides_activity:
+            entry = entry._replace(tag=tag)
+        caches["pages"].set(key, entry, seconds)
+    else:
         instruments.PAGES.labels("cache").inc()
-        return entry
-    page = _made(body)
-    entry = page, f'"{hashlib.sha256(page).hexdigest()[:32]}"' if hides() else tag
-    if _person(request) is None:
-        caches["pages"].set(tag, entry, seconds)
-    return entry
+    return _conditional(request, entry, content_type)
 
 
-def _made(body: Callable[[], str | bytes]) -> bytes:
+def _made(page: Page) -> _Entry:
     instruments.PAGES.labels("made").inc()
-    page = body()
-    return page.encode() if isinstance(page, str) else page
+    content = page.content
+    encoded = content.encode() if isinstance(content, str) else content
+    return _Entry(encoded, f'"{hashlib.sha256(encoded).hexdigest()[:32]}"')
 
 
-def _person(request: HttpRequest) -> tuple[int, str, bool, int] | None:
-    """What the shell of a page shows of who is signed in. A request to the API may bring a token instead."""
-    asking: object = request
-    if isinstance(asking, HttpRequest) and is_visitor(asking):
-        return None
-    user = request.user
-    return (
-        (user.pk, str(user), user.is_staff, unread(request))
-        if isinstance(user, User)
-        else None
-    )
+def _conditional(
+    request: HttpRequest, entry: _Entry, content_type: str
+) -> HttpResponse:
+    response = HttpResponse(entry.content, content_type=content_type)
+    answer = get_conditional_response(request, etag=entry.tag, response=response)
+    assert answer is not None
+    answer["ETag"] = entry.tag
+    return answer

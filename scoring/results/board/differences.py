@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
 
-from django.core.cache import caches
+from django.db.models import QuerySet
 
-from citeboard.core.database import Prepared
 from scoring.metrics import OF_LABELS, names_by
 from scoring.models import OF_SMALL_CLASS, Breakdown, class_numbers
-from scoring.results.board.cache import SECONDS
 from scoring.results.board.formatting import shown
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Board, Row
@@ -155,17 +153,15 @@ def system_head(
     }
 
 
-_breakdowns = Prepared(
-    lambda run: Breakdown.objects.filter(evaluation=run).select_related("classes")
-)
-
-
 def classes_of(board: Board) -> dict[str, list[str]]:
     """By dimension the classes that the first row has."""
-    first = [
-        own.classes for row in board.rows[:1] for own in _breakdowns(row.evaluation)
-    ]
-    labels = {classes.dimension: classes.labels for classes in first}
+    if not board.rows:
+        return {}
+    first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation)
+    labels = {
+        row.classes.dimension: row.classes.labels
+        for row in first.select_related("classes")
+    }
     names = board.phase.task.task_type.dimensions
     return {dimension: labels[dimension] for dimension in names if dimension in labels}
 
@@ -177,38 +173,26 @@ def offered_dimensions(board: Board) -> list[str]:
     )
 
 
-def _class_facts(board: Board) -> list[tuple[str, list[str], dict[str, int]]]:
-    """Dimension, metrics with numbers and class sizes of each breakdown. Rows scored before are not read."""
-    key = f"classes:{board.phase.pk}:{board.rules}:{board.gold and board.gold.pk}"
-    known = caches["boards"].get(key, {})
-    rows = [(row.evaluation, row.scoring) for row in board.rows]
-    if unread := [row for row in rows if row not in known]:
-        # Rows that left the board are dropped once there are more of them than of those on it.
-        known = {
-            row: known[row]
-            for row in (rows if len(known) > 2 * len(rows) else known)
-            if row in known
-        }
-        known |= {row: [] for row in unread}
-        scorings = dict(unread)
-        for own in Breakdown.objects.filter(evaluation__in=scorings).prefetch_related(
-            "classes"
-        ):
-            facts = (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
-            known[own.evaluation_id, scorings[own.evaluation_id]].append(facts)
-        caches["boards"].set(key, known, SECONDS)
-    return [facts for row in rows for facts in known[row]]
+def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
+    return Breakdown.objects.filter(
+        evaluation__in=[row.evaluation for row in board.rows],
+        classes__dimension=dimension,
+    ).prefetch_related("classes")
+
+
+def _metrics_with_numbers(board: Board, dimension: str) -> set[str]:
+    names: set[str] = set()
+    for own in _breakdowns(board, dimension):
+        # Most rows have numbers by the same metrics, and unpacking them takes long.
+        if not names.issuperset(own.classes.metrics):
+            names.update(own.metrics_with_numbers())
+    return names
 
 
 def metrics_of(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
-    names = {
-        name
-        for own, metrics, _sizes in _class_facts(board)
-        if own == dimension
-        for name in metrics
-    }
+    names = _metrics_with_numbers(board, dimension)
     columns = [
         column.metric for column in board.columns if column.name == column.metric
     ]
@@ -232,7 +216,7 @@ def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
 def class_table(
     board: Board, rows: Sequence[Row], dimension: str, metric: str
 ) -> ClassTable:
-    hidden = hidden_on(board).get(dimension, frozenset())
+    hidden = hidden_on(board, dimension)
     supports: dict[str, int] = {}
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
@@ -305,13 +289,10 @@ def hidden_of(
     )
 
 
-def hidden_on(board: Board) -> HiddenClasses:
-    """As `hidden_of` of all rows."""
-    if may_see_instances(board.phase, board.audience):
-        return {}
-    return _too_small_of(
-        ((own, sizes) for own, _metrics, sizes in _class_facts(board)), board.phase
-    )
+def hidden_on(board: Board, dimension: str) -> frozenset[str]:
+    """Return the labels of the classes that no row of the board may show."""
+    hidden = hidden_of(_breakdowns(board, dimension), board.phase, board.audience)
+    return hidden.get(dimension, frozenset())
 
 
 def _too_small_of(

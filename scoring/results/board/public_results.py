@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
-from django.contrib.auth.models import AnonymousUser
 from django.core.cache import caches
 from django.http import Http404
 from django.utils.text import slugify
@@ -27,7 +26,7 @@ from scoring.results.board.standings import (
     Cell,
     Column,
     Row,
-    standings,
+    cached_standings,
 )
 from scoring.results.board.visibility import (
     Audience,
@@ -177,7 +176,7 @@ def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
         return {}
 
     def placings() -> dict[str, list[Placing]]:
-        board = standings(phase, None, audience=Audience.PUBLIC)
+        board = cached_standings(phase, None, audience=Audience.PUBLIC)
         by_team: dict[str, list[Placing]] = {}
         for placing in _placed(board, [row for row in board.rows if row.team_slug]):
             by_team.setdefault(placing.team_slug or "", []).append(placing)
@@ -227,7 +226,7 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
 
 def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
     """Of these runs, as far as they stand on the board that everybody may see."""
-    board = standings(phase, None, audience=Audience.PUBLIC)
+    board = cached_standings(phase, None, audience=Audience.PUBLIC)
     return _placed(board, [row for row in board.systems if row.submission in runs])
 
 
@@ -244,7 +243,7 @@ def _kept_places(
     return _kept_for_public(
         phase,
         what,
-        lambda: of(standings(phase, None, audience=Audience.PUBLIC)),
+        lambda: of(cached_standings(phase, None, audience=Audience.PUBLIC)),
         names,
         get_language(),
     )
@@ -252,7 +251,7 @@ def _kept_places(
 
 def shows_baselines_alone(phase: Phase) -> bool:
     def baselines_alone() -> bool:
-        rows = standings(phase, None, audience=Audience.PUBLIC).rows
+        rows = cached_standings(phase, None, audience=Audience.PUBLIC).rows
         return bool(rows) and all(row.is_baseline for row in rows)
 
     return _kept_for_public(phase, "baselines-alone", baselines_alone)
@@ -366,7 +365,7 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
             task.phases.select_related("task__season").order_by("-opens", "-pk")
         ):
             if contributes(phase):
-                board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
+                board = cached_standings(phase, None, audience=Audience.PUBLIC)
                 # A team may have several rows; its best one counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:

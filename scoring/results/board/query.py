@@ -16,7 +16,13 @@ from citeboard.core.query import (
     texts_from,
 )
 from scoring.results.board.comparisons import VALUE, WAYS
-from scoring.results.board.standings import Board, Column, Row, UnknownRules, standings
+from scoring.results.board.standings import (
+    Board,
+    Column,
+    Row,
+    UnknownRules,
+    cached_standings,
+)
 from scoring.results.board.visibility import Audience, Visibility
 from tasks.models import Gold, Phase, run_cards
 
@@ -120,8 +126,8 @@ def board_of(
                 % {"number": gold_number}
             )
     try:
-        board = standings(
-            phase, viewer, rules, gold=gold, audience=audience, by=by, by_version=True
+        board = cached_standings(
+            phase, viewer, rules, gold=gold, audience=audience, by=by
         )
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown

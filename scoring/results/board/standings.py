@@ -2,10 +2,11 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from django.core.cache import caches
 from django.db.models import Q
@@ -16,7 +17,7 @@ from citeboard.teams.access import teams_of
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import MonthlyRanks, Score, Signature, Withheld
 from scoring.results.board import formatting, visibility as visible
-from scoring.results.board.cache import SECONDS, digest_of, phase_facts
+from scoring.results.board.cache import SECONDS, board_version, digest_of
 from scoring.results.board.comparisons import (
     SIGNIFICANCE,
     VALUE,
@@ -265,11 +266,8 @@ def standings(
     gold: Gold | None = None,
     audience: visible.Audience | None = None,
     by: str = VALUE,
-    by_version: bool = False,
 ) -> Board:
-    """As the viewer may see it, best first; ``audience`` where that is known already; ``by_version`` as in
-    `counting_runs`. Raises UnknownRules.
-    """
+    """As the viewer may see it, best first; ``audience`` where that is known already. Raises UnknownRules."""
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
         phase=phase,
@@ -296,8 +294,7 @@ def standings(
         or board.gold is None
     ):
         return board
-    of_board = phase, board.rules, board.gold, board.frozen_at
-    board.rows = counting_runs(Row, *of_board, by_version=by_version)
+    board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
     _fill(board)
     rank(board.rows)
     if phase.has_monthly_ranks:
@@ -332,17 +329,29 @@ def _hide_scores(board: Board) -> None:
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
-def kept_standings(phase: Phase, viewer: object, rules: str | None) -> Board:
-    """The board that others saw under the same facts: nothing of it may be changed."""
-    audience = visible.audience_of(phase, viewer)
-    facts = phase_facts(phase, audience)
-    named = (
-        () if visible.shows_teams(phase, audience) else visible.viewer_of(viewer).teams
-    )
-    key = f"standing:{digest_of(get_language(), facts, named, rules)}"
+def cached_standings(
+    phase: Phase,
+    viewer: object,
+    rules: str | None = None,
+    *,
+    gold: Gold | None = None,
+    audience: visible.Audience | None = None,
+    by: str = VALUE,
+) -> Board:
+    """Return the standings from the standings cache. Readers share it: change nothing of it.
+    Where names are hidden, members of teams see a board of their own, which is not cached.
+
+    Raises UnknownRules.
+    """
+    audience = audience or visible.audience_of(phase, viewer)
+    hides_teams = not visible.shows_teams(phase, audience)
+    if hides_teams and teams_of(viewer).exists():
+        return standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
+    version, rules = board_version(phase), checked(phase, rules)
+    key = digest_of(version, audience, rules, gold and gold.pk, by, get_language())
     board: Board | None = caches["boards"].get(key)
     if board is None:
-        board = standings(phase, viewer, rules, audience=audience, by_version=True)
+        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
         if board.is_small:
             caches["boards"].set(key, board, SECONDS)
     return board
@@ -352,7 +361,7 @@ def standing_of(
     phase: Phase, viewer: object, submission: int
 ) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
-        board = kept_standings(phase, viewer, rules)
+        board = cached_standings(phase, viewer, rules)
         for row in board.rows:
             if row.submission == submission and row.scores:
                 return board, row
@@ -466,74 +475,15 @@ def significant(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-class Scored(NamedTuple):
-    """A row's cells by signature, and by the name of its column: not to be changed."""
-
-    scoring: str
-    cells: Mapping[int, Cell]
-    named: dict[str, Cell]
-    undefined: list[int]
-
-
-def _scored(board: Board) -> tuple[Mapping[int, Scored], list[Column]]:
-    """By the number of its evaluation, with the columns. What was scored before is not read again."""
-    task = board.phase.task
-    shown_by = (
-        task.type,
-        task.declaration_id,
-        task.rank_by,
-        task.shown_measures,
-        task.options,
-    )
-    key = digest_of(
-        "scores", board.phase.pk, board.rules, board.gold and board.gold.pk, shown_by
-    )
-    nothing: tuple[dict[int, Scored], Counter[int], list[Column], Mapping[int, str]] = (
-        {},
-        Counter(),
-        [],
-        {},
-    )
-    kept, counted, columns, names = caches["boards"].get(key, nothing)
-    scorings = {row.evaluation: row.scoring for row in board.rows}
-    scored = {
-        number: own
-        for number, own in kept.items()
-        if own.scoring == scorings.get(number)
-    }
-    fresh: dict[int, dict[int, Cell]] = {}
-    make = (
-        tuple.__new__
-    )  # there are thousands of them, and a call of the class takes three times as long
-    for evaluation, score, signature, value, low, high in scores_of(
-        [*(scorings.keys() - scored.keys())]
-    ):
-        fresh.setdefault(evaluation, {})[signature] = make(
-            Cell, (score, value, low, high, False, "")
-        )
-    if fresh or len(scored) != len(kept):
-        counts = counted.copy()
-        for number in kept.keys() - scored.keys():
-            counts.subtract(kept[number].cells.keys())
-        for cells in fresh.values():
-            counts.update(cells.keys())
-        if (counts := +counts) != counted:
-            columns, names = _columns(counts, board)
-            fresh, scored = (
-                {number: own.cells for number, own in scored.items()} | fresh,
-                {},
-            )
-        for number, cells in fresh.items():
-            named = {names[signature]: cell for signature, cell in cells.items()}
-            undefined = [cell.score for cell in cells.values() if cell.value is None]
-            scored[number] = Scored(scorings[number], cells, named, undefined)
-        if counts.total() <= MAX_NUMBERS:
-            caches["boards"].set(key, (scored, counts, columns, names), SECONDS)
-    return scored, columns
-
-
 def _fill(board: Board) -> None:
-    scored, columns = _scored(board)
+    """Give the rows their numbers, and the board its columns."""
+    cells: dict[int, dict[int, Cell]] = {row.evaluation: {} for row in board.rows}
+    undefined = []
+    for evaluation, score, signature, value, low, high in scores_of([*cells]):
+        cells[evaluation][signature] = Cell(score, value, low, high)
+        if value is None:
+            undefined.append(score)
+    columns, names = _columns(Counter(chain.from_iterable(cells.values())), board)
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
         Column(
@@ -547,26 +497,14 @@ def _fill(board: Board) -> None:
         for position, human in enumerate(rated, start=HUMAN_COLUMNS)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
-    undefined = [score for own in scored.values() for score in own.undefined]
-    why: dict[int, tuple[bool, str]] = {}
-    if undefined:
-        of_these = Score.objects.filter(
-            Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined
-        ).order_by()
-        why = {
-            score: (own, reason)
-            for score, own, reason in of_these.values_list(
-                "id", "is_infinite", "withheld"
-            )
-        }
+    reasons = _reasons(undefined)
     for row in board.rows:
-        if own := scored.get(row.evaluation):
-            row.scores = own.named
-        if why:
-            row.scores = {
-                name: Cell(*cell[:4], *why[cell.score]) if cell.score in why else cell
-                for name, cell in row.scores.items()
-            }
+        row.scores = {
+            names[signature]: cell._replace(**reasons.get(cell.score, {}))
+            if cell.value is None
+            else cell
+            for signature, cell in cells[row.evaluation].items()
+        }
     for column in rated:
         for row in board.rows:
             if cell := column.cells.get(row.submission):
@@ -578,6 +516,21 @@ def _fill(board: Board) -> None:
         row.is_comparable = ranked_by is not None
         if ranked_by is not None and ranked_by.value is not None:
             row.value = sign * ranked_by.value
+
+
+def _reasons(undefined: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Return why scores have no value, by their ids: fields of `Cell`."""
+    if not undefined:
+        return {}
+    scores = Score.objects.filter(
+        Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined
+    )
+    return {
+        score: {"is_infinite": is_infinite, "withheld": withheld}
+        for score, is_infinite, withheld in scores.order_by().values_list(
+            "id", "is_infinite", "withheld"
+        )
+    }
 
 
 @lru_cache(maxsize=1024)

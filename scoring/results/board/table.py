@@ -1,25 +1,20 @@
-"""A board as its template wants it: heads that sort, and the rows; by hand, as `rows` says."""
+"""The table of a board for its template: heads that sort it, and a line for each row."""
 
 import datetime as dt
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from html import escape
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from django.core.cache import caches
-from django.utils.formats import get_format
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext as _, gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals
 from scoring.models import Comparison
-from scoring.results.board.cache import SECONDS, digest_of
 from scoring.results.board.comparisons import SIGNIFICANCE
-from scoring.results.board.formatting import MINUS, decimals, metric_label, shown
+from scoring.results.board.formatting import MINUS, interval, metric_label, shown
 from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
-from scoring.results.board.standings import HUMAN_COLUMNS, Board, Cell, Column, Row
+from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
 #: How a column is sorted at first, and when it is turned round.
@@ -30,62 +25,199 @@ ORDERS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The head of a column. ``sort`` is `ascending` or `descending`, empty if another column sorts."""
+
+    name: str
+    label: str
+    href: str
+    kind: str
+    sort: str = ""
+    is_ranking: bool = False
+    is_computed_differently: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        return self.label.split()
+
+
+class Number(NamedTuple):
+    """A score and the address that explains it; both are empty in a cell without a score."""
+
+    text: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A row as the table shows it. ``first`` is its number by the metric that ranks."""
+
+    row: Row
+    kind: str
+    rank: str
+    name: str
+    is_own: bool
+    href: str
+    compare_href: str
+    first: Number
+    interval: str
+    whisker: "Whisker | None"
+    rest: list[Number]
+    sent: str
+    day: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
-    heads: SafeString
-    rows: SafeString
+    heads: list[Head]
+    lines: list[Line]
+    axis_ends: list[str]
+    has_ranking: bool
+    has_numbers: bool
 
 
 def table(
-    writers: "Writers",
+    board: Board,
     rows: Sequence[Row],
     query: BoardQuery,
+    *,
     compare: str = "",
     own_teams: Collection[str] = (),
+    root: str = "",
 ) -> Table:
-    board = writers.board
+    """Return the table of these ``rows`` of the board. ``compare`` is the beginning of the address that
+    compares a run with the first one; ``root`` is the address of the board if the page has another.
+    """
     columns = shown_columns(board, query)
-    writer = writers.of(columns, compare)
-    is_whole = query.sort == RANK and len(rows) == len(board.rows) and not own_teams
-    written = list(writer.whole) if is_whole else []
-    marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
-    reached: int | None = None
-    for row in () if written else rows:
-        begins = (
-            marks_groups
-            and row.rank is not None
-            and reached is not None
-            and row.rank > reached
+    axis = axis_of(board)
+    others = [column for column in columns if not column.is_ranking]
+    lines = []
+    begins_group = _groups(board, rows, query)
+    for row, begins in zip(rows, begins_group, strict=True):
+        is_own = row.team_slug in own_teams
+        run = f"{root}runs/{row.submission}/"
+        first = row.scores.get(board.ranking.name) if board.ranking else None
+        scale = board.ranking.scale if board.ranking else 1.0
+        ends = interval(first.low, first.high, scale) if first else ""
+        sent = row.submitted_at.astimezone(dt.UTC)
+        lines.append(
+            Line(
+                row=row,
+                kind=_kind(row, begins_group=begins, is_own=is_own),
+                rank=board.rank_of(row),
+                name=_name(board, row, is_own=is_own),
+                is_own=is_own,
+                href=run if board.columns else "",
+                compare_href=f"{root}{compare}{row.submission}" if compare else "",
+                first=_number(first, scale, run),
+                interval=ends,
+                whisker=whisker(first, axis, ends),
+                rest=[
+                    _number(row.scores.get(column.name), column.scale, run)
+                    for column in others
+                ],
+                sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
+                day=_day(sent),
+            )
         )
-        reached = max(row.rank or 0, reached or 0) or None
-        written.append(
-            writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams)
-        )
-    if is_whole:
-        writer.whole[:] = ["".join(written)]
-    ranking = board.ranking
+    return Table(
+        heads=_heads(board.ranking, others, query),
+        lines=lines,
+        axis_ends=[in_decimals(end) for end in axis.ends] if axis else [],
+        has_ranking=board.ranking is not None,
+        has_numbers=bool(board.columns),
+    )
+
+
+def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
+    """For each row, whether its rank is below those of all rows above it."""
+    if board.by != SIGNIFICANCE or query.sort != RANK:
+        return [False] * len(rows)
+    begins, reached = [], 0
+    for row in rows:
+        begins.append(row.rank is not None and 0 < reached < row.rank)
+        reached = max(row.rank or 0, reached)
+    return begins
+
+
+def _kind(row: Row, *, begins_group: bool, is_own: bool) -> str:
+    kind = "group" if begins_group else ""
+    if not row.competes or row.is_contrastive:
+        kind = row.kind
+    return f"{kind} own".strip() if is_own else kind
+
+
+def _name(board: Board, row: Row, *, is_own: bool) -> str:
+    name = row.marked_name
+    if is_own:
+        name = _("{name}, your team").format(name=name)
+    if row.priority and board.goes_by_priority:
+        name = _("{name}, priority {priority}").format(name=name, priority=row.priority)
+    return name
+
+
+def _number(cell: Cell | None, scale: float, run: str) -> Number:
+    if cell is None:
+        return Number()
+    text = shown(
+        cell.value, scale, is_infinite=cell.is_infinite, withheld=cell.withheld
+    )
+    return Number(text, f"{run}#s{cell.score}")
+
+
+def _day(sent: dt.datetime) -> str:
+    parts = {"day": sent.day, "month": MONTHS[sent.month - 1], "year": sent.year}
+    return (_("%(day)d %(month)s %(year)d") % parts).replace(" ", "\u00a0")
+
+
+def _heads(
+    ranking: Column | None, others: Sequence[Column], query: BoardQuery
+) -> list[Head]:
     heads = [
-        _head(RANK, _("Rank"), query, "rank", rises=True),
-        _head(SYSTEM, _("System"), query, "name", rises=True),
+        _head(query, RANK, _("Rank"), "rank", rises=True),
+        _head(query, SYSTEM, _("System"), "name", rises=True),
     ]
     if ranking:
-        heads.append(_metric_head(ranking, query, "n"))
-        axis = ""
-        if writers.axis is not None:
-            low, high = map(in_decimals, writers.axis.ends)
-            name = _("95 % interval")
-            axis = (
-                f'<span class="axis"><span class="over">{name}</span>'
-                f"<span>{low}</span><span>{high}</span></span>"
-            )
-        heads.append(f'<th scope="col" class="interval">{axis}</th>')
-    heads += [
-        _metric_head(column, query, "n rest")
-        for column in columns
-        if column is not ranking
-    ]
-    heads.append(_head(DATE, _("Sent"), query, "date rest", rises=False))
-    return Table(heads=SafeString("".join(heads)), rows=SafeString("".join(written)))
+        heads.append(_metric_head(query, ranking, "n"))
+    heads += [_metric_head(query, column, "n rest") for column in others]
+    heads.append(_head(query, DATE, _("Sent"), "date rest", rises=False))
+    return heads
+
+
+def _metric_head(query: BoardQuery, column: Column, kind: str) -> Head:
+    return _head(
+        query,
+        column.name,
+        metric_label(column.metric),
+        kind,
+        rises=column.higher_is_better is False,
+        column=column,
+    )
+
+
+def _head(
+    query: BoardQuery,
+    name: str,
+    label: str,
+    kind: str,
+    *,
+    rises: bool,
+    column: Column | None = None,
+) -> Head:
+    """``rises`` says that the best value of the column is the lowest."""
+    sort = ""
+    if query.column == name:
+        sort = "ascending" if rises != query.is_reversed else "descending"
+    return Head(
+        name=name,
+        label=label,
+        href=query.sorted_by(name),
+        kind=kind,
+        sort=sort,
+        is_ranking=column is not None and column.is_ranking,
+        is_computed_differently=column is not None and column.name != column.metric,
+    )
 
 
 def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
@@ -97,41 +229,6 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
         for column in board.filled
         if column.name == query.column and column not in main
     ]
-
-
-def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
-    rises = column.higher_is_better is False
-    differently = _("computed differently")
-    mark = (
-        f' <span class="sorted">{differently}</span>'
-        if column.name != column.metric
-        else ""
-    )
-    return _head(
-        column.name, metric_label(column.metric), query, kind, rises=rises, mark=mark
-    )
-
-
-def _head(
-    name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, mark: str = ""
-) -> str:
-    sort = arrow = ""
-    if query.column == name:
-        sign, aria = (
-            ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")
-        )
-        sort, arrow = (
-            f' aria-sort="{aria}"',
-            f' <span class="arrow" aria-hidden="true">{sign}</span>',
-        )
-    words = " ".join(
-        f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word)
-        for word in label.split()
-    )
-    return (
-        f'<th scope="col" class="{kind}"{sort}><a id="sort-{escape(name)}"'
-        f' href="{escape(query.sorted_by(name))}">{words}</a>{arrow}{mark}</th>'
-    )
 
 
 def sorted_in_words(board: Board, query: BoardQuery) -> str:
@@ -147,221 +244,8 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: So many ways to show the rows of a board are kept: languages, and columns that readers asked for.
-MAX_WRITERS = 8
-#: So many times the rows of a board are kept as they were written for earlier ones.
-MAX_WRITTEN = 3
-
-
-@dataclass(frozen=True)
-class Writers:
-    board: Board
-    known: "dict[object, Writer]" = field(default_factory=dict)
-
-    @cached_property
-    def axis(self) -> "Axis | None":
-        ranking = self.board.ranking
-        if ranking is None:
-            return None
-        cells = (
-            row.scores[ranking.name]
-            for row in self.board.rows
-            if ranking.name in row.scores
-        )
-        return Axis.over(cells, ranking.scale)
-
-    def of(self, columns: Sequence[Column], compare: str) -> "Writer":
-        """``compare`` is the beginning of the address that compares a row with the first; empty for none."""
-        key = (tuple(column.name for column in columns), compare, get_language())
-        writer = self.known.get(key)
-        if writer is None:
-            others = [
-                (column.name, _form(column))
-                for column in columns
-                if not column.is_ranking
-            ]
-            before = self._written_before(*key, self.axis, self.board.ranking, *others)
-            writer = Writer(
-                self.board,
-                self.axis,
-                escape(compare),
-                self.board.ranking,
-                others,
-                before,
-            )
-            if len(self.known) < MAX_WRITERS:
-                self.known[key] = writer
-        return writer
-
-    def _written_before(self, *shown_alike: object) -> dict[object, str]:
-        """Of an earlier board of this phase that shows the same scores by the same axis."""
-        board = self.board
-        if not board.is_small or any(
-            column.position >= HUMAN_COLUMNS for column in board.columns
-        ):
-            # What people said changes without a new score.
-            return {}
-        keys = [(column.name, column.key) for column in board.columns]
-        facts = digest_of(board.rules, board.goes_by_priority, keys, *shown_alike)
-        key = f"rows:{board.phase.pk}:{facts}"
-        written: dict[object, str] = caches["boards"].get(key) or {}
-        if len(written) > MAX_WRITTEN * len(board.rows):
-            written = {}
-        caches["boards"].set(key, written, SECONDS)
-        return written
-
-
-@dataclass(frozen=True)
-class Writer:
-    board: Board
-    axis: "Axis | None"
-    compare: str
-    ranking: Column | None
-    others: Sequence[tuple[str, str]]
-    #: Rows as they were written, for boards before this one too.
-    written: dict[object, str] = field(default_factory=dict)
-    #: All rows of this one, once they were written together.
-    whole: list[str] = field(default_factory=list)
-
-    def row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
-        """What is marked as the viewer's own is never kept: another has other rows."""
-        if is_own:
-            return self._row(row, begins_group=begins_group, is_own=True)
-        # All that a row shows: its numbers are those of one scoring.
-        key = (
-            row.submission,
-            row.scoring,
-            self.board.rank_of(row),
-            begins_group,
-            row.team,
-            row.team_slug,
-            row.has_organiser,
-            row.kind,
-            row.priority,
-            row.system,
-            *row.card.items(),
-        )
-        text = self.written.get(key)
-        if text is None:
-            text = self.written[key] = self._row(
-                row, begins_group=begins_group, is_own=False
-            )
-        return text
-
-    def _row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
-        """Names come from people and are escaped; all else is numbers."""
-        name = (
-            row.kind
-            if not row.competes or row.is_contrastive
-            else "group"
-            if begins_group
-            else ""
-        )
-        kind = f' class="{name}"' if name else ""
-        if is_own:
-            kind = f' id="run-{row.submission}" class="{f"{name} own".strip()}"'
-        rank = self.board.rank_of(row)
-        utc = row.submitted_at.astimezone(dt.UTC)
-        form, months = self._days
-        day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
-        team, system = escape(row.marked_name), escape(row.system)
-        if is_own:
-            team = _("{name}, your team").format(name=team)
-        if row.priority and self.board.goes_by_priority:
-            team = _("{name}, priority {priority}").format(
-                name=team, priority=row.priority
-            )
-        if row.card:
-            team += "".join(
-                f' <span class="run-mark">{escape(words)}</span>'
-                for _name, words in row.marks
-            )
-        if self.board.columns:
-            all_numbers, compare, _ends = self._words
-            unfold = f'<a tabindex="-1" class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
-            system = f'<a href="runs/{row.submission}/">{system}</a>'
-            beside = (
-                f'<a href="{self.compare}{row.submission}">{compare}</a>'
-                if self.compare
-                else ""
-            )
-            team = f"<span>{team}</span>{unfold}{beside}"
-        return (
-            f'<tr{kind}><td class="rank">{rank}</td><th scope="row"><span class="system">'
-            f'{system}</span> <span class="team">{team}</span></th>'
-            f"{self._first(row)}{self._others(row)}"
-            f'<td class="date rest"><time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{day}</time></td></tr>\n'
-        )
-
-    @cached_property
-    def _words(self) -> tuple[str, str, str]:
-        return _("all numbers"), _("compare"), _("%(low)s to %(high)s")
-
-    @cached_property
-    def _mark(self) -> str:
-        return str(get_format("DECIMAL_SEPARATOR"))
-
-    def _first(self, row: Row) -> str:
-        if self.ranking is None:
-            return ""
-        cell = row.scores.get(self.ranking.name)
-        if cell is None:
-            return '<td class="n first"></td><td class="interval"></td>'
-        ends = figures = ""
-        if cell.low is not None and cell.high is not None:
-            low, high = (
-                self._written(end, self._form) for end in (cell.low, cell.high)
-            )
-            ends = self._words[2] % {"low": low, "high": high}
-            figures = f' <span class="ends">{ends}</span>'
-        number = f'<a href="runs/{row.submission}/#s{cell.score}">{self._text(cell, self._form)}</a>'
-        return (
-            f'<td class="n first">{number}{figures}</td>'
-            f'<td class="interval">{whisker(cell, self.axis, ends)}</td>'
-        )
-
-    @cached_property
-    def _form(self) -> str:
-        return _form(self.ranking) if self.ranking else ""
-
-    def _others(self, row: Row) -> str:
-        """One loop without a call for each number: there are thousands of them."""
-        begin = f'<td class="n rest"><a tabindex="-1" href="runs/{row.submission}/#s'
-        scores, mark = row.scores, self._mark
-        out = []
-        for name, form in self.others:
-            cell = scores.get(name)
-            if cell is None:
-                out.append('<td class="n rest"></td>')
-            elif (value := cell[1]) is not None and value >= 0:
-                out.append(
-                    f'{begin}{cell[0]}">{format(value, form).replace(".", mark)}</a></td>'
-                )
-            else:
-                out.append(f'{begin}{cell[0]}">{self._text(cell, form)}</a></td>')
-        return "".join(out)
-
-    @cached_property
-    def _days(self) -> tuple[str, list[str]]:
-        return _("%(day)d %(month)s %(year)d").replace(" ", "\u00a0"), list(
-            map(str, MONTHS)
-        )
-
-    def _text(self, cell: Cell, form: str) -> str:
-        if cell.value is None:
-            return shown(None, is_infinite=cell.is_infinite, withheld=cell.withheld)
-        return self._written(cell.value, form)
-
-    def _written(self, value: float, form: str) -> str:
-        return format(value, form).replace("-", MINUS).replace(".", self._mark)
-
-
-def _form(column: Column) -> str:
-    return f"z.{decimals(column.scale)}f"
-
-
-#: Of a drawing, in pixels.
-WIDTH, HEIGHT, MARGIN = 132, 14, 5
+#: The size of a drawing in pixels, as `boards/_whisker.html` has it.
+WIDTH, MARGIN = 132, 5
 #: The ends of an axis are multiples of this where the values are counts.
 STEP_OF_COUNTS = 5.0
 
@@ -400,18 +284,34 @@ class Axis:
         )
 
 
-def whisker(cell: Cell | None, axis: Axis | None, ends: str) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whisker:
+    """A value on an axis, with its interval if it has one; places are in pixels."""
+
+    at: str
+    start: str = ""
+    end: str = ""
+    label: str = ""
+
+
+def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
+    """Return the drawing of a value; ``interval`` names its ends for readers who do not see them."""
     if cell is None or axis is None or cell.value is None:
-        return ""
-    line, label = "", ' aria-hidden="true"'
-    if cell.low is not None and cell.high is not None:
-        start, end = f"{axis.place(cell.low):.1f}", f"{axis.place(cell.high):.1f}"
-        line = f'<path d="M{start} 7H{end}M{start} 4v6M{end} 4v6"/>'
-        label = f' role="img" aria-label="{ends}"'
-    return (
-        f'<svg class="whisker" width="{WIDTH}" height="{HEIGHT}"{label}>{line}'
-        f'<circle cx="{axis.place(cell.value):.1f}" cy="7" r="3"/></svg>'
-    )
+        return None
+    at = f"{axis.place(cell.value):.1f}"
+    if cell.low is None or cell.high is None:
+        return Whisker(at=at)
+    start, end = f"{axis.place(cell.low):.1f}", f"{axis.place(cell.high):.1f}"
+    return Whisker(at=at, start=start, end=end, label=interval)
+
+
+def axis_of(board: Board) -> Axis | None:
+    """Return the axis of the numbers that rank the board."""
+    if board.ranking is None:
+        return None
+    name = board.ranking.name
+    cells = [row.scores[name] for row in board.rows if name in row.scores]
+    return Axis.over(cells, board.ranking.scale)
 
 
 @dataclass(frozen=True, kw_only=True)

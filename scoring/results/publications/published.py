@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
@@ -18,7 +17,7 @@ from scoring.results.board.charts import heat_map, in_words, system_bars
 from scoring.results.board.exports import csv_text, json_text
 from scoring.results.board.formatting import MINUS, dimension_label, interval
 from scoring.results.board.standings import Cell
-from scoring.results.board.table import Axis, whisker
+from scoring.results.board.table import Axis, Whisker, whisker
 from scoring.results.publications.placement import Placement, class_of
 from scoring.results.publications.reading import Measure
 from scoring.stats.finding import Conclusion, Figure, Finding
@@ -440,7 +439,7 @@ def headline(
                 "line": row.line,
                 "href": f"{shown.table.get_absolute_url()}-{row.line}",
                 "cells": [_cell(row.figures.get(column.name)) for column in columns],
-                "whisker": SafeString(_whisker(_interval(shown, row), axis)),
+                "whisker": _whisker(_interval(shown, row), axis),
             }
             for row in rows
         ],
@@ -643,7 +642,7 @@ def _interval(shown: PublishedTable, row: PublishedRow) -> Cell:
     return Cell(0, row.value(shown.leading.name), low, high)
 
 
-def _whisker(cell: Cell, axis: Axis | None) -> str:
-    return (
-        whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else ""
-    )
+def _whisker(cell: Cell, axis: Axis | None) -> Whisker | None:
+    if axis is None:
+        return None
+    return whisker(cell, axis, interval(cell.low, cell.high, axis.scale))

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.core.cache import caches
-from django.utils.translation import get_language, gettext as _, gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
@@ -32,7 +31,6 @@ from scoring.results.board import (
     formatting,
     standings,
 )
-from scoring.results.board.cache import SECONDS, digest_of
 from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
@@ -168,7 +166,7 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
             "reason": _("A contrastive run is scored and does not stand on the board.")
         }
     rules = phase.task.rules
-    board = standings.kept_standings(phase, viewer, rules[0] if rules else None)
+    board = standings.cached_standings(phase, viewer, rules[0] if rules else None)
     for row in board.rows:
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)
@@ -313,34 +311,6 @@ class Explained:
 
 
 def explained(
-    scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
-) -> tuple[Explained, ...]:
-    """Kept by what is stored of them: a score of another run, by which pages are made anew, changes none."""
-    numbers = list(scores)
-    stored = [
-        (
-            own.pk,
-            own.signature,
-            own.scale,
-            own.value,
-            own.is_infinite,
-            own.low,
-            own.high,
-            own.n,
-            own.withheld,
-        )
-        for own in numbers
-    ]
-    facts = (task_type, filename, evaluation.rules, evaluation.options, stored)
-    name = f"explained:{digest_of(get_language(), facts)}"
-    known: tuple[Explained, ...] | None = caches["pages"].get(name)
-    if known is None:
-        known = tuple(_explained(numbers, evaluation, task_type, filename))
-        caches["pages"].set(name, known, SECONDS)
-    return known
-
-
-def _explained(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
 ) -> Iterator[Explained]:
     kind = the_type(task_type)

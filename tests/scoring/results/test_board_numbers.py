@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from defusedxml.ElementTree import fromstring
 from django.http import QueryDict
+from django.template.loader import render_to_string
 
 from scoring.metrics.classification import ClassAverage
 from scoring.models import Score
@@ -20,7 +21,7 @@ from scoring.results.board.formatting import (
 )
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Cell
-from scoring.results.board.table import MARGIN, WIDTH, Axis, whisker
+from scoring.results.board.table import MARGIN, WIDTH, Axis, Whisker, whisker
 from scoring.results.runs.results import caution
 from tasks.types import task_type
 
@@ -142,9 +143,13 @@ def test_a_single_value_has_a_scale_around_it():
     assert MARGIN <= axis.place(0.5) <= WIDTH - MARGIN
 
 
+def drawn(shown: Whisker | None):
+    return fromstring(render_to_string("boards/_whisker.html", {"whisker": shown}))
+
+
 def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_it():
     axis = Axis(0.0, 1.0, 1.0)
-    drawing = fromstring(whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
+    drawing = drawn(whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
     assert drawing.attrib["aria-label"] == "0.2500 to 0.7500"
     assert float(drawing.find("circle").attrib["cx"]) == pytest.approx(WIDTH / 2)
     start = MARGIN + (WIDTH - 2 * MARGIN) / 4
@@ -152,7 +157,7 @@ def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_i
 
 
 def test_a_value_without_an_interval_is_a_dot():
-    drawing = fromstring(whisker(cell(0.5), Axis(0.0, 1.0, 1.0), ""))
+    drawing = drawn(whisker(cell(0.5), Axis(0.0, 1.0, 1.0), ""))
     assert drawing.find("path") is None
     assert drawing.attrib["aria-hidden"] == "true"
 

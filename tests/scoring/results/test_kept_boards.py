@@ -1,31 +1,20 @@
-"""Boards that a process has computed: for other views of the same, and never for who may see less of it."""
+"""The standings cache serves all views of a board, and never a reader who may see less of it."""
 
 import datetime as dt
-import random
 
 import pytest
 from django.core.cache import caches
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from citeboard.core.audit import history
-from citeboard.core.database import FEW
-from citeboard.core.templatetags.page import rendered
-from citeboard.teams.models import Team
-from citeboard.web.boards import board as board_module
-from citeboard.web.boards.board import BoardFacts
-from scoring.models import Breakdown, Evaluation, Score, Snapshot
-from scoring.results.board import counting, differences, standings as standings_module
-from scoring.results.board.query import BoardQuery
+from scoring.models import Evaluation, Score, Snapshot
+from scoring.results.board import standings as standings_module
 from scoring.results.board.snapshots import keep
 from scoring.results.board.standings import standings
-from scoring.results.board.table import MAX_WRITERS, Writer, table
 from tasks.models import Phase, Season
-from tasks.models.seasons import MAX_CHANGED, bump_version, bump_versions
+from tasks.models.seasons import MAX_CHANGED, bump_version
 from tasks.seasons.history import delete_phase, undo
-from tasks.submissions import run_acts
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -62,64 +51,8 @@ def read(client, query: str = "", reader=None) -> str:
     return text_of(client.get(reverse("board", args=["s", "t", "p"]) + query))
 
 
-def queries_of(client, query: str) -> list[str]:
-    with CaptureQueriesContext(connection) as asked:
-        read(client, query)
-    return [found["sql"] for found in asked.captured_queries]
-
-
 def number_kept() -> int:
-    """Boards; scores and written rows, which the next board of the phase takes over, lie beside."""
-    return sum(
-        isinstance(kept, BoardFacts) for kept in caches["boards"]._cache.values()
-    )
-
-
-def test_a_new_score_reads_its_own_numbers_and_writes_its_own_row(
-    client, phase, monkeypatch
-):
-    read(client)
-    run = boards.scored_run(phase, None, 0.3, system="A baseline")
-    bump_version(phase.pk)
-    asked, written = [], []
-    scores_of, write = standings_module.scores_of, Writer._row
-
-    def noted(writer, row, **how):
-        written.append(row.system)
-        return write(writer, row, **how)
-
-    monkeypatch.setattr(
-        standings_module, "scores_of", lambda new: asked.append(new) or scores_of(new)
-    )
-    monkeypatch.setattr(Writer, "_row", noted)
-    page = read(client)
-    assert all(
-        system in page for system in ("System of 0.5", "System of 0.25", "A baseline")
-    )
-    assert asked == [[run.evaluations.get().pk]]
-    assert written == ["A baseline"]
-
-
-def test_what_stands_around_a_board_is_written_once_for_all_of_its_scores(
-    client, phase, monkeypatch
-):
-    written = []
-    render = board_module.render_to_string
-    monkeypatch.setattr(
-        board_module,
-        "render_to_string",
-        lambda name, *given: written.append(name) or render(name, *given),
-    )
-    read(client)
-    assert board_module.TEMPLATE in written
-    written.clear()
-    boards.scored_run(phase, None, 0.3, system="A baseline")
-    bump_version(phase.pk)
-    assert "A baseline" in read(client)
-    assert written == ["boards/_standings.html"]
-    Phase.objects.update(title="Another title")
-    assert "Another title" in read(client)
-    assert board_module.TEMPLATE in written
+    return len(caches["boards"]._cache)
 
 
 def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
@@ -131,136 +64,6 @@ def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
     Score.objects.create(evaluation=evaluation, shared=old.shared, value=0.312, n=old.n)
     bump_version(phase.pk)
     assert "0.312" in read(client)
-
-
-def test_after_a_score_the_runs_of_its_team_alone_are_looked_for(
-    client, phase, monkeypatch
-):
-    read(client)
-    heron = phase.task.season.registrations.get(team__slug="heron").team
-    asked, look = [], counting._read
-
-    def noted(*board, teams=()):
-        asked.append(teams)
-        return look(*board, teams=teams)
-
-    monkeypatch.setattr(counting, "_read", noted)
-    boards.scored_run(phase, heron, 0.75, system="Its better one")
-    bump_version(phase.pk, heron.pk)
-    page = read(client)
-    assert "Its better one" in page
-    assert "System of 0.5" in page
-    assert "System of 0.25" not in page
-    bump_version(phase.pk, 0)
-    assert "Its better one" in read(client)
-    assert asked == [{heron.pk}]
-
-
-@pytest.mark.parametrize("number", [FEW, FEW + 1])
-def test_runs_of_many_teams_that_were_scored_between_two_views_are_all_on_the_second(
-    client, phase, number
-):
-    teams = [factories.make_team(season=phase.task.season) for _ in range(number)]
-    read(client)
-    for team in teams:
-        boards.scored_run(phase, team, 0.75, system=f"One of {team.slug}.")
-        bump_version(phase.pk, team.pk)
-    page = read(client)
-    assert [team.slug for team in teams if f"One of {team.slug}." not in page] == []
-
-
-def _scored(phase: Phase, chance: random.Random) -> None:
-    team = chance.choice(
-        [None, *(entry.team for entry in phase.task.season.registrations.all())]
-    )
-    kind = chance.choice(KINDS) if team else "baseline"
-    run = boards.scored_run(phase, team, chance.random(), kind=kind)
-    boards.by_class(run, "facet", {"Aim": chance.random()}, n=chance.randrange(1, 9))
-    bump_version(phase.pk, team and team.pk)
-
-
-def _scored_anew(phase: Phase, chance: random.Random) -> None:
-    evaluation = chance.choice(list(phase.evaluations.all()))
-    value = chance.random()
-    Score.objects.filter(evaluation=evaluation).update(value=value)
-    Evaluation.objects.filter(pk=evaluation.pk).update(
-        statistics=f"s{value}", rank_value=value
-    )
-    evaluation.breakdowns.all().delete()
-    boards.by_class(
-        evaluation.submission, "facet", {"Method": value}, n=chance.randrange(1, 9)
-    )
-    bump_version(phase.pk, evaluation.team_id)
-
-
-def _compared(phase: Phase, chance: random.Random) -> None:
-    bump_version(phase.pk, 0)
-
-
-def _withdrawn(phase: Phase, chance: random.Random) -> None:
-    runs = list(phase.submissions.filter(status="scored"))
-    # Never the last one.
-    for run in chance.sample(runs[1:], k=len(runs) > 1):
-        run_acts.withdraw(run, phase.task.season.organisers.get().user, "a mistake")
-
-
-def _chosen(phase: Phase, chance: random.Random) -> None:
-    run = chance.choice(list(phase.submissions.exclude(team=None)))
-    phase.submissions.filter(team=run.team).update(is_selected=False)
-    phase.submissions.filter(pk=run.pk).update(
-        is_selected=True, priority=chance.randrange(3)
-    )
-    bump_version(phase.pk)
-
-
-def _renamed(phase: Phase, chance: random.Random) -> None:
-    entry = chance.choice(list(phase.task.season.registrations.all()))
-    Team.objects.filter(pk=entry.team_id).update(name=f"Team {chance.random()}")
-    bump_versions(phase.task.season)
-
-
-KINDS = ("primary", "contrastive")
-
-
-@pytest.mark.parametrize("counts", ["best", "last", "all", "selected", "priority"])
-def test_rows_and_classes_that_follow_what_changed_are_those_of_a_whole_look(
-    phase, counts
-):
-    Phase.objects.filter(pk=phase.pk).update(
-        counting=counts, priority_runs=2, shows_contrastive=True
-    )
-    chance = random.Random(counts)
-    acts = [
-        _scored,
-        _scored,
-        _scored,
-        _scored_anew,
-        _scored_anew,
-        _compared,
-        _withdrawn,
-        _chosen,
-        _renamed,
-    ]
-    for _ in range(40):
-        act = chance.choice(acts)
-        act(phase, chance)
-        now = Phase.objects.select_related("task__season").get(pk=phase.pk)
-        if chance.random() < 0.7:
-            whole = sorted(standings(now, None).rows, key=lambda row: row.evaluation)
-            board = standings(now, None, by_version=True)
-            assert sorted(board.rows, key=lambda row: row.evaluation) == whole, (
-                act.__name__
-            )
-            stored = Breakdown.objects.filter(
-                evaluation__in=[row.evaluation for row in whole]
-            )
-            facts = [
-                (own.classes.dimension, own.metrics_with_numbers(), own.sizes())
-                for own in stored
-            ]
-            assert sorted(differences._class_facts(board), key=str) == sorted(
-                facts, key=str
-            ), act.__name__
 
 
 def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
@@ -276,12 +79,35 @@ def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
     assert Phase.objects.get(pk=phase.pk).changed_since(now.version) is None
 
 
-def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(
-    client, phase
+def test_another_view_of_a_board_counts_no_runs_and_reads_no_scores(
+    client, phase, monkeypatch
 ):
     read(client)
-    assert len(queries_of(client, "?sort=-system&q=of")) == 1
+
+    def refuse(*_board):
+        raise AssertionError("the standings were computed again")
+
+    monkeypatch.setattr(standings_module, "counting_runs", refuse)
+    monkeypatch.setattr(standings_module, "scores_of", refuse)
+    assert "System of 0.5" in read(client, "?sort=-system&q=of")
     assert number_kept() == 1
+
+
+def test_page_export_and_api_share_the_standings_of_visitors(client, phase):
+    read(client)
+    place = ["s", "t", "p"]
+    assert client.get(reverse("board-csv", args=place)).status_code == 200
+    assert client.get(reverse("api:leaderboard", args=[phase.pk])).status_code == 200
+    assert number_kept() == 1
+
+
+def test_a_view_changes_nothing_of_the_standings_that_others_get(client, phase):
+    boards.scored_run(phase, None, 0.9, system="A person", kind="human")
+    assert "A person" in read(client)
+    place = ["s", "t", "p"]
+    for name in ("differences", "board-tex", "costs", "pairings"):
+        client.get(reverse(name, args=place))
+    assert "A person" in read(client, "?sort=system")
 
 
 @pytest.mark.parametrize("is_old", [False, True])
@@ -305,7 +131,6 @@ def test_a_view_of_a_board_is_the_page_that_it_would_be_if_nothing_were_kept(
     assert (b"gold=2" in found[0]) == is_old
     for name in ("pages", "boards", "results"):
         caches[name].clear()
-    rendered.cache_clear()
     assert found == [
         client.get(view, headers=headers).content for view, headers in asked
     ]
@@ -360,6 +185,7 @@ def test_each_team_is_told_which_row_is_its_own_and_no_other(client, phase):
         assert f"{own}, your team" in page
         assert f"{other}, your team" not in page
     assert "your team" not in read(client)
+    # For teams and for visitors, whoever they are.
     assert number_kept() == 2
 
 
@@ -384,15 +210,6 @@ def test_who_runs_the_season_leaves_nothing_for_others_to_read(client, phase):
         assert "System of 0.5" not in read(client, reader=lead_of(phase, "canary"))
 
 
-def test_rows_are_written_anew_in_another_language(phase):
-    board = BoardFacts(standings(phase, None))
-    in_english = board.writers.of(board.board.columns, "")
-    with translation.override("de"):
-        assert board.writers.of(board.board.columns, "") is not in_english
-    assert board.writers.of(board.board.columns, "") is in_english
-    assert "System of 0.5" in table(board.writers, board.board.rows, BoardQuery()).rows
-
-
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
     monkeypatch.setattr("scoring.results.board.standings.MAX_NUMBERS", 1)
     assert "System of 0.5" in read(client)
@@ -407,11 +224,3 @@ def test_a_process_keeps_so_many_boards_and_forgets_those_that_nobody_reads(
         Phase.objects.update(version=version)
         read(client)
         assert number_kept() <= bound
-    assert len(queries_of(client, "?q=of")) == 1
-
-
-def test_no_number_of_columns_to_sort_by_keeps_more_rows_than_some(client, phase):
-    board = BoardFacts(standings(phase, None))
-    for number in range(MAX_WRITERS + 5):
-        board.writers.of(board.board.columns, f"compare/?{number}")
-    assert len(board.writers.known) == MAX_WRITERS

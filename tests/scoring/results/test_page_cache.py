@@ -1,4 +1,4 @@
-"""Pages that are kept for visitors: one for what a page shows, however its address is written."""
+"""The page cache has one page for what visitors are shown, however its address is written."""
 
 import pytest
 from django.core.cache import caches
@@ -44,6 +44,13 @@ def test_the_api_keeps_each_view_and_no_refused_one(client, phase):
     }
     assert client.get(f"{board}?rank=significance")["ETag"] != client.get(board)["ETag"]
     assert number_kept() == 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_a_signed_in_user_is_not_cached(client, phase, name):
+    client.force_login(factories.make_user(name="Grace"))
+    assert client.get(address(phase, name)).status_code == 200
+    assert number_kept() == 0
 
 
 def test_what_a_page_reads_makes_another_page(client, phase):

@@ -1,12 +1,10 @@
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
 from django.conf import settings
-from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
@@ -117,29 +115,9 @@ def english() -> SafeString:
     return SafeString("" if get_language() == middleware.ENGLISH else ' lang="en"')
 
 
-@register.simple_tag
-def cached(template: str, **shown: object) -> SafeString:
-    """Includes what shows these values and nothing else, rendered once for all pages of the language."""
-    return rendered(get_language(), template, tuple(shown), *shown.values())
-
-
-@lru_cache(maxsize=1000, typed=True)
-def rendered(
-    _language: str | None, template: str, names: Sequence[str], *values: object
-) -> SafeString:
-    return render_to_string(template, dict(zip(names, values, strict=True)))
-
-
-@register.simple_tag
-def foot() -> SafeString:
-    return _foot(get_language(), tuple(legal_pages.notices()))
-
-
-@lru_cache(maxsize=16)
-def _foot(_language: str | None, notices: tuple[legal_pages.Notice, ...]) -> SafeString:
-    return render_to_string(
-        "_foot.html", {"notices": notices, "languages": settings.LANGUAGES}
-    )
+@register.inclusion_tag("_foot.html")
+def foot() -> dict[str, Any]:
+    return {"notices": legal_pages.notices(), "languages": settings.LANGUAGES}
 
 
 @register.simple_tag

@@ -71,7 +71,7 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
 
 
 def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
-    board.rows = board.systems
+    board = replace(board, rows=board.systems)
     dimensions = by_class.offered_dimensions(board)
     has_transfer = by_class.DATA_SET in dimensions and any(
         trained_on(row.card) for row in board.rows
@@ -272,11 +272,11 @@ def _discourse(
         if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme))
         is not None
     ]
-    hidden = by_class.hidden_on(board)
+    hidden = by_class.hidden_on(board, label_shares.DATASET)
     datasets = [
         name
         for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
-        if name not in hidden.get(label_shares.DATASET, ())
+        if name not in hidden
     ]
     dataset = query.dataset if query.dataset in datasets else ""
     named = [(row, own) for row, own in counted if row.submission in query.systems]

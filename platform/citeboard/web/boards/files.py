@@ -1,6 +1,7 @@
 """The rows of a board as files, and snapshots of boards and what cites them."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -54,7 +55,12 @@ from scoring.results.board.query import (
     chosen_rows,
 )
 from scoring.results.board.snapshots import keep, keep_cited, snapshot_for
-from scoring.results.board.standings import Board, Row, standing_of, standings
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    cached_standings,
+    standing_of,
+)
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
@@ -161,8 +167,7 @@ def _exported(
 
 def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
     board, _rows = _exported(request, season, task, phase)
-    board.rows = board.systems
-    return board
+    return replace(board, rows=board.systems)
 
 
 SVG = "image/svg+xml"
@@ -183,7 +188,7 @@ def team_badge(
     )
 
     def body() -> str:
-        board = standings(phase, None, audience=Audience.PUBLIC)
+        board = cached_standings(phase, None, audience=Audience.PUBLIC)
         own = [
             row
             for row in board.rows

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +105,15 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 def _numbers(
     board: standings.Board, run: Submission
-) -> list[tuple[str, tuple[results.Explained, ...]]]:
+) -> list[tuple[str, Sequence[results.Explained]]]:
     task = board.phase.task
     assert board.gold is not None
     newest = _by_rules(board.gold, run, board.frozen_at)
     return [
-        (rules, results.explained(_scores(own), own, task.type, run.neutral_filename))
+        (
+            rules,
+            list(results.explained(_scores(own), own, task.type, run.neutral_filename)),
+        )
         for rules in task.rules
         if (own := newest.get(rules))
     ]

@@ -1,0 +1,135 @@
+"""Seasons as lists show them, with their tasks, phases and the first rows of their boards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.utils.timezone import now
+
+from scoring.results.board.public_results import (
+    Placing,
+    public_first_places,
+    shows_baselines_alone,
+)
+from scoring.results.publications import published
+from tasks.gold.secrecy import with_phases
+from tasks.models import Phase, Season, Task
+
+
+@dataclass(frozen=True)
+class PhaseLine:
+    """A phase as a list shows it; ``state`` is `open`, `ahead` or `closed`."""
+
+    phase: Phase
+    state: str
+    leaders: tuple[Placing, ...]
+    has_baselines_alone: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskLine:
+    """A task with its phases; ``reported`` is the best published result and whose it is."""
+
+    task: Task
+    phases: list[PhaseLine]
+    reported: dict[str, str] | None = None
+
+    @property
+    def current(self) -> PhaseLine | None:
+        """The open phase that closes first, else the last one that has closed, else the first to come."""
+        is_open = [line for line in self.phases if line.state == "open"]
+        closed = [line for line in self.phases if line.state == "closed"]
+        if is_open:
+            return min(is_open, key=lambda line: line.phase.closes)
+        return (
+            max(closed, key=lambda line: line.phase.closes)
+            if closed
+            else next(iter(self.phases), None)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeasonLine:
+    season: Season
+    teams: int
+    tasks: list[TaskLine]
+
+    @property
+    def state(self) -> str:
+        states = {line.state for task in self.tasks for line in task.phases}
+        if (
+            self.tasks
+            and not states
+            and all(line.task.is_reported_only for line in self.tasks)
+        ):
+            return "published"
+        return next(
+            (state for state in ("open", "ahead", "closed") if state in states), "ahead"
+        )
+
+    @cached_property
+    def next_to_close(self) -> Phase | None:
+        ending = [
+            line.phase
+            for line in self._phases
+            if line.state == "open" and line.phase.has_end
+        ]
+        return min(ending, key=lambda phase: phase.closes, default=None)
+
+    @property
+    def has_baselines_alone(self) -> bool:
+        """Whether boards show baselines and none of them the run of a team."""
+        phases = self._phases
+        return any(line.has_baselines_alone for line in phases) and not any(
+            line.leaders for line in phases
+        )
+
+    @property
+    def _phases(self) -> list[PhaseLine]:
+        return [line for task in self.tasks for line in task.phases]
+
+
+def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
+    """The seasons with all that lists show of them, in a fixed number of queries and what the cache holds."""
+    at = now()
+    tasks = Task.objects.filter(season__in=seasons).select_related("season")
+    lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
+    reported = _reported(list(tasks))
+    with_phases(tasks)
+    for task in tasks:
+        phases = []
+        for phase in task.phases.all():
+            leaders = public_first_places(phase)
+            state = (
+                "ahead"
+                if at < phase.opens
+                else "open"
+                if at < phase.closes
+                else "closed"
+            )
+            phases.append(
+                PhaseLine(
+                    phase, state, leaders, not leaders and shows_baselines_alone(phase)
+                )
+            )
+        lines[task.season_id].append(
+            TaskLine(task=task, phases=phases, reported=reported.get(task.pk))
+        )
+    return [
+        SeasonLine(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
+        for season in seasons
+    ]
+
+
+def _reported(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
+    found = {}
+    for task, table in published.leading_of_each(tasks).items():
+        for best in table.rows[:1]:
+            figure = best.figures.get(table.leading.name)
+            found[task] = {
+                "system": best.system,
+                "team": table.table.paper.short,
+                "number": figure.printed if figure else "",
+                "metric": table.leading.label,
+            }
+    return found

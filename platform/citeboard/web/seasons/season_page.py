@@ -1,0 +1,134 @@
+"""What the page of a season shows, for its templates."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from citeboard.teams.access import teams_of
+from citeboard.teams.models import Team, User
+from citeboard.web.seasons.season_lines import SeasonLine, season_lines
+from scoring.exchange.citations import Citation, of_season
+from scoring.models import Sheet
+from scoring.results.publications.reproduced import is_reproduced
+from tasks.models import (
+    JoinRequest,
+    Organiser,
+    Registration,
+    Season,
+    Submission,
+    Terms,
+)
+from tasks.registration.entries import current_terms, requests_of, terms_to_accept
+from tasks.seasons import access, timeline
+
+
+@dataclass(frozen=True)
+class SeasonPage:
+    """A season as ``viewer`` sees it, who may be signed in or not."""
+
+    season: Season
+    viewer: object
+
+    @cached_property
+    def line(self) -> SeasonLine:
+        found = Season.objects.with_teams().filter(pk=self.season.pk)
+        return season_lines(list(found))[0]
+
+    @property
+    def citation(self) -> Citation:
+        return of_season(self.season)
+
+    @property
+    def is_reproduced(self) -> bool:
+        return any(is_reproduced(line.task) for line in self.line.tasks)
+
+    @cached_property
+    def deadlines(self) -> dict[str, Any]:
+        return timeline.time_line(self.season)
+
+    @cached_property
+    def organisers(self) -> list[Organiser]:
+        organisers = self.season.organisers.filter(role=Organiser.Role.ORGANISER)
+        return list(organisers.select_related("user"))
+
+    @cached_property
+    def may_help(self) -> bool:
+        return access.may_help(self.viewer, self.season)
+
+    # -- The teams of the season
+
+    @cached_property
+    def registrations(self) -> list[Registration]:
+        listed = access.listed_entries(self.viewer, self.season)
+        return list(listed.not_refused().marked())
+
+    @cached_property
+    def public_teams(self) -> Collection[int]:
+        """The teams that have a public page; who helps reads of teams that others do not."""
+        if not self.may_help:
+            return {entry.team_id for entry in self.registrations if entry.is_approved}
+        if not self.season.is_public:
+            return ()
+        listed = access.listed_entries(None, self.season).approved()
+        return set(listed.values_list("team_id", flat=True))
+
+    # -- What the viewer has to do with the season
+
+    @cached_property
+    def _teams(self) -> list[Team]:
+        return list(teams_of(self.viewer))
+
+    @cached_property
+    def own_entries(self) -> list[Registration]:
+        sent = Submission.objects.filter(
+            team=OuterRef("team"), phase__task__season=self.season
+        )
+        entries = Registration.objects.filter(season=self.season, team__in=self._teams)
+        return list(
+            entries.select_related("team")
+            .order_by("team__name")
+            .annotate(has_sent=Exists(sent))
+        )
+
+    @cached_property
+    def could_enter(self) -> list[Team]:
+        entered = {entry.team_id for entry in self.own_entries}
+        return [team for team in self._teams if team.pk not in entered]
+
+    @cached_property
+    def could_ask(self) -> QuerySet[Team]:
+        """The teams that the viewer could ask to join."""
+        if not isinstance(self.viewer, User):
+            return Team.objects.none()
+        if (
+            not self.season.allows_several_teams
+            and access.entered_teams(self.viewer, self.season).exists()
+        ):
+            return Team.objects.none()
+        asked = JoinRequest.objects.filter(user=self.viewer).values("team")
+        offered = access.teams_to_ask(self.viewer, self.season)
+        return offered.exclude(pk__in=asked).order_by("name")
+
+    @cached_property
+    def join_requests(self) -> QuerySet[JoinRequest]:
+        return requests_of(self.viewer).filter(season=self.season)
+
+    @cached_property
+    def terms(self) -> Terms | None:
+        return current_terms(self.season)
+
+    @cached_property
+    def terms_to_accept(self) -> Terms | None:
+        return terms_to_accept(self.season, self.viewer)
+
+    @cached_property
+    def sheets_to_rate(self) -> QuerySet[Sheet]:
+        if not isinstance(self.viewer, User):
+            return Sheet.objects.none()
+        own = Sheet.objects.open().filter(
+            annotators__user=self.viewer.pk, phase__task__season=self.season
+        )
+        return own.select_related("phase__task")
