@@ -177,6 +177,7 @@ def fill(phase: Any, gold: Any, size: int) -> None:
 
     from citeboard.teams.models import Team
     from scoring.models import Evaluation
+    from scoring.results.board.comparison_state import order_of
     from tasks.jobs import tallies
     from tasks.models import Registration, Submission
 
@@ -212,8 +213,9 @@ def fill(phase: Any, gold: Any, size: int) -> None:
         batch_size=1000,
     )  # fmt: skip
     seed_scores(evaluations, task, chance)
-    # As the worker does every few seconds.
+    # As workers do: every few seconds, and for each board.
     tallies.add_up()
+    order_of(phase.pk, "corrected")
     connection.cursor().execute("ANALYZE")
 
 

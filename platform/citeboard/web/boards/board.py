@@ -22,6 +22,7 @@ PUBLIC = visibility.Audience.PUBLIC
 
 @require_safe
 def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The standings of a phase, and what follows from them."""
     query = BoardQuery.of(request.GET)
     version = None if cache.is_signed_in(request) else public_facts(season, task, phase)
     if version is None:
