@@ -74,7 +74,6 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
-    has_numbers: bool
 
 
 def table(
@@ -126,7 +125,6 @@ def table(
         lines=lines,
         axis_ends=[in_decimals(end) for end in axis.ends] if axis else [],
         has_ranking=board.ranking is not None,
-        has_numbers=bool(board.columns),
     )
 
 

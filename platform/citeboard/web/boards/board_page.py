@@ -58,6 +58,14 @@ COUNTED = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Embargo:
+    """``until`` is None without an end; a claim of another season lasts until staff decide."""
+
+    until: dt.datetime | None
+    is_claimed: bool
+
+
 @dataclass(frozen=True)
 class BoardPage:
     """A board as a reader asks for it. ``teams`` are the slugs of the reader's own; ``root`` is the address
@@ -94,8 +102,8 @@ class BoardPage:
         return turnout(self.phase)
 
     @cached_property
-    def kept_back(self) -> dict[str, dt.datetime | bool | None] | None:
-        """Until when others on the same gold keep it back, None without an end; None where nobody does."""
+    def kept_back(self) -> Embargo | None:
+        """Return the embargo of other phases on the same gold."""
         is_shown = self.phase.board_now in (
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
@@ -105,7 +113,7 @@ class BoardPage:
             return None
         end = max(end for end, _holder in binding)
         is_claimed = any(holder.is_claim for _end, holder in binding)
-        return {"until": None if end == NEVER else end, "is_claimed": is_claimed}
+        return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
 
     @property
     def is_being_released(self) -> bool:
@@ -116,7 +124,7 @@ class BoardPage:
 
     @cached_property
     def newest(self) -> Gold | None:
-        """Of a frozen board nothing that came later is told."""
+        """Return the newest gold, and None for a frozen board, which hides what came later."""
         if self.board.frozen_at is not None:
             return None
         is_shown = (
@@ -145,7 +153,7 @@ class BoardPage:
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
-        """Of a phase that has not closed, was never frozen and has its first gold, there are none."""
+        """Return none without a query if the phase is open, was never frozen and has its first gold."""
         if (
             self.phase.frozen_from is None
             and now() < self.phase.closes
@@ -160,7 +168,7 @@ class BoardPage:
 
     @cached_property
     def human_agreement(self) -> str:
-        """How far the annotators agree whose ratings are columns of the board; nothing where none are."""
+        """Return the agreement of the annotators whose ratings are columns of the board, in words."""
         if not self._has_ratings:
             return ""
         sheet = human_columns.published_sheet(self.phase, self.board.frozen_at)
@@ -283,7 +291,7 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # Where a run is compared with the first; its number goes behind this.
+        # The address that compares a run with the first; the number of the run follows.
         same = CompareQuery(rules=self.query.rules, gold=self.query.gold)
         compare = (
             f"compare/?{urlencode([*same.pairs(), ('a', '')])}"

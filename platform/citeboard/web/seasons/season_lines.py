@@ -36,7 +36,7 @@ class TaskLine:
 
     @property
     def current(self) -> PhaseLine | None:
-        """The open phase that closes first, else the last one that has closed, else the first to come."""
+        """Return the open phase that closes first, else the last that has closed, else the first to come."""
         is_open = [line for line in self.phases if line.state == "open"]
         closed = [line for line in self.phases if line.state == "closed"]
         if is_open:
@@ -78,7 +78,7 @@ class SeasonLine:
 
     @property
     def has_baselines_alone(self) -> bool:
-        """Whether boards show baselines and none of them the run of a team."""
+        """Return True if boards show baselines and none of them the run of a team."""
         phases = self._phases
         return any(line.has_baselines_alone for line in phases) and not any(
             line.leaders for line in phases
@@ -90,7 +90,7 @@ class SeasonLine:
 
 
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
-    """The seasons with all that lists show of them, in a fixed number of queries and what the cache holds."""
+    """Return what lists show of the seasons, in a fixed number of queries if their boards are cached."""
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}

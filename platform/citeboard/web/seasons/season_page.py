@@ -67,7 +67,7 @@ class SeasonPage:
 
     @cached_property
     def public_teams(self) -> Collection[int]:
-        """The teams that have a public page; who helps reads of teams that others do not."""
+        """Return the teams that have a public page: helpers see teams that others do not."""
         if not self.may_help:
             return {entry.team_id for entry in self.registrations if entry.is_approved}
         if not self.season.is_public:
@@ -100,7 +100,7 @@ class SeasonPage:
 
     @cached_property
     def could_ask(self) -> QuerySet[Team]:
-        """The teams that the viewer could ask to join."""
+        """Return the teams that the viewer could ask to join."""
         if not isinstance(self.viewer, User):
             return Team.objects.none()
         if (
