@@ -241,7 +241,7 @@ class FirstTwo:
 class Ranks:
     """The ranks that comparisons leave open to the rows of a board, in the order of the rows."""
 
-    ranges: Sequence[RankRange]
+    ranges: list[RankRange]
     is_complete: bool
     first_two: FirstTwo | None = None
 
