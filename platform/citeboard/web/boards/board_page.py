@@ -33,7 +33,7 @@ from scoring.results.board.counting import (
 )
 from scoring.results.board.differences import chosen_systems, class_table, shown_classes
 from scoring.results.board.formatting import metric_label
-from scoring.results.board.leak_budget import limits_in_words
+from scoring.results.board.limit_texts import limits_in_words
 from scoring.results.board.query import RANK, BoardQuery, chosen_rows
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
