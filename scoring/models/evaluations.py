@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import zlib
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import Team
+from scoring.models.counting import EvaluationQuerySet
 from scoring.stats.signature import ENTAILMENT_LABELS, filled
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import PARTS
@@ -73,17 +73,6 @@ class Withheld(models.TextChoices):
         _("while runs are taken only the ranking metric is told, by the Ladder"),
     )
     FEW_ANSWERS = "few-answers", _("the run answers too few instances")
-
-
-class EvaluationQuerySet(models.QuerySet["Evaluation"]):
-    def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
-        """Those whose numbers were there then and are the same now; all without an instant."""
-        if instant is None:
-            return self
-        return self.filter(
-            models.Q(replaced_at=None, created_at__lte=instant)
-            | models.Q(replaced_at__lte=instant)
-        )
 
 
 class Evaluation(models.Model):

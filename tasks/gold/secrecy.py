@@ -10,7 +10,6 @@ from django.db import models
 from django.db.models.functions import JSONArray
 from django.utils import timezone
 
-from citeboard.core.database import Prepared
 from tasks.models import Gold, Phase, Task
 
 
@@ -260,17 +259,10 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
     return phases.annotate(gold_listed=models.Subquery(_listed(versions)))
 
 
-_of_task = Prepared(lambda task: with_gold(Phase.objects.filter(task=task)))
-_at_address = Prepared(
-    lambda season, task: with_gold(Phase.objects.select_related("task__season")).filter(
-        task__season__slug=season, task__slug=task
-    )
-)
-
-
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
     """With what others keep back of it, by the same statement."""
-    of_task = _at_address(season, task)
+    phases = Phase.objects.select_related("task__season")
+    of_task = list(with_gold(phases.filter(task__season__slug=season, task__slug=task)))
     found = next((row for row in of_task if row.slug == phase), None)
     if found is not None:
         for row in of_task:
@@ -290,12 +282,7 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
-        is_one = len(tasks) == 1
-        of_tasks = (
-            _of_task(*tasks)
-            if is_one
-            else list(with_gold(Phase.objects.filter(task__in=tasks)))
-        )
+        of_tasks = list(with_gold(Phase.objects.filter(task__in=tasks)))
         for row in of_tasks:
             row.task = tasks[row.task_id]
         _look_up(unknown, of_tasks)

@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit, instants, plain_text, refusals
-from citeboard.core.database import Prepared
 from citeboard.core.models import AuditEntry
 from citeboard.teams import membership
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
@@ -350,13 +349,8 @@ class NotTheTerms(refusals.Refused):
     """The version that was accepted is not the one that holds; the message says so."""
 
 
-_terms = Prepared(
-    lambda season: Terms.objects.filter(season=season).order_by("-number")[:1]
-)
-
-
 def current_terms(season: Season) -> Terms | None:
-    return next(iter(_terms(season.pk)), None)
+    return Terms.objects.filter(season=season).order_by("-number").first()
 
 
 def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:

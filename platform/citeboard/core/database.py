@@ -5,18 +5,15 @@ import fcntl
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from django.conf import settings
-from django.db import connection, connections, migrations
+from django.db import connection, migrations
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import Model, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
-from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from citeboard.core.models import SchemaEpoch
@@ -36,37 +33,6 @@ def database_now() -> dt.datetime:
     with connection.cursor() as cursor:
         cursor.execute(_EPOCH[connection.vendor])
         return dt.datetime.fromtimestamp(float(cursor.fetchone()[0]), dt.UTC)
-
-
-Row = TypeVar("Row", bound=Model)
-
-
-class Prepared(Generic[Row]):
-    """Rows that many pages ask for; the ORM writes the statement once, which takes longer than the answer."""
-
-    def __init__(self, rows: Callable[..., QuerySet[Row]]) -> None:
-        self._rows = rows
-        self._known: tuple[QuerySet[Row], SQLCompiler, str, Any] | None = None
-
-    def __call__(self, *values: str | int) -> list[Row]:
-        """The ``values`` are all that differs from one time to another, in their order in the statement."""
-        if self._known is None:
-            rows = self._rows(*values)
-            compiler = rows.query.get_compiler(rows.db)
-            statement, parameters = compiler.as_sql()
-            assert tuple(parameters) == values
-            converters = compiler.get_converters(
-                [column for column, *_ in compiler.select]
-            )
-            self._known = rows, compiler, statement, converters
-        known, written, statement, converters = self._known
-        rows, compiler = known.all(), copy(written)
-        # The thread's own, which answers at once, where the one of all threads looks it up each time.
-        compiler.connection = connections[known.db]
-        compiler.as_sql = lambda: (statement, values)  # type: ignore[method-assign,assignment,misc]
-        compiler.get_converters = lambda columns: converters  # type: ignore[method-assign,assignment]
-        rows.query.get_compiler = lambda using: compiler  # type: ignore[method-assign,assignment,misc]
-        return list(rows)
 
 
 #: A statement with so many places is the same each time, so that the database need not read it anew.

@@ -4,13 +4,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.database import Prepared
 from scoring.results.board import standings, visibility
 from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
-
-stored_run = Prepared(lambda submission: Submission.objects.filter(pk=submission))
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
@@ -31,7 +28,7 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
         or standings.standing_of(phase, viewer, submission) is None
     ):
         return None
-    [run] = stored_run(submission)
+    run = Submission.objects.get(pk=submission)
     # What annotators answered is gold, and so no run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 

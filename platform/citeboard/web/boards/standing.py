@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
-from citeboard.core.database import Prepared
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
 from citeboard.web.guides import site_wheel
@@ -51,7 +50,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    [run] = open_gold.stored_run(submission)
+    run = Submission.objects.get(pk=submission)
     run.phase = phase
     groups = [*_numbers(board, run), *rated(phase, run, board.frozen_at)]
     shows_instances = rights_to(run, request.user) is not None
@@ -84,7 +83,9 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "groups": groups,
         "place": board.place_of(row),
         "recomputations": recomputations(phase, request.user, run, board.gold),
-        "has_receipts": bool(_receipts(submission)),
+        "has_receipts": Receipt.objects.filter(
+            evaluation__submission=submission
+        ).exists(),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
         "gives_labels": bool(data_sets.open_labels(phase, request.user)),
         "confirmation": confirmation,
@@ -119,22 +120,11 @@ def _numbers(
     ]
 
 
-_receipts = Prepared(
-    lambda run: Receipt.objects.filter(evaluation__submission=run).only("pk")[:1]
-)
-_evaluations = Prepared(
-    lambda gold, run: Evaluation.objects.filter(gold=gold, submission=run).order_by(
-        "id"
-    )
-)
-_scores_of = Prepared(lambda evaluation: Score.objects.filter(evaluation=evaluation))
-
-
 def _by_rules(
     gold: Gold, run: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
     """The newest of each rule set, of those `known_at` the instant."""
-    found = _evaluations(gold.pk, run.pk)
+    found = Evaluation.objects.filter(gold=gold, submission=run).order_by("id")
     return {
         own.rules: own
         for own in found
@@ -143,7 +133,7 @@ def _by_rules(
 
 
 def _scores(evaluation: Evaluation) -> list[Score]:
-    scores = _scores_of(evaluation.pk)
+    scores = list(Score.objects.filter(evaluation=evaluation))
     for score in scores:
         score.evaluation = evaluation
     return scores
