@@ -52,11 +52,11 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
         competing = scored.competing()
         match phase.counting:
             case Phase.Counting.BEST:
-                primary = competing.primary().best(entries)
+                primary = competing.primary().best_of(entries)
             case Phase.Counting.LAST:
-                primary = competing.primary().last(entries)
+                primary = competing.primary().last_of(entries)
             case Phase.Counting.SELECTED:
-                primary = competing.primary().selected(entries)
+                primary = competing.primary().selected_of(entries)
             case Phase.Counting.PRIORITY:
                 primary = competing.primary().first_by_priority(phase)
                 primary = primary.all_of(entries)
@@ -124,7 +124,7 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
         """Keep all runs of the teams."""
         return self.filter(team__in=entries.values("team")).newest()
 
-    def best(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def best_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Keep each team's run with the highest value, of equal values the earliest.
 
         The earliest run counts if all values of a team are undefined.
@@ -136,7 +136,7 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
         by_time = self.order_by("submitted_at", "pk")
         return self._first(entries, by_value, by_time)
 
-    def last(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def last_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Keep each team's last run.
 
         If a team withdrew its last primary run, or organisers disqualified it, then no
@@ -157,7 +157,7 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
         newest_first = self.filter(~Exists(gone)).order_by("-submitted_at", "-pk")
         return self._first(entries, newest_first)
 
-    def selected(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def selected_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Keep the run that each team selected; none of a team that selected none."""
         selected = self.filter(submission__is_selected=True)
         return self._first(entries, selected.order_by("-submitted_at", "-pk"))
