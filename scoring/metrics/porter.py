@@ -135,16 +135,13 @@ def rouge155_stem(word: str) -> str:
     return _step_5(_step_4_of_155(word))
 
 
-def _shape(word: str) -> bytes:
+def _shape(word: str) -> bytearray:
     """The word with `c` for each consonant and `v` for each vowel; `y` is a vowel after a consonant."""
-    shape = word.encode().translate(_SHAPES)
+    shape = bytearray(word.encode().translate(_SHAPES))
     place = shape.find(b"y")
     while place >= 0:
-        shape = (
-            shape[:place]
-            + (b"v" if shape[:place].endswith(b"c") else b"c")
-            + shape[place + 1 :]
-        )
+        follows_consonant = place > 0 and shape[place - 1] == ord("c")
+        shape[place] = ord("v" if follows_consonant else "c")
         place = shape.find(b"y", place)
     return shape
 

@@ -11,6 +11,7 @@ import pytest
 import scoring.metrics
 import tasks.types
 from citeboard.core.markdown import rendered
+from scoring.metrics import porter
 from tasks.types import InputRefused, task_types
 from tasks.types.files import open_input
 from tests.growth import doors, readers, texts
@@ -130,6 +131,18 @@ def test_no_tokenizer_or_splitter_costs_more_than_in_proportion():
         if beyond := beyond_bounds(function, some_shapes(name), SMALL):
             found[name] = beyond
     assert found == {}
+
+
+@pytest.mark.parametrize("stem", [porter.rouge_score_stem, porter.rouge155_stem])
+def test_no_word_costs_a_stemmer_more_than_in_proportion(stem):
+    words = [
+        (
+            repr(letters),
+            lambda size, letters=letters: letters * (size // len(letters)) + "ing",
+        )
+        for letters in ("y", "yx", "ay", "a")
+    ]
+    assert beyond_bounds(stem, words, 1 << 16) == {}
 
 
 def test_no_markdown_costs_more_than_in_proportion():

@@ -1,11 +1,14 @@
 """ROUGE held to the package rouge-score, bit for bit, on thousands of pairs."""
 
+import itertools
 import random
+import re
 
 import numpy as np
 import pytest
+from django.conf import settings
 
-from scoring.metrics import rouge as rouge_module
+from scoring.metrics import porter, rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.rouge import Rouge, forget, rouge
 from tests.resting import rests_on_scorer
@@ -149,10 +152,41 @@ def test_words_are_stemmed_as_the_package_stems_them():
     from nltk.stem.porter import PorterStemmer
 
     stemmer = PorterStemmer()
-    words = likely_words(random.Random(9), 20_000)
+    words = {
+        *likely_words(random.Random(9), 20_000),
+        *words_of_the_docs(),
+        *all_forms(),
+    }
+    assert len(words) > 90_000
     assert [
         word for word in words if rouge_score_stem(word) != stemmer.stem(word)
     ] == []
+
+
+def words_of_the_docs() -> set[str]:
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (settings.BASE_DIR / "docs").glob("*.md")
+    ]
+    return set(re.findall("[a-z0-9]+", " ".join(texts).lower()))
+
+
+def all_forms() -> set[str]:
+    """Each stem of up to four letters of six that stand for all, with each suffix of a rule."""
+    stems = [
+        "".join(letters)
+        for length in range(5)
+        for letters in itertools.product("aybtls", repeat=length)
+    ]
+    suffixes = {suffix for suffix, _ in porter.STEP_2}
+    suffixes |= {
+        "logi", "fulli", "icate", "ative", "alize", "iciti", "ical", "ful", "ness",
+        "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment",
+        "ent", "ou", "ism", "ate", "iti", "ous", "ive", "ize", "sion", "tion", "ion",
+        "s", "ss", "ies", "sses", "ied", "y", "ed", "eed", "ing", "e", "ll", "at",
+        "bl", "iz", "ings", "eds",
+    }  # fmt: skip
+    return {stem + suffix for stem in stems for suffix in suffixes}
 
 
 def metric(kind: str, part: str, *, is_stemmed: bool = False) -> Rouge:
