@@ -120,7 +120,6 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         said = said.before(about).before(found.about)
     except PoolFull:
         found, unread = unread_findings(), unread_facts(metadata)
-    upload.step_aside()
     with (
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
@@ -172,7 +171,6 @@ def findings(
         "options": task.options,
         "sender": run_card.sender_of(by, upload, team),
     }
-    upload.step_aside()
     return run_card.findings_of(upload, task_type=task.task_type, index=index, **facts)
 
 

@@ -11,10 +11,10 @@ import re
 import secrets
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,7 @@ from rest_framework.throttling import BaseThrottle
 
 from citeboard.core import refusals, storage
 from citeboard.core.confined.limits import MEGABYTE
-from citeboard.core.confinement import pool
-from citeboard.core.door import Door, Elsewhere
+from citeboard.core.upload_queue import UploadQueue
 from tasks.models import Submission
 
 #: In bytes, since that is how file systems count.
@@ -58,8 +57,6 @@ class Upload:
     begun_at: dt.datetime | None = None
     #: From which it came; readers of files are shared out by it.
     network: str = ""
-    #: To be called where a step of the work ends, outside of transactions: others may go first.
-    step_aside: Callable[[], None] = field(default=lambda: None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filename", safe_filename(self.filename))
@@ -126,13 +123,11 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """As it came, once it is its turn."""
-    account, network = (
-        str(getattr(file, name, None) or "") for name in ("account", "network")
-    )
-    visit = door().visit(account or network, network, (file.size or 0) / MEGABYTE)
-    with visit as own, _received(file) as upload:
-        yield replace(upload, step_aside=partial(door().step_aside, own))
+    """Return the file as it came, when it is its turn."""
+    account = getattr(file, "account", None) or getattr(file, "network", "")
+    megabytes = (file.size or 0) / MEGABYTE
+    with upload_queue().turn(str(account), megabytes), _received(file) as upload:
+        yield upload
 
 
 @contextmanager
@@ -159,11 +154,9 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 
 
 @cache
-def door() -> Door:
-    size = max(
-        1, min(settings.CHECKS, len(os.sched_getaffinity(0)) // settings.WEB_WORKERS)
-    )
-    return Door(pool().turns.kept_waiting, size, Elsewhere(settings.WORK_DIR / "door"))
+def upload_queue() -> UploadQueue:
+    processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
+    return UploadQueue(max(1, min(settings.CHECKS, processors)))
 
 
 def upload_limit() -> int:

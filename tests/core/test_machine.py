@@ -11,7 +11,6 @@ import pytest
 from citeboard.core.env import default_work_folder, private_folder
 from citeboard.core.processes import group_name, host_of, machine, process_name
 from citeboard.ops.serving import leave_sign
-from tasks.submissions import uploads
 from tests.faults.namespaces import in_namespaces
 
 TELL = "from citeboard.core.processes import process_name; print(process_name(), flush=True)"
@@ -83,13 +82,12 @@ def test_a_work_folder_where_anybody_may_make_one_must_be_our_own(tmp_path):
             private_folder(tmp_path / name)
 
 
-@pytest.mark.parametrize("first", [leave_sign, uploads.door.__wrapped__])
-def test_whoever_comes_first_makes_a_work_folder_that_scorers_take(
-    first, tmp_path, settings
+def test_the_watch_over_workers_makes_a_work_folder_that_scorers_take(
+    tmp_path, settings
 ):
-    """A site may take its first upload before a worker of its machine is started."""
+    """A site may be started before a worker of its machine."""
     tmp_path.chmod(0o1777)
     settings.WORK_DIR = tmp_path / "own"
-    first()
+    leave_sign()
     assert list(settings.WORK_DIR.iterdir())
     assert private_folder(settings.WORK_DIR) == settings.WORK_DIR

@@ -16,8 +16,8 @@ MEGABYTE = 1 << 20
 
 
 @pytest.fixture
-def temporary(tmp_path, settings, monkeypatch) -> Path:
-    """The folder in which all temporary files of the test are."""
+def temporary(tmp_path, settings, monkeypatch, db) -> Path:
+    """The folder in which all temporary files of the test are; the database counts for the queue."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     settings.FILE_UPLOAD_TEMP_DIR = str(folder)

@@ -20,7 +20,6 @@ from citeboard.core.confined.pool import SINGLE_THREADED
 from citeboard.core.confined.turns import PRESENT_PER_PLACE
 from citeboard.core.confinement import why_nothing_is_read
 from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
-from citeboard.core.door import CROWD
 from citeboard.core.instruments import (
     SHARED_FOLDER,
     answered_so_far,
@@ -28,6 +27,7 @@ from citeboard.core.instruments import (
     forget_counts,
 )
 from citeboard.core.processes import ProcessGroup
+from citeboard.core.upload_queue import MAX_UPLOADS
 from citeboard.ops.pruning import attempt, post_until, sweep_all
 from tasks.jobs.engine import end_leases, wake_again
 from tasks.jobs.queue_choice import Watchdog, forget_group
@@ -235,7 +235,7 @@ def command(part: str) -> list[str]:
     manage = str(ROOT / "manage.py")
     if part == WORKER:
         return [sys.executable, manage, "qcluster"]
-    uploads = CROWD + PRESENT_PER_PLACE * settings.CHECKS
+    uploads = MAX_UPLOADS + PRESENT_PER_PLACE * settings.CHECKS
     options = {
         "host": settings.BIND,
         "port": settings.PORT,
