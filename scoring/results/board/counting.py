@@ -60,8 +60,11 @@ def turnout(phase: Phase) -> Turnout:
 
 def has_figures_beside(phase: Phase) -> tuple[bool, bool]:
     """Return whether teams reported figures, and whether organisers entered scores."""
-    figures = TeamFigure.objects.filter(phase=phase)
-    return figures.exists(), ManualMeasure.objects.filter(phase=phase).exists()
+    figures = Exists(TeamFigure.objects.filter(phase=OuterRef("pk")))
+    measures = Exists(ManualMeasure.objects.filter(phase=OuterRef("pk")))
+    both = Phase.objects.filter(pk=phase.pk).values_list(figures, measures)
+    has_figures, has_measures = both.get()
+    return has_figures, has_measures
 
 
 def board_gold(phase: Phase) -> Gold | None:
