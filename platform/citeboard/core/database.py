@@ -2,8 +2,7 @@
 
 import datetime as dt
 import fcntl
-import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,19 +32,6 @@ def database_now() -> dt.datetime:
     with connection.cursor() as cursor:
         cursor.execute(_EPOCH[connection.vendor])
         return dt.datetime.fromtimestamp(float(cursor.fetchone()[0]), dt.UTC)
-
-
-#: A statement with so many places is the same each time, so that the database need not read it anew.
-FEW = 8
-
-
-def few(name: str, values: Collection[int]) -> tuple[str, dict[str, int]]:
-    """The places for at most `FEW` values in a statement, and what stands in them; the values repeat."""
-    given = {
-        f"{name}{number}": value
-        for number, value in zip(range(FEW), itertools.cycle(values))
-    }
-    return ", ".join(f"%({place})s" for place in given), given
 
 
 LARGEST_SKEW = 2.0  # seconds; deadlines are judged by the clock of each machine
