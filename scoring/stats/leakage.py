@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
+from scoring.metrics.base import Floats, Metric, WeightedMetric, unit_rows
 from scoring.stats import jackknife
 
 #: Rows are resampled as units; fewer than these have no standard error.
@@ -26,14 +26,14 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     Its own digits would tell something of the gold too. Where all units are alike it is the largest error
     that so many could have. NaN with fewer than three units, and where there is none.
     """
-    if len(rows) < MIN_UNITS:
+    is_weighted = isinstance(metric, WeightedMetric)
+    units = len(np.unique(rows[:, 0])) if is_weighted else len(rows)
+    if units < MIN_UNITS:
         return math.nan
-    error = float(
-        jackknife.jackknife_error(np.asarray(metric.aggregate(rows.sum(axis=0) - rows)))
-    )
+    error = float(jackknife.jackknife_error(_left_out(metric, rows)))
     low, high = metric.value_range
     if not error > 0:
-        error = (high - low) / (2 * math.sqrt(len(rows)))
+        error = (high - low) / (2 * math.sqrt(units))
     if not math.isfinite(error):
         return math.nan
     power = 10.0 ** math.floor(math.log10(error))
@@ -42,6 +42,60 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
         for step in (1, 2, 5, 10)
         if step * power >= error * (1 - jackknife.ROUNDING)
     )
+
+
+def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
+    """Count the instances in which two runs on the same gold differ.
+
+    Instances differ if their values differ. If the metric has no value of single
+    instances, or the same one for all, they differ if their statistics differ.
+    """
+    values, values_before = _row_values(metric, stats), _row_values(metric, before)
+    if np.ptp([values, values_before]) > 0:
+        return int((values != values_before).sum())
+    # A matrix may be as wide as its run needs; columns that a run lacks are 0.
+    width = max(stats.shape[1], before.shape[1])
+    a, b = (np.pad(own, ((0, 0), (0, width - own.shape[1]))) for own in (stats, before))
+    return int((a != b).any(axis=1).sum())
+
+
+def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
+    """Return how two runs on the same gold go together, instance by instance.
+
+    The correlation is that of the values of single instances. If a run has the same
+    value for all instances, it is that of the changes of the score when an instance is
+    left out. NaN if these do not vary either, or do not show how far the score may be off.
+    """
+    if isinstance(metric, WeightedMetric) and not metric.has_interval:
+        return math.nan
+    both = [_row_values(metric, own) for own in (stats, before)]
+    if not all(np.ptp(values) > 0 for values in both) and not metric.per_unit:
+        both = [_left_out_rows(metric, own) for own in (stats, before)]
+    if not all(np.ptp(values) > 0 for values in both):
+        return math.nan
+    return float(np.corrcoef(*both)[0, 1])
+
+
+def _row_values(metric: Metric, stats: Floats) -> Floats:
+    """Return the value of each instance alone, 0 where a single one has none."""
+    if isinstance(metric, WeightedMetric):
+        return np.zeros(len(stats))
+    if metric.per_unit:
+        return np.asarray(stats[:, 0], dtype=np.float64)
+    return np.nan_to_num(np.asarray(metric.aggregate(stats), dtype=np.float64))
+
+
+def _left_out_rows(metric: Metric, stats: Floats) -> Floats:
+    if isinstance(metric, WeightedMetric):
+        stats = unit_rows(metric, stats, np.arange(len(stats)))
+    return np.nan_to_num(_left_out(metric, stats))
+
+
+def _left_out(metric: Metric, rows: Floats) -> Floats:
+    """Return the values without each row, or without each unit of a weighted metric."""
+    if isinstance(metric, WeightedMetric):
+        return metric.left_out(rows)
+    return np.asarray(metric.aggregate(rows.sum(axis=0) - rows), dtype=np.float64)
 
 
 def laddered(

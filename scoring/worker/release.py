@@ -17,12 +17,17 @@ from numpy.typing import NDArray
 
 from citeboard.core import storage
 from scoring.metrics import Metric, known_metric
-from scoring.metrics.base import unit_rows
+from scoring.metrics.base import Floats, unit_rows
 from scoring.models import FEW_ANSWERS, Evaluation, Withheld
 from scoring.offline.evaluate import Statistics, load_statistics
 from scoring.results.board.differences import too_small
 from scoring.stats.breakdown import classes
-from scoring.stats.leakage import ladder_step, laddered
+from scoring.stats.leakage import (
+    correlation_of_rows,
+    count_differing_rows,
+    ladder_step,
+    laddered,
+)
 from tasks.models import Job, Phase, Submission
 from tasks.models.seasons import LADDER, PARTS
 from tasks.registration.entries import lock_entry
@@ -212,28 +217,32 @@ def _with_enough(
 
 
 def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
-    """Empty where it does not. Differences are looked for in the scores of single rows."""
+    """Return which way the run looks like a probe, with its numbers; empty if it does not."""
     count, total = int(run.answered.sum()), len(run.answered)
     if count <= max(1, SMALL_SHARE * total) < total:
         return f"few {count} {total}"
     if not MIN_UNITS <= total <= MAX_ROWS:
         return ""
-    own, unrelated = _values(metric, run), []
-    for number, before in _earlier(job, metric, part):
-        if len(before) != len(own):
-            continue
-        differing = int((own != before).sum())
+    stats = run.matrices[metric.statistic]
+    earlier = [
+        (number, before)
+        for number, before in _earlier(job, metric, part)
+        if len(before) == len(stats)
+    ]
+    for number, before in earlier:
+        differing = count_differing_rows(metric, stats, before)
         if 0 < differing <= max(1, NEAR_COPY * total):
             return f"copy {number} {differing} {total}"
-        is_flat = not (own.std() and before.std())
-        if not is_flat and float(np.corrcoef(own, before)[0, 1]) < UNRELATED:
-            unrelated.append(number)
-    return f"random {len(unrelated)}" if len(unrelated) >= MIN_UNRELATED else ""
+    if len(earlier) < MIN_UNRELATED:
+        return ""
+    unrelated = sum(
+        correlation_of_rows(metric, stats, before) < UNRELATED for _, before in earlier
+    )
+    return f"random {unrelated}" if unrelated >= MIN_UNRELATED else ""
 
 
-def _earlier(
-    job: Job, metric: Metric, part: str
-) -> list[tuple[int, NDArray[np.float64]]]:
+def _earlier(job: Job, metric: Metric, part: str) -> list[tuple[int, Floats]]:
+    """Return the numbers and the matrices of the team's latest runs on the same gold."""
     same = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold
     )
@@ -251,13 +260,6 @@ def _earlier(
         except (OSError, KeyError, ValueError, zipfile.BadZipFile):
             continue
         if other.part == part and metric.statistic in statistics.matrices:
-            found.append((other.submission.number, _values(metric, statistics)))
+            matrix = statistics.matrices[metric.statistic]
+            found.append((other.submission.number, matrix))
     return found
-
-
-def _values(metric: Metric, run: Statistics) -> NDArray[np.float64]:
-    """Row by row what the metric's matrix says, as one number."""
-    stats = run.matrices[metric.statistic]
-    if metric.per_unit:
-        return np.asarray(stats[:, 0], dtype=np.float64)
-    return np.nan_to_num(np.asarray(metric.aggregate(stats), dtype=np.float64))
