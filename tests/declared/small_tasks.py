@@ -1,7 +1,7 @@
 """A small task of each form, whose gold can be written with the answers of two instances swapped."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from tasks.models import Gold, Phase, Season, Task
 from tasks.models.declarations import keep
 from tasks.types.declared.folder import read_declaration
 from tests import factories
-from tests.declared.folders import EXAMPLES, lines
 from tests.tasks.types.corpus import write_topic
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"
 #: Instances of each task, numbered from 0, and the two whose answers are swapped.
 INSTANCES = 24
 SWAPPED = (22, 23)
@@ -69,6 +69,10 @@ class SmallTask:
         return lines(
             self.record(place, answer) for place, answer in enumerate(answers)
         ).encode()
+
+
+def lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _cycle(values: Sequence[Any], start: int = 0) -> list[Any]:
