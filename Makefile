@@ -110,10 +110,13 @@ faults:
 	$(PY) bench/faults/kills.py --topology postgresql
 	$(PY) bench/faults/races.py
 
-# Some minutes: a site of its own is attacked, and a table says what held.
+# Some minutes: a site of its own is attacked, and a table says what held. Where PostgreSQL answers, four web
+# processes on it are raced too.
 attack:
 	@sh scripts/environment.sh dev
 	$(PY) bench/attack.py
+	@! $(PY) scripts/find_postgres.py >/dev/null 2>&1 || \
+		$(PY) bench/attack.py --topology postgresql --only races requests
 
 # Some minutes: 105,000 mutated runs of all task types, then what twice the input costs in every reader.
 fuzz:

@@ -1,10 +1,12 @@
 """Attacks on a running site, which it starts itself, and a table of what held: `make attack`.
 
-Usage: python bench/attack.py [--accounts K] [--uploads N]
+Usage: python bench/attack.py [--accounts K] [--uploads N] [--topology sqlite|postgresql] [--only NAME ...]
 
 K hostile accounts, each a team of its own, keep sending and checking files that take long to read, while one
 honest team uploads; then files, headers, passwords, names and requests for gold that are meant to break or to
-tell something, and the attack by made-up answers. docs/security.md has the table of each release.
+tell something, and the attack by made-up answers. `attacking` has the attacks of rival organisers, of readers
+who guess at home, on budgets, by hostile texts and at the same moment. On PostgreSQL the site has four web
+processes. docs/security.md has the table of each release.
 """
 
 from __future__ import annotations
@@ -23,16 +25,20 @@ import threading
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "platform"), str(ROOT), str(ROOT / "bench" / "load")]
+BENCH = ROOT / "bench"
+sys.path[:0] = map(str, (ROOT / "platform", ROOT, BENCH / "load", BENCH / "faults"))
 
+from attacking import budgets, guesses, inputs, races, rivals  # noqa: E402
+from attacking.besieged import Besieged, Row  # noqa: E402
 from clients import Answer, Client, form_of  # noqa: E402
+from house import GROWN, TOPOLOGIES, own_database  # noqa: E402
 
 START_SECONDS = 300
 #: An honest upload may take so many times what it takes on a quiet site.
@@ -53,7 +59,11 @@ def main() -> int:
     parser.add_argument(
         "--folder", type=Path, help="where the site is kept for the next time"
     )
+    parser.add_argument("--topology", choices=TOPOLOGIES, default="sqlite")
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS))
     asked = parser.parse_args()
+    if asked.topology == GROWN:
+        os.environ |= {"DATABASE_URL": own_database(), "CITEBOARD_WEB_WORKERS": "4"}
     kept = (
         nullcontext(asked.folder)
         if asked.folder
@@ -61,30 +71,46 @@ def main() -> int:
     )
     with kept as folder, site(Path(folder)) as port:
         attack = Attack(port, asked.accounts, asked.uploads)
-        alike: Any = {"niceness": 19, "connections": 4, "patience": 180}
-        rows = [
-            *attack.door("that are slow to read", SLOW, honest=0),
-            *attack.door("that are slow to read", SLOW, honest=1, niceness=19),
-            *attack.door("like the team's own", attack.alike(), honest=2, **alike),
-            *attack.door(
-                "like the team's own",
-                attack.alike(),
-                honest=2,
-                sends_as_much=True,
-                **alike,
-            ),
-            *attack.files(),
-            *attack.requests(),
-            *attack.secrets(),
-            *attack.passwords(),
-            *attack.names(),
-            attack.confinement(),
-            made_up_answers(),
-        ]
-    print("| attack | what came of it | held |\n| --- | --- | --- |")
-    for name, found, held in rows:
-        print(f"| {name} | {found} | {'yes' if held else 'no'} |")
-    return int(not all(held for _, _, held in rows))
+        rows = []
+        print("| attack | what came of it | held |\n| --- | --- | --- |")
+        for name in asked.only:
+            for attack_name, result, held in GROUPS[name](attack):
+                rows.append(Row(attack_name, result, held))
+                words = "yes" if held else "no"
+                print(f"| {attack_name} | {result} | {words} |", flush=True)
+    return int(not all(row.held for row in rows))
+
+
+def doors(attack: Attack) -> Iterator[tuple[str, str, bool]]:
+    alike: Any = {"niceness": 19, "connections": 4, "patience": 180}
+    yield from attack.door("that are slow to read", SLOW, honest=0)
+    yield from attack.door("that are slow to read", SLOW, honest=1, niceness=19)
+    files = attack.alike()
+    yield from attack.door("like the team's own", files, honest=2, **alike)
+    alike["sends_as_much"] = True
+    yield from attack.door("like the team's own", files, honest=2, **alike)
+
+
+def requests(attack: Attack) -> Iterator[tuple[str, str, bool]]:
+    yield from attack.files()
+    yield from attack.requests()
+    yield from attack.secrets()
+    yield from attack.passwords()
+    yield from attack.names()
+    yield attack.confinement()
+
+
+#: By the word that `--only` takes.
+GROUPS: dict[str, Callable[[Attack], Iterable[tuple[str, str, bool]]]] = {
+    "door": doors,
+    "requests": requests,
+    "rivals": lambda attack: rivals.attacks(attack.besieged),
+    "guesses": lambda attack: guesses.attacks(attack.besieged),
+    "budgets": lambda attack: budgets.attacks(attack.besieged),
+    "inputs": lambda attack: inputs.attacks(attack.besieged),
+    "races": lambda attack: races.attacks(attack.besieged),
+    "answers": lambda attack: [made_up_answers()],
+}
 
 
 @contextmanager
@@ -143,6 +169,7 @@ class Attack:
         from tasks.registration.entries import draw_alias
 
         self.client, self.uploads, self.sent = Client(port), uploads, Counter[int]()
+        self.besieged = Besieged(port)
         phase = Phase.objects.get(
             task__season__slug="demo", task__slug="1a", slug="evaluation"
         )
