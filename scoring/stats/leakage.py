@@ -73,7 +73,7 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
         both = [_left_out_rows(metric, own) for own in (stats, before)]
     if not all(np.ptp(values) > 0 for values in both):
         return math.nan
-    return float(np.corrcoef(*both)[0, 1])
+    return float(np.corrcoef(both[0], both[1])[0, 1])
 
 
 def _row_values(metric: Metric, stats: Floats) -> Floats:
