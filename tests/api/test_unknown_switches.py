@@ -131,7 +131,7 @@ def everything() -> dict[str, list]:
 def test_no_unknown_value_of_dry_run_changes_anything(world, name):
     world, ids = world
     before, address = everything(), address_of(name, ids)
-    for value in ("yes", "on", "y", "banana", "", "2", "true "):
+    for value in ("yes", "on", "y", "banana", "", "2", "true ", "TRUE"):
         for where, fields in (
             (f"{address}?dry_run={value}", {}),
             (address, {"dry_run": value}),

@@ -196,7 +196,7 @@ def test_the_same_by_token(folder, ada, client):
         )
 
     move_phase(phase=practice(), opens=practice().opens, closes=LATER, by=ada)
-    shown = send(dry_run=True).json()
+    shown = send(dry_run="true").json()
     assert [row["key"] for row in shown["conflicts"]] == [CLOSES]
     assert [row["key"] for row in shown["differences"]] == [
         "tasks.1a.phases.practice.runs_per_day"

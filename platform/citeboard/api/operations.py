@@ -201,10 +201,12 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
 
 
 def _read_switch(name: str, value: object) -> bool:
-    is_known = isinstance(value, str | int) and str(value).lower() in SWITCH_VALUES
-    if not is_known:
+    if isinstance(value, bool):
+        return value
+    text = str(value) if isinstance(value, str | int) else ""
+    if text not in SWITCH_VALUES:
         raise invalid_value(name, value, SWITCH_VALUES)
-    return SWITCH_VALUES[str(value).lower()]
+    return SWITCH_VALUES[text]
 
 
 def _sent_in_body(request: Request, name: str) -> list[Any]:
