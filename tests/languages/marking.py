@@ -13,8 +13,6 @@ from django.template.base import Lexer, TokenType
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from citeboard.core.templatetags import page
-
 OPEN, CLOSE = "⟦", "⟧"
 BRACKET = re.compile(f"([{OPEN}{CLOSE}])")
 #: Attributes that somebody reads or hears.
@@ -60,14 +58,7 @@ def pseudo_locale() -> Iterator[None]:
         ),
         create=True,
     ):
-        # Parts of pages are kept by language, which is the same with brackets and without.
-        for kept in (page.rendered, page._foot):
-            kept.cache_clear()
-        try:
-            yield
-        finally:
-            for kept in (page.rendered, page._foot):
-                kept.cache_clear()
+        yield
 
 
 class Prose(HTMLParser):
