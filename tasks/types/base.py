@@ -210,20 +210,38 @@ def clusters_of(
     return clusters
 
 
+#: The rule by which digests of gold are computed now. By rule 1 some digests depended on the order of a
+#: pool's lines and on the ends of lines; by rule 2 no digest does.
+DIGEST_RULE = 2
+#: How runs are read now. A site stores the number with each version of gold, and reads all runs on that
+#: version in the same way.
+READING_VERSION = 1
+
+
 @dataclass(frozen=True, kw_only=True)
 class Split:
     """The gold of one split. ``content`` is the task type's own; ``index`` and ``public_files`` are what
     follows from it without gold. ``digest`` is the SHA-256 of the canonical content: the same gold has the
-    same digest however it is packed.
+    same digest however it is packed, and in whatever order its lines stand. ``earlier_digests`` are the
+    digests by earlier rules, where they differ.
     """
 
     content: Any
     instances: int
     index: Index
     digest: str
+    earlier_digests: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     #: By instance the value of the field that the option ``unit`` names, where it is one of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
+
+    def digest_by(self, rule: int) -> str:
+        return self.earlier_digests.get(rule, self.digest)
+
+    @property
+    def digests(self) -> dict[int, str]:
+        """The digest by each rule."""
+        return {rule: self.digest_by(rule) for rule in range(1, DIGEST_RULE + 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,6 +350,8 @@ class TaskType:
     is_gold_file: Callable[[str], bool]
     #: The dimensions whose classes are the gold's own labels.
     label_dimensions: tuple[str, ...] = ()
+    #: The dimensions whose classes follow from what participants are shown, and from no answer.
+    shown_dimensions: tuple[str, ...] = ()
     #: Of each answer of a run to an instance of the split, whether anything is in it.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO
 
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
@@ -20,6 +20,9 @@ CHUNK = 1 << 20
 LONGEST = 16 * CHUNK
 #: Left behind by file managers and version control; never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
+#: Beside the files of gold in an archive that a site gives out: the key of the gold's public digest, and on
+#: the next line that digest.
+NONCE_FILE = "nonce.txt"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def open_input(
                 partial(_open_member, archive, member),
             )
             for member in sorted(members, key=lambda member: member.filename)
-            if not CLUTTER.intersection(PurePosixPath(member.filename).parts)
+            if not _is_passed_over(PurePosixPath(member.filename))
         ]
     return [InputFile(PurePosixPath(shown).name, shown, lambda: path.open("rb"))]
 
@@ -181,11 +184,15 @@ def _digest(file: InputFile) -> str:
     return digest.hexdigest()
 
 
+def _is_passed_over(name: PurePath) -> bool:
+    return bool(CLUTTER.intersection(name.parts)) or name.parts == (NONCE_FILE,)
+
+
 def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
     files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_symlink() or not path.is_file() or CLUTTER.intersection(name.parts):
+        if path.is_symlink() or not path.is_file() or _is_passed_over(name):
             continue
         # The folder's own name is kept, since a topic folder is named for its topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"

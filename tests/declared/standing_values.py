@@ -216,7 +216,7 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
             return [
                 told,
                 [_plain(one.gold) for one in split.content.instances],
-                split.digest,
+                split.digest_by(1),
                 digest(split.index),
                 list(map(str, kind.contents(gold, split))),
             ]

@@ -27,7 +27,7 @@ def write(built: "Built", folder: Path) -> None:
     facts = {
         "corpus": {
             "form": built.form,
-            "sha256": built.digest,
+            **built.digest,
             **built.corpus,
             "licences": built.licences,
         },
@@ -82,7 +82,7 @@ def _sheet(built: "Built") -> Iterator[str]:
     yield "## Corpus\n"
     facts = [
         ("form", built.form),
-        ("SHA-256", f"`{built.digest}`"),
+        ("SHA-256", f"`{built.digest['sha256']}`"),
         *built.corpus.items(),
     ]
     yield from markdown_table(("", ""), facts)
@@ -343,7 +343,8 @@ class Built:
     form: str
     corpus: dict[str, int]
     licences: dict[str, int]
-    digest: str
+    #: The SHA-256 of the corpus and its rule.
+    digest: Mapping[str, str | int]
     rules: classes.Rules
     thresholds: classes.LengthThresholds
     refused: Counter[str]

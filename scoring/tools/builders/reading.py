@@ -12,11 +12,13 @@ from types import ModuleType
 from typing import IO, Any, cast
 
 from scoring.tools.builders.store import Store
+from tasks.types.base import DIGEST_RULE
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
+_LINES = (".jsonl", ".ndjson")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
 #: How JSON writes half of a character.
@@ -127,8 +129,10 @@ def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
     )
 
 
-def digest_of(corpus: Path) -> str:
-    """SHA-256 over the names and contents of the files of a corpus, in the order of their names."""
+def digest_of(corpus: Path) -> dict[str, str | int]:
+    """Return the SHA-256 over the names and contents of a corpus's files in the order of their names, and its
+    rule. By rule 2 neither the order nor the ends of lines count in files of JSON lines.
+    """
     digest = hashlib.sha256()
     for path in (
         [corpus]
@@ -136,9 +140,23 @@ def digest_of(corpus: Path) -> str:
         else sorted(filter(Path.is_file, corpus.rglob("*")))
     ):
         digest.update(f"{path.name}\n".encode())
-        with path.open("rb") as stream:
-            hashlib.file_digest(stream, lambda: digest)
-    return digest.hexdigest()
+        if path.name.removesuffix(".gz").endswith(_LINES):
+            digest.update(_digest_of_lines(path))
+        else:
+            with path.open("rb") as stream:
+                hashlib.file_digest(stream, lambda: digest)
+    return {"sha256": digest.hexdigest(), "rule": DIGEST_RULE}
+
+
+def _digest_of_lines(path: Path) -> bytes:
+    """Return the number of lines and the sum of their digests, in whatever order they stand."""
+    lines = total = 0
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        for line in _unpacked(stream, path):
+            if content := line.strip():
+                lines += 1
+                total += int.from_bytes(hashlib.sha256(content).digest())
+    return f"{lines} {total % (1 << 256):064x}\n".encode()
 
 
 def text(record: Record, *keys: str) -> str:

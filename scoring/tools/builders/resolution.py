@@ -96,7 +96,7 @@ def build_resolution(
             if name != "inlinks_without"
         }
         facts = {
-            "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
+            "corpus": {"form": name, **digest_of(corpus), **store.sizes()},
             "rules": {
                 **options,
                 "sentences": RULES if name not in SENTENCES else "as given",

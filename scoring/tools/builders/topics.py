@@ -430,7 +430,7 @@ def build_topics(
             }
             topics.append({**facts, "citations": citations, "citing": citing_papers})
         facts = {
-            "corpus": {"form": read.name, "sha256": digest_of(corpus), **store.sizes()},
+            "corpus": {"form": read.name, **digest_of(corpus), **store.sizes()},
             "rules": {
                 **asdict(rules),
                 "sentences": "as given" if read.name in SENTENCES else RULES,

@@ -36,4 +36,5 @@ TASK_TYPE = TaskType.of(
     rules={CORRECTED: METRICS, OFFICIAL: METRICS},
     baselines=("scoring.tools.baselines.resolution:BASELINES",),
     dimensions=("group_size", "candidates", "section", "zone", "discipline"),
+    shown_dimensions=("candidates", "section"),
 )

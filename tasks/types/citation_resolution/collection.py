@@ -89,14 +89,20 @@ def read_gold(files: Files, options: Options) -> Split:
                 )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
-    # The order of a paper's candidates decides between equal scores; that of papers nothing.
+    # By rule 1 the order of a paper's candidates counts, which decides between equal scores.
     others = [
         records.canonical(
             sorted([paper, list(ids)] for paper, ids in candidates.items())
         )
     ]
+    unordered = [
+        records.canonical(
+            sorted([paper, sorted(ids)] for paper, ids in candidates.items())
+        )
+    ]
     if citing_papers is not None:
         others.append(citing_papers.digest)
+        unordered.append(citing_papers.digest)
     notes = [
         f"{reader.unresolvable} contexts cite no reference of their paper and are left out"
     ]
@@ -104,7 +110,8 @@ def read_gold(files: Files, options: Options) -> Split:
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
         index=_index(reader.ids, reader.paper_of, candidates),
-        digest=reader.facts_digest(*others),
+        digest=records.sorted_digest(reader.facts_by_name, *unordered),
+        earlier_digests={1: reader.facts_digest(*others)},
         notes=tuple(notes) if reader.unresolvable else (),
     )
 
@@ -201,6 +208,8 @@ class _Reader(records.ContextsBuilder):
         super().__init__({"section": records.SECTIONS, "zone": (), "discipline": ()})
         self._candidates, self._disciplines = candidates, disciplines
         self.paper_of: list[str] = []
+        #: The digest of each context's facts, with the ids of what it cites.
+        self.facts_by_name = bytearray()
         self.unresolvable = 0
 
     def read(self, rows: records.Rows) -> None:
@@ -233,7 +242,11 @@ class _Reader(records.ContextsBuilder):
             discipline = self._disciplines.get(paper)
             zone = records.label(record, "zone")
             classes = zip(self.numbers, (section, zone, discipline), strict=True)
-            facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
+            others = [section, discipline, *([zone] if zone else [])]
+            facts = [name, paper, gold, *others]
+            resolved = [reference for reference in cited if reference in numbers]
+            by_name = records.canonical([name, paper, resolved, *others])
+            self.facts_by_name += records.digest_of(by_name)
             self.paper_of.append(paper)
             codes = [[own[label]] for own, label in classes]
             self.add(

@@ -11,6 +11,7 @@ TASK_TYPE = TaskType.of(
     title="Citation text generation",
     unit="text",
     display_names={"dataset": "data set"},
+    shown_dimensions=("dataset", "cited_papers", "empty_abstracts"),
     main_metrics=(
         "rouge_l_f1",
         "rouge_1_f1",

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, groupby, product
@@ -44,7 +44,12 @@ class Reference:
 
     @property
     def digest(self) -> str:
+        """Return the digest by rule 1, which depends on the ends of lines."""
         return hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def digest_of_lines(self) -> str:
+        return hashlib.sha256(self.raw.replace(b"\r\n", b"\n")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -85,18 +90,27 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         )
     refuse(problems)
     content = tuple(topics[name] for name in sorted(topics))
-    facts = [
-        [topic.name, [[r.kind, r.annotator, r.digest] for r in topic.references]]
-        for topic in content
-    ]
-    canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+    digest = _digest(content, lambda reference: reference.digest_of_lines)
+    first = _digest(content, lambda reference: reference.digest)
     return base.Split(
         content=content,
         instances=len(content),
         index=_index({topic.name: topic.abstract for topic in content}),
-        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        digest=digest,
+        earlier_digests={1: first} if first != digest else {},
         notes=tuple(notes),
     )
+
+
+def _digest(
+    content: Iterable[SummaryTopic], digest_of: Callable[[Reference], str]
+) -> str:
+    facts = [
+        [topic.name, [[r.kind, r.annotator, digest_of(r)] for r in topic.references]]
+        for topic in content
+    ]
+    canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:

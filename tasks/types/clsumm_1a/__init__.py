@@ -94,6 +94,7 @@ TASK_TYPE = TaskType.of(
         "rouge_s_star_f1",
     ),
     dimensions=pairing.DIMENSIONS,
+    shown_dimensions=("topic", "year"),
     accepts=accepts_citances,
     pair=pair,
     is_gold_file=is_topic_file,

@@ -64,6 +64,11 @@ def without_path(value: Any, path: str) -> Any:
     }
 
 
+def is_within(path: str, other: str) -> bool:
+    """Return True if one of the dotted paths is a part of the other."""
+    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
     """The classes of instances by a field, which may be a secret one. ``reading`` is how its value becomes a
@@ -151,6 +156,22 @@ class Content:
     pool: Mapping[str, Mapping[str, Any]]
 
 
+def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
+    ordered = sorted(content.instances, key=lambda instance: instance.id)
+    return (instance.record for instance in ordered)
+
+
+def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
+    """Return a record as digests are made of it; lines inside of a table's cells end in one way."""
+    if is_table:
+        record = {
+            name: value.replace("\r\n", "\n") if isinstance(value, str) else value
+            for name, value in record.items()
+        }
+    text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"{text}\n".encode()
+
+
 @dataclass(frozen=True, kw_only=True)
 class InstanceTask(ABC):
     """One answer for each instance. Gold is a file of records, a run JSON lines or a JSON list. ``shown`` are
@@ -227,6 +248,23 @@ class InstanceTask(ABC):
         """The dimensions whose classes are the labels that runs are to give."""
         return ()
 
+    @property
+    def shown_dimensions(self) -> tuple[str, ...]:
+        """The dimensions whose classes follow from fields that participants see."""
+        return tuple(
+            dimension.name
+            for dimension in self.dimensions
+            if all(map(self._is_shown, (dimension.field, *dimension.joined)))
+        )
+
+    def _is_shown(self, path: str) -> bool:
+        """Return False as well for a field of which a part is hidden."""
+        return (
+            path.partition(".")[0] in (self.id, *self.shown)
+            and not is_within(path, self.field)
+            and not any(is_within(path, hidden) for hidden in self.hidden)
+        )
+
     def gold_text(self, gold: Any) -> str:
         return str(gold)
 
@@ -288,23 +326,30 @@ class InstanceTask(ABC):
     def read_gold(self, files: Files, options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""
         content = self.content(files, with_gold=True)
-        rows = (
-            instance.record
-            for instance in sorted(content.instances, key=lambda own: own.id)
-        )
-        lines = (
-            json.dumps(one, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            for one in rows
-        )
-        pools = sorted(self.public_pool(content.pool))
+        digest = self._digest(content)
+        first = self._digest_with_order(content)
         return Split(
             content=content,
             instances=len(content.instances),
             index=self.index(content),
-            digest=digest_of(
-                *(f"{line}\n".encode() for line in lines), *(data for _, data in pools)
-            ).hex(),
+            digest=digest,
+            earlier_digests={1: first} if first != digest else {},
         )
+
+    def _digest(self, content: Content) -> str:
+        is_table = self.files in TABLES
+        lines = [_line(record, is_table) for record in _in_order(content)]
+        if self.pool_file:
+            is_table = self.pool_file.rpartition(".")[2] in TABLES
+            pool = self._shown_of_pool(content.pool)
+            lines += [b"pool\n", *sorted(_line(record, is_table) for record in pool)]
+        return digest_of(*lines).hex()
+
+    def _digest_with_order(self, content: Content) -> str:
+        """Return the digest by rule 1: it depends on the order of the pool and on the ends of lines."""
+        lines = (_line(record, is_table=False) for record in _in_order(content))
+        pools = sorted(self.public_pool(content.pool))
+        return digest_of(*lines, *(data for _, data in pools)).hex()
 
     def read_inputs(self, files: Files, options: Options) -> Index:
         return self.index(self.inputs(files))
@@ -356,15 +401,24 @@ class InstanceTask(ABC):
             problems.append(Problem(message=message, expected=f"{self.pool_noun}s"))
         return records
 
+    @property
+    def _pool_keys(self) -> tuple[str, ...]:
+        return (self.pool_id, self.pool_content, *self.pool_shown)
+
+    def _shown_of_pool(
+        self, pool: Mapping[str, Mapping[str, Any]]
+    ) -> Iterator[dict[str, Any]]:
+        return (
+            {key: record[key] for key in self._pool_keys if key in record}
+            for record in pool.values()
+        )
+
     def public_pool(
         self, pool: Mapping[str, Mapping[str, Any]]
     ) -> Iterator[tuple[str, bytes]]:
         """The file of the pool as participants have it, in the form that it has."""
-        keys = (self.pool_id, self.pool_content, *self.pool_shown)
-        rows = (
-            {key: record[key] for key in keys if key in record}
-            for record in pool.values()
-        )
+        keys = self._pool_keys
+        rows = self._shown_of_pool(pool)
         delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
         if delimiter is None:
             data = jsonlines.as_lines(rows)

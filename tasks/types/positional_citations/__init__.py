@@ -11,6 +11,7 @@ TASK_TYPE = TaskType.of(
     title="Positional fine-grained citations",
     unit="question",
     display_names={"dataset": "data set"},
+    shown_dimensions=("dataset",),
     main_metrics=(
         "aliice_f1",
         "aliice_recall",

@@ -33,6 +33,15 @@ def digest_of(*parts: bytes) -> bytes:
     return sha256(b"".join(parts)).digest()
 
 
+def sorted_digest(digests: bytearray, *others: bytes) -> str:
+    """Return the digest of a set of digests, which are sorted in their place, and of further bytes."""
+    facts = np.frombuffer(digests, dtype="S32")
+    facts.sort()
+    digest = sha256(facts.data)
+    digest.update(b"".join(others))
+    return digest.hexdigest()
+
+
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     """A line of a public file: of a row only these fields. Marks that a corpus left in a text, such as
     `{{cite:…}}` in a heading, name the cited reference and are taken out.
@@ -293,11 +302,7 @@ class ContextsBuilder:
 
     def facts_digest(self, *others: bytes) -> str:
         """Of the facts, in whatever order they stand in the file, and then of these."""
-        facts = np.frombuffer(self._facts, dtype="S32")
-        facts.sort()
-        digest = sha256(facts.data)
-        digest.update(b"".join(others))
-        return digest.hexdigest()
+        return sorted_digest(self._facts, *others)
 
     def columns(self) -> dict[str, Any]:
         """What a `Collection` is made of."""

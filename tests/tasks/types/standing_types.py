@@ -600,7 +600,7 @@ def _read(
         for name, content in kind.public_files(kept, options)
     }
     return {
-        "problems": said(problems), "instances": split.instances, "index": digest(split.index), "gold": split.digest[:8], "notes": split.notes, "public": public, "numbers": numbers,
+        "problems": said(problems), "instances": split.instances, "index": digest(split.index), "gold": split.digest_by(1)[:8], "notes": split.notes, "public": public, "numbers": numbers,
         "statistics": kind.statistics(split) if kind.statistics else None, "contents": digest(list(kind.contents(kept, split))) if kind.contents else None,
         "judged": _judged(kind, kept, answers),
         "besides": digest(list(kind.also_holds(kept))) if kind.also_holds else None, "filled": digest(list(kind.filled(answers, split.index))),
