@@ -17,6 +17,7 @@ from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline import commands as offline, scoring as scorer, terminal
 from scoring.offline.arguments import add_declared, say
+from scoring.offline.gold_key import gold_key_of
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
 from scoring.tools.commands import add_commands as add_tools
@@ -225,6 +226,7 @@ def check_run(given: argparse.Namespace) -> int:
         given_options(given.option), builds=bool(given.option)
     )
     asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
+    asked["key"] = gold_key_of(given)
     with progress_of(given) as progress:
         result = scorer.check(chosen, given.run, options, **asked, progress=progress)
     warnings = [Problem(**problem) for problem in result["warnings"]]
@@ -260,6 +262,7 @@ def score_run(given: argparse.Namespace) -> int:
             statistics=statistics,
             pending=pending,
             part=part_of(given),
+            key=gold_key_of(given),
             **{
                 name: getattr(given, name)
                 for name in ("gold", "run", "run_name", "seed", "method")
@@ -336,8 +339,9 @@ def compare_runs(given: argparse.Namespace) -> int:
 
     chosen = task_type(given.type)
     rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
+    key, part = gold_key_of(given), part_of(given)
     read = read_runs(
-        chosen, given.gold, given.run, rules=rules, options=options, part=part_of(given)
+        chosen, given.gold, given.run, rules=rules, options=options, part=part, key=key
     )
     result = compare(read, trials=given.tests, seed=given.seed)
     lines = []

@@ -13,7 +13,7 @@ from scoring.results.board.confirming import Confirmation, confirmation_of
 from scoring.results.board.exports import set_in_latex
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.standings import Board, Row
-from tasks.models import Season, Task
+from tasks.models import Gold, Season, Task
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9:._-]+")
 _DIGITS = 12
@@ -100,7 +100,7 @@ def of_snapshot(kept: Snapshot) -> Citation:
         year=kept.created_at.year,
         address=address_of(kept),
         note=f"Version {kept.version} of {kept.created_at:%Y-%m-%d}, gold v{kept.gold.number} "
-        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}{tail}",
+        f"({_digest(kept.gold)}), rules {kept.rules}{tail}",
     )
 
 
@@ -167,12 +167,12 @@ def as_bibtex(results: Results, kept: Snapshot | None) -> str:
     return "\n".join(citation.bibtex for citation in entries)
 
 
+def _digest(gold: Gold) -> str:
+    return f"{gold.digest_kind} {gold.digest[:_DIGITS]}"
+
+
 def _state(board: Board, confirmation: Confirmation | None) -> str:
-    gold = (
-        f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})"
-        if board.gold
-        else ""
-    )
+    gold = f", gold v{board.gold.number} ({_digest(board.gold)})" if board.gold else ""
     rules = f", rules {board.rules}" if board.rules else ""
     results = f". {confirmation.sentence}" if confirmation else ""
     state = f"Version {board.version} of" if board.version else "Frozen on"

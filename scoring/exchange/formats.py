@@ -89,7 +89,9 @@ def as_xlsx(results: Results) -> bytes:
         ("rules", board.rules),
         (
             "gold",
-            f"v{board.gold.number}, SHA-256 {board.gold.digest}" if board.gold else "",
+            f"v{board.gold.number}, {board.gold.digest_name} {board.gold.digest}"
+            if board.gold
+            else "",
         ),
         (),
         ("column", "metric", "scale", "higher is better", "key"),
@@ -335,7 +337,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
                 "name": f"{season}, {results.task}, {results.phase.split}",
                 "source": results.task_address,
                 **(
-                    {"qrels digest": f"sha256:{board.gold.digest}"}
+                    {"qrels digest": f"{board.gold.digest_kind}:{board.gold.digest}"}
                     if board.gold
                     else {}
                 ),

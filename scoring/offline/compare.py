@@ -13,6 +13,7 @@ import numpy as np
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric, WeightedMetric, finite, unit_rows
 from scoring.offline.evaluate import Measurements, measured
+from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.offline.parts import Part, rows_of_part
 from scoring.offline.scoring import read_split
 from scoring.stats import significance
@@ -70,6 +71,7 @@ def read_runs(
     rules: str,
     options: Mapping[str, str],
     part: Part | None = None,
+    key: GoldKey = PLAIN_KEY,
 ) -> RunsRead:
     """Raises InputRefused with every fatal problem of any run."""
     split = read_split(task_type, gold, options)
@@ -92,7 +94,7 @@ def read_runs(
         "task_type": task_type.slug,
         "rules": rules,
         "options": dict(options),
-        "gold": {"sha256": split.digest, "instances": split.instances},
+        "gold": key.printed(split),
         "runs": [{"sha256": input_digest(files)} for files in inputs],
     }
     return RunsRead(metrics=metrics, measurements=measurements, described=described)

@@ -37,7 +37,7 @@ from scoring.stats.signature import (
     signature,
 )
 from tasks.types import Options, Pairs, TaskType
-from tasks.types.base import UNIT, ShownInstance
+from tasks.types.base import READING_VERSION, UNIT, ShownInstance
 from tasks.types.columns import Classes, present, renumbered
 
 
@@ -127,7 +127,7 @@ class Scores(Measurements):
     notes: Mapping[str, int]
 
 
-def evaluate(  # noqa: PLR0913  (the last three are of a part)
+def evaluate(  # noqa: PLR0913  (some are of a part)
     task_type: TaskType,
     pairs: Pairs,
     *,
@@ -138,8 +138,10 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     part: str = "",
     rows: NDArray[np.intp] | None = None,
     known: Mapping[str, Floats] | None = None,
+    reading: int = READING_VERSION,
 ) -> Scores:
-    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures.
+    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures, and
+    ``reading`` the version by which the run was read.
 
     With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
     where they have been computed.
@@ -163,7 +165,7 @@ def evaluate(  # noqa: PLR0913  (the last three are of a part)
     for metric, bounds in zip(metrics, intervals, strict=True):
         stats = own.matrices[metric.statistic]
         n = 0 if is_empty else metric.instances(stats, has_gold)
-        column = column_key(metric, gold=gold, part=part)
+        column = column_key(metric, gold=gold, part=part, reading=reading)
         low, high = bounds if isinstance(bounds, tuple) else (None, None)
         reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
         values[metric.name] = Value(

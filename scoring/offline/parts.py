@@ -1,14 +1,21 @@
 """The public and the private part of a split: own scores come from the one, the final ranks from the other.
 
-A part is written `public-30-7`: which of the two, the share of the units in the public one, per cent, and the
-seed of the draw. It stands in the column key of every number, so that numbers of different parts never share
-a column, and anybody who has the gold draws the same part again.
+A part is written `public-30-c5f0a1b2c3d4e`: which of the two, the share of the units in the public one, per
+cent, and the beginning of a commitment to the draw. It stands in the column key of every number, so that
+numbers of different parts never share a column. The draw rests on a secret, the nonce, and on what
+participants are shown of the units; no answer has an effect on the draw. The commitment is the SHA-256 of
+the line `citeboard draw 1` and the bytes of the nonce. Whoever has the nonce, which is released with the
+gold, writes `public-30-NONCE` and draws the same part again.
+
+Parts of earlier releases are written `public-30-7`, with the seed of their draw. Their draw rests on classes
+of the gold, so that it reveals answers; old parts stay what they were.
 """
 
 import hashlib
+import hmac
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,23 +24,31 @@ from numpy.typing import NDArray
 
 from tasks.types import OptionRefused, Options, Pairs, Split, TaskType
 from tasks.types.columns import Classes, present
+from tasks.types.digests import COMMITMENT_DIGITS, NONCE_BYTES, draw_commitment
 
 Rows = NDArray[np.intp]
 
 PUBLIC, PRIVATE = "public", "private"
-_WRITTEN = re.compile(rf"({PUBLIC}|{PRIVATE})-([1-9]\d?)-(\d{{1,18}})")
+_WRITTEN = re.compile(
+    rf"({PUBLIC}|{PRIVATE})-([1-9]\d?)-"
+    rf"(?:([0-9a-f]{{{2 * NONCE_BYTES}}})|c([0-9a-f]{{{COMMITMENT_DIGITS}}})|(\d{{1,18}}))"
+)
 
 
 @dataclass(frozen=True)
 class Part:
-    """``share`` is that of the public part, per cent."""
+    """``share`` is that of the public part, per cent. ``seed`` or ``nonce`` is that of its draw."""
 
     name: str
     share: int
-    seed: int
+    seed: int = 0
+    nonce: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}-{self.share}-{self.seed}"
+        if not self.nonce:
+            return f"{self.name}-{self.share}-{self.seed}"
+        committed = draw_commitment(self.nonce)[:COMMITMENT_DIGITS]
+        return f"{self.name}-{self.share}-c{committed}"
 
     @property
     def other(self) -> "Part":
@@ -44,7 +59,11 @@ class Part:
 
         Units without gold, to which a run answers all the same, are in neither.
         """
-        public = public_units(task_type, whole, self.share, self.seed)
+        public = (
+            drawn_units(task_type, whole, self.share, self.nonce)
+            if self.nonce
+            else public_units(task_type, whole, self.share, self.seed)
+        )
         names = _names(whole)
         known = {names[row] for row in np.flatnonzero(present(whole.gold)).tolist()}
         wanted = public if self.name == PUBLIC else known - public
@@ -55,9 +74,25 @@ def read_part(text: str) -> Part:
     """Raises OptionRefused."""
     if (written := _WRITTEN.fullmatch(text)) is None:
         raise OptionRefused(
-            f"--part {text}: expected public or private, a share and a seed: public-30-7"
+            f"--part {text}: expected public or private, a share and a seed or the nonce of the draw: "
+            "public-30-7"
         )
-    return Part(written[1], int(written[2]), int(written[3]))
+    name, share, nonce, committed, seed = written.groups()
+    if committed:
+        raise OptionRefused(
+            f"--part {text}: the draw is secret until the gold is released; then write its nonce in the "
+            f"place of its commitment: {name}-{share}-NONCE"
+        )
+    return Part(name, int(share), int(seed or 0), nonce or "")
+
+
+def opened_part(text: str, nonce: str) -> Part:
+    """Return the part of that name, whose draw has this nonce. Raise OptionRefused if it has another one."""
+    head, _, drawn = text.rpartition("-")
+    part = read_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
+    if str(part) != text:
+        raise OptionRefused(f"the nonce of the draw is not the one that {text} names")
+    return part
 
 
 def rows_of_part(
@@ -96,18 +131,36 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
     )
 
 
+def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> set[str]:
+    """Return every so manieth of the units, ordered by what is shown and within a class by the nonce.
+
+    The classes are those of the first dimension that some units share and that follows from what participants
+    are shown.
+    """
+    classes = _classes_by_unit(whole, task_type.shown_dimensions)
+    key = bytes.fromhex(nonce)
+
+    def place(unit: str) -> tuple[tuple[str, ...], bytes]:
+        return classes[unit], hmac.digest(key, unit.encode(), "sha256")
+
+    return _every_so_manieth(sorted(classes, key=place), share)
+
+
 def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
-    """Every so manieth of the units, ordered by their classes and within a class by chance.
+    """Return the public part as earlier releases drew it: by classes of the gold, and within a class by seed.
 
     The classes are those of the first dimension that some units share; each class then has about its share
     in both parts. The draw rests on gold, units and seed alone, never on a run's answers.
     """
-    classes = _classes_by_unit(task_type, whole)
+    classes = _classes_by_unit(whole, task_type.dimensions)
 
     def place(unit: str) -> tuple[tuple[str, ...], str]:
         return classes[unit], hashlib.sha256(f"{seed}:{unit}".encode()).hexdigest()
 
-    ordered = sorted(classes, key=place)
+    return _every_so_manieth(sorted(classes, key=place), share)
+
+
+def _every_so_manieth(ordered: Sequence[str], share: int) -> set[str]:
     # From the middle of a step, so that the numbers of units are right when rounded.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
@@ -120,12 +173,12 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
 
 
 def _classes_by_unit(
-    task_type: TaskType, whole: Pairs
+    whole: Pairs, dimensions: Iterable[str]
 ) -> Mapping[str, tuple[str, ...]]:
     rows = np.flatnonzero(present(whole.gold)).tolist()
     names = _names(whole)
     classes: dict[str, tuple[str, ...]] = {}
-    for dimension in task_type.dimensions:
+    for dimension in dimensions:
         if (column := whole.features.get(dimension)) is None:
             continue
         found: dict[str, set[str]] = {}

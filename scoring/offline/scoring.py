@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.stats.interval_methods import METHODS
 from tasks.types import Pairs, Problem, Split, TaskType
 from tasks.types.base import ShownInstance
@@ -39,6 +40,8 @@ class Scoring:
     pending: Path | None = None
     #: The public or private part of the split that is scored alone.
     part: "Part | None" = None
+    #: How the gold is named in the numbers' keys.
+    key: GoldKey = PLAIN_KEY
 
 
 def no_progress(step: str, done: float) -> None:
@@ -60,6 +63,7 @@ def check(
     inputs: Sequence[Path] | None,
     run_name: str | None,
     progress: Progress,
+    key: GoldKey = PLAIN_KEY,
 ) -> dict[str, Any]:
     """What `check --json` prints, by the gold, or by the public inputs that participants have.
 
@@ -70,7 +74,7 @@ def check(
         progress("reading gold", 0.0)
         split = read_split(task_type, gold, options)
         index = split.index
-        result["gold"] = {"sha256": split.digest, "instances": split.instances}
+        result["gold"] = key.printed(split)
     else:
         index = task_type.read_inputs(open_inputs(inputs or ()), options)
     progress("reading the run", 0.5)
@@ -162,7 +166,8 @@ def score_read(
         ),
         rules=scoring.rules,
         options=scoring.options,
-        gold=split.digest,
+        gold=scoring.key.digest_of(split),
+        reading=scoring.key.reading,
         resampling=Resampling(
             resamples=scoring.resamples, seed=scoring.seed, method=scoring.method
         ),
@@ -214,11 +219,7 @@ def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
         "task_type": scoring.task_type.slug,
         "rules": scoring.rules,
         "options": dict(scoring.options),
-        "gold": {
-            "sha256": split.digest,
-            "instances": split.instances,
-            "notes": list(split.notes),
-        },
+        "gold": {**scoring.key.printed(split), "notes": list(split.notes)},
         "run": {},
         "metrics": {name: value.as_dict() for name, value in scores.metrics.items()},
         "breakdowns": scores.breakdowns,

@@ -16,6 +16,7 @@ from scoring.offline.arguments import (
     settings_of,
     write_lines,
 )
+from scoring.offline.gold_key import gold_key_of
 from scoring.offline.scoring import (
     Scoring,
     as_json,
@@ -92,15 +93,27 @@ def print_human_line(args: Given) -> int:
     from scoring.papers.human_line import as_one_run
 
     chosen, rules, options, split = _asked(args)
+    key = gold_key_of(args)
     scoring = Scoring(
-        task_type=chosen, gold=args.gold, run=Path(), rules=rules, options=options
+        task_type=chosen,
+        gold=args.gold,
+        run=Path(),
+        rules=rules,
+        options=options,
+        key=key,
     )
     resampling = Resampling(
         resamples=args.intervals, seed=args.seed, method=args.method
     )
     part = read_part(args.part) if args.part else None
     scores, pairs = as_one_run(
-        chosen, split, rules=rules, options=options, resampling=resampling, part=part
+        chosen,
+        split,
+        rules=rules,
+        options=options,
+        resampling=resampling,
+        part=part,
+        key=key,
     )
     if args.statistics:
         keep_statistics(scoring, args.statistics, scores, pairs)
@@ -109,7 +122,7 @@ def print_human_line(args: Given) -> int:
         f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}"
         for name, row in scores.metrics.items()
     )
-    return say(args, as_json(facts | ({"part": args.part} if part else {})), *lines)
+    return say(args, as_json(facts | ({"part": str(part)} if part else {})), *lines)
 
 
 def print_facet_folds(args: Given) -> int:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from scoring.offline.evaluate import Resampling, Scores, evaluate
+from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.offline.parts import Part, narrowed
 from scoring.tools.baselines.clsumm import AnyTopic, annotated_by_several, annotators
 from tasks.types import Options, Pairs, Split, TaskType
@@ -93,6 +94,7 @@ def as_one_run(
     options: Options,
     resampling: Resampling,
     part: Part | None = None,
+    key: GoldKey = PLAIN_KEY,
 ) -> tuple[Scores, Pairs]:
     """All annotators, each against the others, in the form of any run's scores; by annotator besides. With a
     ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic has two
@@ -123,7 +125,8 @@ def as_one_run(
         pairs,
         rules=rules,
         options=options,
-        gold=split.digest,
+        gold=key.digest_of(split),
+        reading=key.reading,
         resampling=resampling,
         part=str(part or ""),
         rows=rows,

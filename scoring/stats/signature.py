@@ -21,12 +21,15 @@ ENTAILMENT_LABELS = "entailment_labels"
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
 #: The part that names the public or private part of the split that a number is of.
 PART = "part"
+#: The part with the version by which runs on the gold are read; version 1 is not named.
+READING = "reading"
 #: The part with the step to which the Ladder has rounded a number.
 LADDER = "ladder"
 
 
-def column_key(metric: Metric, *, gold: str, part: str = "") -> str:
-    """What decides which numbers may stand in one column: metric, rules, parameters, gold, its part, version.
+def column_key(metric: Metric, *, gold: str, part: str = "", reading: int = 1) -> str:
+    """What decides which numbers may stand in one column: metric, rules, parameters, gold, its part, how
+    runs are read where that is not the first way, version.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
@@ -37,6 +40,7 @@ def column_key(metric: Metric, *, gold: str, part: str = "") -> str:
         **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
         "gold": gold[:DIGEST_LENGTH],
         **({PART: part} if part else {}),
+        **({READING: reading} if reading > 1 else {}),
         "v": metric.version,
     }
     return _joined(metric.name, facts)
@@ -69,11 +73,16 @@ def offline_command(
     signature: str,
     gold: Sequence[str],
     run: str,
+    key: Mapping[str, str] | None = None,
+    draw: str = "",
 ) -> str:
     """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths. Without
-    a run that is the human line's.
+    a run that is the human line's. ``key`` are the options of the gold's key, ``draw`` is the nonce of the
+    draw.
     """
     drawn = provenance_of(signature)
+    if PART in drawn:
+        drawn[PART] = _opened(drawn[PART], draw)
     kind = _folder_or_slug(task_type)
     words = [
         "python",
@@ -95,7 +104,15 @@ def offline_command(
     )
     for option, name in sources:
         words += [option, drawn[name]] if name in drawn else []
+    for option, value in (key or {}).items():
+        words += [option, value]
     return shlex.join(words)
+
+
+def _opened(part: str, draw: str) -> str:
+    """Return the part with the nonce of its draw in the place of the commitment."""
+    head, _, drawn = part.rpartition("-")
+    return f"{head}-{draw}" if draw and drawn.startswith("c") else part
 
 
 def _folder_or_slug(task_type: str) -> str:
@@ -104,7 +121,7 @@ def _folder_or_slug(task_type: str) -> str:
     return task_type if name == task_type else f"./{name.partition('@')[0]}"
 
 
-def compare_command(
+def compare_command(  # noqa: PLR0913  (what a command consists of)
     task_type: str,
     *,
     rules: str,
@@ -114,6 +131,8 @@ def compare_command(
     trials: int,
     seed: int,
     part: str = "",
+    key: Mapping[str, str] | None = None,
+    draw: str = "",
 ) -> str:
     """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
     words = [
@@ -128,7 +147,9 @@ def compare_command(
     words += ["--run", runs[0], "--run", runs[1], "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
-    words += ["--part", part] if part else []
+    words += ["--part", _opened(part, draw)] if part else []
+    for option, value in (key or {}).items():
+        words += [option, value]
     return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
 
 

@@ -31,6 +31,7 @@ from scoring.stats.leakage import (
 from tasks.models import Job, Phase, Submission
 from tasks.models.seasons import LADDER, PARTS
 from tasks.registration.entries import lock_entry
+from tasks.types.digests import NONCE_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -50,18 +51,23 @@ UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
 def drawn_part(phase: Phase) -> str:
-    """The part of the split that runs are scored on now; the draw is made with the first of them."""
-    if phase.public_part and phase.part_seed is None:
-        same = (
-            Phase.objects.on_gold_of(phase)
-            .exclude(part_seed=None)
-            .order_by("pk")
-            .first()
-        )
-        seed = same.part_seed if same else 1 + secrets.randbelow(2**31 - 1)
-        Phase.objects.filter(pk=phase.pk, part_seed=None).update(part_seed=seed)
-        phase.refresh_from_db(fields=["part_seed"])
-    return phase.part_at(timezone.now())
+    """Return the part of the split that runs are scored on now, with the secret of its draw.
+
+    The first run makes the draw. Phases on the same gold share it.
+    """
+    undrawn = Phase.objects.filter(pk=phase.pk, part_seed=None, part_nonce="")
+    if phase.public_part and undrawn.exists():
+        others = Phase.objects.on_gold_of(phase).exclude(pk=phase.pk)
+        drawn = others.exclude(part_seed=None, part_nonce="").order_by("pk").first()
+        if drawn is None:
+            undrawn.update(part_nonce=secrets.token_hex(NONCE_BYTES))
+        else:
+            undrawn.update(part_seed=drawn.part_seed, part_nonce=drawn.part_nonce)
+    phase.refresh_from_db(fields=["part_seed", "part_nonce"])
+    part = phase.part_at(timezone.now())
+    if not phase.part_nonce or not part:
+        return part
+    return f"{part.rpartition('-')[0]}-{phase.part_nonce}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +156,10 @@ def by_ladder(job: Job, told: Told) -> Told:
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold
     )
     known = known.filter(release__contains=LADDER)
+    part = told.release.split()[0]
+    if part.startswith(PARTS):
+        # A number of another draw says nothing of this one.
+        known = known.filter(release__startswith=f"{part} ")
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
     metrics = _without(told.metrics, Withheld.RANKING_ONLY)

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from citeboard.core.confined.limits import Limits
 from scoring.metrics.entailment import stored_model
+from scoring.results.board.gold_keys import key_arguments
 from scoring.tools.baselines import baseline
 from scoring.worker import child, local_copies
 from scoring.worker.entailment_labels import local_options
@@ -124,6 +125,7 @@ def _human_line_command(jobs: Sequence[Job], folder: Path) -> child.ScorerComman
             "human-line",
             job.submission.phase.task.task_type.reference,
             f"--gold={local_copies.gold_copy(job.gold)}",
+            *key_arguments(job.gold),
             *_rule_set_arguments(jobs, folder),
             *option_arguments(job.options),
         ],
@@ -172,6 +174,7 @@ def _file_arguments(job: Job, folder: Path) -> list[str]:
     return [
         submission.phase.task.task_type.reference,
         f"--gold={local_copies.gold_copy(job.gold)}",
+        *key_arguments(job.gold),
         f"--run={local_copies.run_copy(submission, folder)}",
         f"--run-name={submission.filename}",
     ]

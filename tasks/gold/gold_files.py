@@ -2,18 +2,22 @@
 
 import hashlib
 import json
+import secrets
+import shutil
 import tempfile
+import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.files import File
 from django.db import transaction
 from django.db.models.deletion import ProtectedError
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals, storage
@@ -30,11 +34,15 @@ from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Problem
-from tasks.types.files import open_inputs
+from tasks.types.base import DIGEST_RULE, READING_VERSION
+from tasks.types.digests import NONCE_BYTES, salted_digest
+from tasks.types.files import NONCE_FILE, open_inputs
 from tasks.types.problems import from_values
 
 #: Copies of indexes on this machine; the oldest goes first.
 MAX_INDEXES = 40
+#: Bytes of an archive of gold that are held in memory while it is given out.
+MAX_IN_MEMORY = 8 << 20
 
 
 class EarlierGold(refusals.Refused):
@@ -50,21 +58,25 @@ class EarlierGold(refusals.Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptGold:
-    """Prepared gold whose files stand in the gold storage, under the names that are among ``columns``."""
+    """Prepared gold whose files stand in the gold storage, under the names that are among ``columns``.
+    ``digests`` are the plain ones by rule.
+    """
 
-    digest: str
+    digests: dict[str, str]
     instances: int
     columns: dict[str, Any]
     contents: tuple[bytes, ...]
+    nonce: str = ""
 
 
 def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        kept = keep_gold(
-            prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
-        )
+        files = open_inputs(paths)
+        prepared = prepare_gold(task.task_type, files, task.options, Path(folder))
+        nonce = packing.nonce_of(paths, prepared.digest)
+        kept = keep_gold(replace(prepared, nonce=nonce))
     with transaction.atomic(), early.nothing_early(task.season, by=None):
         return record_gold(
             task=task, split=split, kept=kept, reason=reason, again=again
@@ -91,7 +103,7 @@ def keep_uploaded_gold(
                 raise InputRefused(problems)
             for name in packing.FILES:
                 done.file(name)
-            names = ("digest", "instances", "statistics", "findings")
+            names = ("digests", "instances", "statistics", "findings")
             return keep_gold(
                 PreparedGold(
                     folder=done.folder, **{name: done.result[name] for name in names}
@@ -104,7 +116,10 @@ def keep_uploaded_gold(
 
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
-    digest, folder = prepared.digest, prepared.folder
+    folder = prepared.folder
+    # The names of files show in the addresses of a bucket: nobody else can compute them from the gold.
+    named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
+    digest = named.hexdigest()
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {
@@ -116,7 +131,11 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         for name in (packing.CONTENT, packing.HELD, packing.PAPERS)
     )
     return KeptGold(
-        digest=digest, instances=prepared.instances, columns=columns, contents=contents
+        digests=prepared.digests,
+        instances=prepared.instances,
+        columns=columns,
+        contents=contents,
+        nonce=prepared.nonce,
     )
 
 
@@ -135,17 +154,20 @@ def record_gold(
         Task.objects.select_for_update().get(pk=task.pk)
         versions = Gold.objects.filter(task=task, split=split).select_related("task")
         present = versions.order_by("-number").first()
-        if present is not None and present.digest == kept.digest and not anew:
-            Gold.objects.filter(pk=present.pk).update(**kept.columns)
-            present.refresh_from_db()
-            note_content(present, *kept.contents)
+        if present is not None and present.holds(kept.digests) and not anew:
+            if present.has_order_of(kept.digests):
+                Gold.objects.filter(pk=present.pk).update(**kept.columns)
+                present.refresh_from_db()
+                note_content(present, *kept.contents)
             return present, False
-        earlier = versions.filter(digest=kept.digest).first()
+        earlier = next((gold for gold in versions if gold.holds(kept.digests)), None)
         if earlier is not None and not (again or anew):
             raise EarlierGold(earlier)
         number = present.number + 1 if present else 1
         facts = {
-            "digest": kept.digest,
+            **_key_of(task.season_id, kept),
+            "digests": kept.digests,
+            "reading_version": READING_VERSION,
             "instances": kept.instances,
             "reason": reason,
             **kept.columns,
@@ -158,6 +180,36 @@ def record_gold(
         queue_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
         publishing.follow()
     return new, True
+
+
+def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
+    """Return the key of a new version: that of the same content where the season has it, else a new one.
+
+    Other seasons get a key of their own, so that equal keys never show that they have the same gold; a season
+    that was exported brings its own.
+    """
+    known = Gold.objects.filter(task__season=season).order_by("pk")
+    same = next((gold for gold in known if gold.holds(kept.digests)), None)
+    if same is not None:
+        names = ("digest", "digest_rule", "nonce")
+        return {name: getattr(same, name) for name in names}
+    nonce = kept.nonce or secrets.token_hex(NONCE_BYTES)
+    digest = salted_digest(kept.digests[str(DIGEST_RULE)], nonce)
+    return {"digest": digest, "digest_rule": DIGEST_RULE, "nonce": nonce}
+
+
+def open_archive(gold: Gold) -> IO[bytes]:
+    """Return the archive of the gold with its nonce, for those who may have both."""
+    archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
+    with storage.gold.open(gold.file) as stored:
+        shutil.copyfileobj(stored, archive)
+    if gold.nonce:
+        with zipfile.ZipFile(archive, "a") as packed:
+            member = zipfile.ZipInfo(NONCE_FILE, packing.NO_TIME)
+            member.external_attr = packing.ORDINARY_FILE
+            packed.writestr(member, f"{gold.nonce}\n{gold.salted_digest}\n")
+    archive.seek(0)
+    return archive
 
 
 def gold_change(before: Gold | None, after: Gold) -> audit.Change:

@@ -25,7 +25,8 @@ from tasks.types import (
     problems,
     task_type,
 )
-from tasks.types.files import InputFile, open_input
+from tasks.types.digests import is_nonce, salted_digest
+from tasks.types.files import NONCE_FILE, InputFile, open_input
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
 #: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
@@ -39,6 +40,8 @@ FILES = (
     "papers.bin",
 )
 GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
+#: Bytes of a file with a nonce that are looked at.
+MAX_NONCE = 200
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
 Finding = dict[str, Any]
@@ -58,16 +61,50 @@ _UNSEEN = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class PreparedGold:
     folder: Path
-    digest: str
+    #: The plain digest by each rule; JSON has no numbers as keys.
+    digests: dict[str, str]
     instances: int
     #: By data set, as the type's ``statistics`` are; none where it has none.
     statistics: list[dict[str, Any]]
     #: What is odd about it, for its organisers.
     findings: list[Finding]
+    #: The nonce that an archive of a site brings for this content.
+    nonce: str = ""
+
+    @property
+    def digest(self) -> str:
+        return self.digests[str(base.DIGEST_RULE)]
 
     def read_index(self) -> Index:
         index: Index = json.loads((self.folder / INDEX).read_bytes())
         return index
+
+
+def nonce_of(paths: Iterable[Path], digest: str) -> str:
+    """Return the nonce that one of the inputs has for the content with this digest; empty without one.
+
+    The nonce of other content is not taken, since that content may have been released.
+    """
+    for path in paths:
+        nonce, _, public = _nonce_lines(path).partition("\n")
+        if is_nonce(nonce) and salted_digest(digest, nonce) == public.strip():
+            return nonce
+    return ""
+
+
+def _nonce_lines(path: Path) -> str:
+    if path.is_dir():
+        file = path / NONCE_FILE
+        content = file.read_bytes()[:MAX_NONCE] if file.is_file() else b""
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if NONCE_FILE not in archive.namelist():
+                return ""
+            with archive.open(NONCE_FILE) as member:
+                content = member.read(MAX_NONCE)
+    else:
+        return ""
+    return content.decode("ascii", "replace")
 
 
 def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +180,7 @@ def prepare_gold(
         )
     statistics = task_type.statistics(split) if task_type.statistics else []
     facts: dict[str, Any] = {
-        "digest": split.digest,
+        "digests": {str(rule): digest for rule, digest in split.digests.items()},
         "instances": split.instances,
         "statistics": statistics,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -23,6 +24,13 @@ from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import ASKED_BY_TERMS, User
 from tasks.models.declarations import Declaration, declared_type
 from tasks.types import TaskType, task_type
+from tasks.types.digests import (
+    COMMITMENT_DIGITS,
+    PLAIN,
+    SALTED,
+    draw_commitment,
+    salted_digest,
+)
 
 #: Of fewer instances the score of a class tells of single ones.
 MIN_CLASS_SIZE = 5
@@ -678,16 +686,22 @@ class Phase(Configured):
     public_part = _limit(
         _("public part of the split, per cent"),
         _(
-            "Own scores and the board come from this share of the units (30 is usual), drawn once and with "
-            "every class in its proportion; the rest ranks at the end, or at most once a month where there "
-            "is no end. Empty: no parts."
+            "Own scores and the board come from this share of the units (30 is usual), drawn once by a "
+            "secret and with every class that participants are shown in its proportion; the rest ranks at "
+            "the end, or at most once a month where there is no end. Empty: no parts."
         ),
     )
     part_seed = _limit(
         _("seed of the draw"),
         _(
-            "Of the public part; drawn with the first run and the same for phases on the same gold."
+            "Of a public part of an earlier release. Such a part can be guessed and reveals answers. "
+            "Empty: the site draws by a secret."
         ),
+    )
+    part_nonce = late_text(
+        64,
+        editable=False,
+        help_text="The secret of the draw of the public part; empty before it, and where a seed draws.",
     )
     ladder = _switch(
         _("scores by the Ladder"),
@@ -827,9 +841,29 @@ class Phase(Configured):
         return max(self.closes, self.late_until or self.closes)
 
     def part_at(self, at: dt.datetime) -> str:
-        """Of the split, that scores are of then, such as `public-30-7`; empty where they are of all of it."""
+        """Return the part of the split that scores are of then, such as `public-30-c5f0a1b2c3d4e`; empty if
+        scores are of all of it.
+        """
+        if not self.public_part:
+            return ""
         name = PARTS[1] if self.takes_runs_until <= at else PARTS[0]
-        return f"{name}-{self.public_part}-{self.part_seed}" if self.public_part else ""
+        committed = f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
+        drawn = committed if self.part_nonce else self.part_seed
+        return f"{name}-{self.public_part}-{drawn}"
+
+    @property
+    def draw_commitment(self) -> str:
+        """Return the commitment to the secret of the draw; empty where there is none."""
+        return draw_commitment(self.part_nonce) if self.part_nonce else ""
+
+    @property
+    def has_guessable_part(self) -> bool:
+        """Return True if a public seed and the classes of the gold have drawn the part."""
+        return (
+            bool(self.public_part)
+            and not self.part_nonce
+            and self.part_seed is not None
+        )
 
     def release_at(self, at: dt.datetime) -> str:
         """What is told of a score then, in words such as `public-30-7 ladder`; empty where all of it is."""
@@ -943,7 +977,30 @@ class Gold(models.Model):
     split = models.CharField(max_length=60)
     number = models.PositiveIntegerField()
     digest = models.CharField(
-        max_length=64, help_text="SHA-256 of the canonical content."
+        max_length=64,
+        help_text="What names it in public: the HMAC of its plain digest, or that one if it is of before.",
+    )
+    digests: models.JSONField[dict[str, str]] = late_json(
+        dict,
+        "SHA-256 of the canonical content by rule, which is secret; empty for gold of before.",
+        editable=False,
+    )
+    digest_rule = models.PositiveSmallIntegerField(
+        default=1,
+        db_default=1,
+        editable=False,
+        help_text="The rule of the digest that the public one is made of.",
+    )
+    nonce = late_text(
+        64,
+        editable=False,
+        help_text="The key of the HMAC; secret until the gold is released.",
+    )
+    reading_version = models.PositiveSmallIntegerField(
+        default=1,
+        db_default=1,
+        editable=False,
+        help_text="By which version all runs on it are read.",
     )
     instances = models.PositiveIntegerField()
     file = models.CharField(
@@ -985,6 +1042,39 @@ class Gold(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task} {self.split}, gold v{self.number}"
+
+    @property
+    def plain_digest(self) -> str:
+        """Return the SHA-256 of the content, which is secret as long as the gold is."""
+        digest: str = self.digests.get(str(self.digest_rule), self.digest)
+        return digest
+
+    @property
+    def is_salted(self) -> bool:
+        """Return False for content of an earlier release, whose key is the plain digest."""
+        return self.digest != self.plain_digest
+
+    @property
+    def salted_digest(self) -> str:
+        """Return the HMAC, of gold whose key is the plain digest as well."""
+        return salted_digest(self.plain_digest, self.nonce) if self.nonce else ""
+
+    @property
+    def digest_name(self) -> str:
+        return SALTED if self.is_salted else PLAIN
+
+    @property
+    def digest_kind(self) -> str:
+        """Return the name of the algorithm as programs write it."""
+        return self.digest_name.replace("SHA-256", "SHA256").lower()
+
+    def holds(self, digests: Mapping[str, str]) -> bool:
+        """Return True for the plain digests by rule of the same content."""
+        return digests[str(self.digest_rule)] == self.plain_digest
+
+    def has_order_of(self, digests: Mapping[str, str]) -> bool:
+        """Return True if the lines of the same content stand in the same order as well."""
+        return bool(self.digests.get("1", digests["1"]) == digests["1"])
 
 
 class GoldContent(models.Model):

@@ -293,7 +293,8 @@ def text_of(response) -> str:
 
 
 def secrets_of(phase) -> tuple[str, ...]:
-    return INPUTS, Gold.objects.current(phase).digest[:12]
+    gold = Gold.objects.current(phase)
+    return INPUTS, gold.plain_digest[:12], gold.nonce
 
 
 @pytest.mark.parametrize(

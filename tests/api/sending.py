@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from scoring.offline.parts import read_part
 from scoring.offline.scoring import Scoring, score as score_offline
+from scoring.results.board.gold_keys import gold_key
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
 from scoring.worker.publishing import keep_statistics
@@ -68,6 +69,7 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
                     part=read_part(part)
                     if (part := drawn_part(job.submission.phase))
                     else None,
+                    key=gold_key(job.gold),
                 )
             )
             told = told_of(job, result, Path(folder) / "statistics.npz")

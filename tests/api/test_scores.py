@@ -29,9 +29,10 @@ def as_promised(printed: dict) -> dict:
     promised = {
         name: value for name, value in printed.items() if name not in KEPT_ELSEWHERE
     }
+    gold = printed["gold"]
     return {
         **promised,
-        "gold": {name: printed["gold"][name] for name in ("sha256", "instances")},
+        "gold": {"sha256": gold["hmac_sha256"], "instances": gold["instances"]},
     }
 
 
@@ -89,7 +90,7 @@ def test_what_is_infinite_is_null_and_says_so(world):
 
 def test_the_scores_are_against_the_newest_gold_that_the_run_was_scored_against(world):
     run, printed = scored(world)
-    old = printed["corrected"]["gold"]["sha256"]
+    old = printed["corrected"]["gold"]["hmac_sha256"]
     gold = make_gold(
         phase=world.phase,
         citances=[*CITANCES[:1], ("D05-0002", "7", ["1"], "Results_Citation")],
@@ -102,7 +103,7 @@ def test_the_scores_are_against_the_newest_gold_that_the_run_was_scored_against(
     run.jobs.exclude(gold=gold).delete()
     printed = score(run)
     assert seen(world, "member", run)["scores"] == as_promised(printed["corrected"])
-    assert printed["corrected"]["gold"]["sha256"] == gold.digest != old
+    assert printed["corrected"]["gold"]["hmac_sha256"] == gold.digest != old
 
 
 @pytest.mark.parametrize(

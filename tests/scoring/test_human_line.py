@@ -9,6 +9,7 @@ from django.utils import timezone
 from citeboard.core.refusals import Refused
 from scoring.models import class_numbers
 from scoring.results.board.comparisons import statistics_of
+from scoring.results.board.gold_keys import key_arguments
 from scoring.worker.baseline_runs import ask
 from scoring.worker.rescoring import follow_release
 from scoring.worker.score import score
@@ -75,6 +76,7 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
             str(corpus),
             "--rules",
             evaluation.rules,
+            *key_arguments(evaluation.gold),
             "--json",
         ]
         assert offline.main(command) == 0

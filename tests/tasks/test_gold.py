@@ -192,7 +192,7 @@ def test_the_gold_that_was_stored_is_the_gold_that_was_read(phase, corpus, tmp_p
     task_type = phase.task.task_type
     assert (
         task_type.read_gold(open_input(copy), task_type.checked_options({})).digest
-        == gold.digest
+        == gold.plain_digest
     )
 
 

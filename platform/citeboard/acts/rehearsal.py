@@ -580,7 +580,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
             yield GoldStep(
                 split=f"{gold.task}, {gold.split}",
                 version=gold.number,
-                digest=gold.digest,
+                digest=gold.plain_digest,
                 before=was.number if was else None,
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,

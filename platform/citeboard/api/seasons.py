@@ -26,6 +26,7 @@ from citeboard.api.serializers import (
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.results.board.exports import overall_values
+from scoring.results.board.open_gold import commitments_of
 from scoring.results.board.public_results import (
     ABSENCES,
     LAST,
@@ -182,7 +183,27 @@ GoldSerializer = mirror_of_model(
     Gold,
     "The version of the gold that runs are checked against now.",
     "number sha256 instances",
-    sha256=serializers.CharField(source="digest"),
+    sha256=serializers.CharField(
+        source="digest",
+        help_text="What names the gold: an HMAC-SHA-256, or of gold of before the plain SHA-256.",
+    ),
+)
+CommitmentsSerializer = serializer(
+    "Commitments",
+    "What the site has committed itself to, and with the release of the gold what opens it.",
+    gold=(str, "The HMAC-SHA-256 of the gold's plain digest."),
+    gold_nonce=(
+        str | None,
+        "The key of the HMAC; null until everybody may have the gold.",
+    ),
+    draw=(
+        str,
+        "The SHA-256 that fixes the draw of the public part; empty without one.",
+    ),
+    draw_nonce=(
+        str | None,
+        "The secret of the draw; null until everybody may have the gold.",
+    ),
 )
 ExtraTriesSerializer = mirror_of_model(
     ExtraTries,
@@ -217,6 +238,9 @@ class PhaseDetail(PhaseSerializer):
         "slug",
         help_text="The public inputs, as an archive, once released.",
     )
+    commitments = serializers.SerializerMethodField(
+        help_text="What fixes the gold and the draw of its public part before they are released."
+    )
     teams = QuotaSerializer(many=True, source="quotas")
 
     class Meta(PhaseSerializer.Meta):
@@ -226,8 +250,13 @@ class PhaseDetail(PhaseSerializer):
             "task",
             "gold",
             "inputs",
+            "commitments",
             "teams",
         ]
+
+    @extend_schema_field(CommitmentsSerializer(allow_null=True))
+    def get_commitments(self, phase: Phase) -> dict[str, Any] | None:
+        return commitments_of(phase, phase.current_gold)  # type: ignore[attr-defined]
 
 
 class TaskSerializer(serializers.ModelSerializer[Task]):

@@ -35,6 +35,7 @@ from scoring.results.board import charts, exports, manual_scores
 from scoring.results.board.standings import Board, Cell, Row, standings
 from scoring.results.board.visibility import Audience, Visibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
+from tasks.gold.gold_files import open_archive
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
@@ -181,6 +182,7 @@ class _Writing:
                     "split": phase.split,
                     "opens": phase.opens.isoformat(),
                     "closes": phase.end and phase.end.isoformat(),
+                    "draw": self._draw(phase),
                     "boards": [board.json_path for board in self.boards[phase.pk]],
                 }
                 for phase in task.phases.all()
@@ -203,16 +205,34 @@ class _Writing:
 
     def _gold(self, task: Task, gold: Gold) -> dict[str, Any]:
         name = f"gold/{task.slug}-{gold.split}-v{gold.number}{PurePosixPath(gold.file).suffix}"
-        return {
+        facts = {
             "split": gold.split,
             "number": gold.number,
             "sha256": gold.digest,
+            "digest_rule": gold.digest_rule,
+            "reading_version": gold.reading_version,
             "instances": gold.instances,
             "reason": gold.reason,
-            "file": self._copied(storage.gold, gold.file, name)
-            if self._has_gold(gold)
-            else None,
         }
+        if not self._has_gold(gold):
+            return {**facts, "file": None}
+        with open_archive(gold) as source, (self.base / name).open("wb") as file:
+            shutil.copyfileobj(source, file)
+        opened = {"plain_sha256": gold.plain_digest, "nonce": gold.nonce}
+        return {**facts, **opened, "file": name}
+
+    def _draw(self, phase: Phase) -> dict[str, str] | None:
+        """Return the commitment to the draw of the public part, opened where the gold is here."""
+        if not phase.part_nonce:
+            return None
+        golds = [
+            gold
+            for gold in self.golds
+            if (gold.task_id, gold.split) == (phase.task_id, phase.split)
+        ]
+        is_open = bool(golds) and all(map(self._has_gold, golds))
+        nonce = {"nonce": phase.part_nonce} if is_open else {}
+        return {"commitment": phase.draw_commitment, **nonce}
 
     def _has_gold(self, gold: Gold) -> bool:
         """What everybody may have, or organisers allow once no phase that it decides is to come."""

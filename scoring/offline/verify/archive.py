@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from scoring.offline.verify.commitments import check_draws
 from scoring.offline.verify.files import (
     FileMissing,
     changed_files,
@@ -50,11 +51,12 @@ def _check_runs(
     verified: Verified,
 ) -> Rescored:
     rescored = Rescored()
-    gold_files = {
-        (task["slug"], gold["sha256"]): gold["file"]
+    golds = {
+        (task["slug"], gold["sha256"]): gold
         for task in season["tasks"]
         for gold in task["gold"]
     }
+    draws = check_draws(season, verified)
     for done, run in enumerate(season["runs"]):
         progress(done / len(season["runs"]))
         try:
@@ -65,8 +67,9 @@ def _check_runs(
         for evaluation in evaluations:
             key = run["id"], evaluation["rules"]
             rescored.evaluations[key] = evaluation
-            gold_file = gold_files.get((run["task"], evaluation["gold"]["sha256"]))
-            scoring = check_evaluation(archive, run, evaluation, gold_file, verified)
+            gold = golds.get((run["task"], evaluation["gold"]["sha256"]))
+            draw = draws.get((run["task"], run.get("phase")), "")
+            scoring = check_evaluation(archive, run, evaluation, gold, draw, verified)
             if scoring is not None:
                 rescored.scorings[key] = scoring
         check_receipts(archive, season, run, evaluations, keys, verified)

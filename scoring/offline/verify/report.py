@@ -23,6 +23,9 @@ class Verified:
     witnessed: Counter[str] = field(default_factory=Counter)
     #: How many values a package that is not installed could confirm, by package.
     unwitnessed: Counter[str] = field(default_factory=Counter)
+    #: The digests of gold that were computed again, each with its name; and the draws whose commitment holds.
+    digests: set[str] = field(default_factory=set)
+    draws: int = 0
     receipts: int = 0
     without_receipt: int = 0
     keys: set[str] = field(default_factory=set)
@@ -92,6 +95,8 @@ class Verified:
             "unchecked": dict(+self.unchecked),
             "witnessed": dict(self.witnessed),
             "unwitnessed": dict(self.unwitnessed),
+            "digests": sorted(self.digests),
+            "draws": self.draws,
             "receipts": self.receipts,
             "without_receipt": self.without_receipt,
             "keys": sorted(self.keys),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.scoring import Scoring, score
+from scoring.offline.verify.commitments import check_digest
 from scoring.offline.verify.files import FileMissing, OutsideArchive
 from scoring.offline.verify.numbers import (
     NO_NUMBERS,
@@ -33,6 +34,7 @@ WITHDRAWN = "withdrawn: such a metric means little on the instances of one gold 
 ENDS = ("low", "high")
 
 Evaluation = Mapping[str, Any]
+Gold = Mapping[str, Any]
 RunAndRules = tuple[int, str]
 
 
@@ -48,17 +50,20 @@ def check_evaluation(
     archive: Path,
     run: Mapping[str, Any],
     evaluation: Evaluation,
-    gold: str | None,
+    gold: Gold | None,
+    draw: str,
     verified: Verified,
 ) -> Scoring | None:
-    """Return the scoring that computed the evaluation again, or None if this is impossible."""
+    """Return the scoring that computed the evaluation again, or None if this is impossible. ``draw`` is the
+    nonce of the draw of its part, where the archive has it.
+    """
     printed = dict(numbers(evaluation))
     count = sum(len(place.values) for place in printed.values())
-    if not run["file"] or not gold:
+    if not run["file"] or gold is None or not gold["file"]:
         verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
         return None
     try:
-        scoring = scoring_of(archive, run["file"], evaluation, gold)
+        scoring = scoring_of(archive, run["file"], evaluation, gold, draw)
         again = score(scoring)
     except (MeasureFailed, Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
@@ -72,6 +77,7 @@ def check_evaluation(
         verified.differs(f"run {run['id']}: {fault}")
         return None
     head = f"run {run['id']} {evaluation['rules']}"
+    check_digest(gold, again["gold"], verified)
     _check_columns(head, evaluation, again, verified)
     expected = dict(numbers(again))
     reasons = _uncomparable_places(evaluation, scoring.task_type, printed, expected)

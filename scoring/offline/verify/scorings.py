@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from scoring.offline.parts import read_part
+from scoring.offline.gold_key import archived_gold_key
+from scoring.offline.parts import opened_part
 from scoring.offline.scoring import Scoring
 from scoring.offline.verify.files import FileMissing, existing, read_season
 from scoring.stats.interval_methods import METHODS
@@ -17,10 +18,14 @@ from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 from tasks.types.problems import Unavailable
 
 Evaluation = Mapping[str, Any]
+Gold = Mapping[str, Any]
 
 
-def scoring_of(archive: Path, run: str, evaluation: Evaluation, gold: str) -> Scoring:
-    """Return the scoring that the evaluation and the signatures of its numbers describe.
+def scoring_of(
+    archive: Path, run: str, evaluation: Evaluation, gold: Gold, draw: str
+) -> Scoring:
+    """Return the scoring that the evaluation and the signatures of its numbers describe; ``draw`` is the
+    nonce of the draw of its part.
 
     Raise FileMissing, OutsideArchive, OptionRefused, UnknownTaskType or Unavailable.
     """
@@ -31,14 +36,15 @@ def scoring_of(archive: Path, run: str, evaluation: Evaluation, gold: str) -> Sc
         provenance |= provenance_of(metric["signature"])
     return Scoring(
         task_type=task_type,
-        gold=[existing(archive, gold)],
+        gold=[existing(archive, gold["file"])],
         run=existing(archive, run),
         rules=task_type.checked_rules(evaluation["rules"]),
         options=task_type.checked_options(options),
         resamples=int(provenance.get("resamples", 1000)),
         seed=int(provenance.get("seed", 0)),
         method=provenance.get("interval", METHODS[0]),
-        part=read_part(provenance[PART]) if PART in provenance else None,
+        part=opened_part(provenance[PART], draw) if PART in provenance else None,
+        key=archived_gold_key(gold),
     )
 
 

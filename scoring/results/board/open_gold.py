@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from scoring.results.board import standings, visibility
@@ -20,6 +21,19 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
     return may_give_gold(phase, version.pk if version else None) and may_have_inputs(
         viewer, phase
     )
+
+
+def commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
+    """Return the commitments to gold and draw; their nonces are None until everybody may have the gold."""
+    if gold is None:
+        return None
+    is_open = may_have_gold(phase, AnonymousUser(), gold)
+    return {
+        "gold": gold.salted_digest,
+        "gold_nonce": gold.nonce if is_open else None,
+        "draw": phase.draw_commitment,
+        "draw_nonce": phase.part_nonce if is_open and phase.part_nonce else None,
+    }
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:

@@ -8,6 +8,7 @@ from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics.entailment import with_labels
 from scoring.results.board import differences, formatting
 from scoring.results.board.formatting import dimension_label, metric_label
+from scoring.results.board.gold_keys import DRAW, printed_key
 from scoring.results.board.visibility import Audience
 from scoring.results.comparison.contenders import CompareQuery
 from scoring.results.comparison.paired_scores import (
@@ -106,6 +107,8 @@ def _command(pair: Two, trials: int) -> str:
         trials=trials,
         seed=significance.SEED,
         part=pair.a.part,
+        key=printed_key(pair.a.gold),
+        draw=DRAW,
     )
 
 

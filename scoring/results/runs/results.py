@@ -31,6 +31,7 @@ from scoring.results.board import (
     formatting,
     standings,
 )
+from scoring.results.board.gold_keys import DRAW, printed_key
 from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
@@ -346,6 +347,8 @@ def explained(
                 signature=signature,
                 gold=["GOLD"],
                 run=filename,
+                key=printed_key(evaluation.gold),
+                draw=DRAW,
             ),
             has_interval=score.low is not None,
             caution=caution(metric, score) if metric and score.low is not None else "",

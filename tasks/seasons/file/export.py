@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from citeboard.core import audit, storage
+from tasks.gold.gold_files import open_archive
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file import entries, tables
@@ -67,7 +68,7 @@ def export_season(season: Season) -> Exported:
         said["gold"] = []
         for split, gold in newest.items():
             name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
-            files[name] = partial(storage.gold.open, gold.file)
+            files[name] = partial(open_archive, gold)
             said["gold"].append(
                 {"split": split, "paths": [name], "reason": gold.reason.strip()}
             )

@@ -1,7 +1,7 @@
 """What is wrong with a season file, and where it differs from the site; nothing is written here."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -189,9 +189,8 @@ class Plan:
         for (task, split), prepared in self.gold.items():
             if present := present_gold(self.entry, task, split):
                 key = entries.gold_key(task, split)
-                compared.append(
-                    (key, remembered.get(key, UNSAID), present.digest, prepared.digest)
-                )
+                last = remembered.get(key, UNSAID)
+                compared.append((key, *_digests(last, present, prepared)))
         # Those whom the file names, and those whom it named and names no more.
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
@@ -230,7 +229,9 @@ class Plan:
             for name, value in facts.items()
         }
         values |= {
-            entries.gold_key(task, split): prepared.digest
+            entries.gold_key(task, split): _remembered_digest(
+                present_gold(self.entry, task, split), prepared
+            )
             for (task, split), prepared in self.gold.items()
         }
         values |= self.roles_in_file
@@ -277,6 +278,25 @@ class Plan:
             if (task.slug, phase.split) in self.gold
             or present_gold(self.entry, task.slug, phase.split)
         ]
+
+
+def _digests(
+    last: Any, present: Gold, prepared: packing.PreparedGold
+) -> tuple[Any, str, str]:
+    """Return by one rule what the file said last, what the site has and what the file says now."""
+    site, file = present.plain_digest, prepared.digests[str(present.digest_rule)]
+    if last in present.digests.values():
+        last = site
+    elif last in prepared.digests.values():
+        last = file
+    return last, site, file
+
+
+def _remembered_digest(present: Gold | None, prepared: packing.PreparedGold) -> str:
+    """Return the digest by the rule of the gold that holds the content, or by today's."""
+    if present is not None and present.holds(prepared.digests):
+        return present.plain_digest
+    return prepared.digest
 
 
 def remembered_of(season: Season) -> Mapping[str, Any]:
@@ -364,7 +384,8 @@ def _gold_problems(
         )
     except InputRefused as refused:
         return refused.problems
-    plan.gold[task.slug, gold.split] = prepared
+    nonce = packing.nonce_of(gold.paths, prepared.digest)
+    plan.gold[task.slug, gold.split] = replace(prepared, nonce=nonce)
     return []
 
 
@@ -401,16 +422,12 @@ def _refuse_unexplained_fix(
 ) -> None:
     present = present_gold(plan.entry, task.slug, gold.split)
     prepared = plan.gold.get((task.slug, gold.split))
-    if (
-        present is None
-        or prepared is None
-        or prepared.digest == present.digest
-        or reason
-    ):
+    if present is None or prepared is None or present.holds(prepared.digests) or reason:
         return
     key = entries.gold_key(task.slug, gold.split)
     last = remembered_of(present.task.season).get(key)
-    if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
+    is_known = last in (present.plain_digest, *present.digests.values())
+    if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
         # The site has other gold since: whether it gives way is asked before why.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(

@@ -68,7 +68,8 @@ def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_priva
     sent = run(phase, make_team(season=phase.task.season), 5)
     phase.refresh_from_db()
     public = scores(sent)[RANKING]
-    assert f"|part:public-30-{phase.part_seed}|" in public.column
+    drawn = f"30-c{phase.draw_commitment[:12]}"
+    assert f"|part:public-{drawn}|" in public.column
     assert public.n == 6, "two citances of each of three topics"
     assert statistics_of(Evaluation.objects.get()).units.size == 6
     assert follow_release() == 0, "nothing is to be scored again before the end"
@@ -76,7 +77,7 @@ def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_priva
     assert follow_release() == 1
     score(sent)
     private = scores(sent)[RANKING]
-    assert f"|part:private-30-{phase.part_seed}|" in private.column
+    assert f"|part:private-{drawn}|" in private.column
     assert private.n == 14
     assert statistics_of(Evaluation.objects.get()).units.size == 14
     assert follow_release() == 0
@@ -97,7 +98,7 @@ def test_phases_on_the_same_gold_draw_the_same_part():
         run(phase, make_team(season=phase.task.season))
     one.refresh_from_db()
     other.refresh_from_db()
-    assert one.part_seed == other.part_seed is not None
+    assert one.part_nonce == other.part_nonce != ""
 
 
 def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():

@@ -34,6 +34,7 @@ from scoring.results.board.counting import (
 from scoring.results.board.differences import chosen_systems, class_table, shown_classes
 from scoring.results.board.formatting import metric_label
 from scoring.results.board.limit_texts import limits_in_words
+from scoring.results.board.open_gold import commitments_of
 from scoring.results.board.query import RANK, BoardQuery, chosen_rows
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
@@ -114,6 +115,10 @@ class BoardPage:
         end = max(end for end, _holder in binding)
         is_claimed = any(holder.is_claim for _end, holder in binding)
         return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
+
+    @cached_property
+    def commitments(self) -> dict[str, Any] | None:
+        return commitments_of(self.phase, self.board.gold)
 
     @property
     def is_being_released(self) -> bool:

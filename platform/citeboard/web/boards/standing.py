@@ -3,6 +3,7 @@
 import datetime as dt
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
-from citeboard.core.storage.downloads import download
+from citeboard.core.storage.downloads import download, download_opened
 from citeboard.teams.api import asking_user
 from citeboard.web.guides import site_wheel
 from citeboard.web.pages import Answer, phase_readers, place_of
@@ -34,11 +35,13 @@ from scoring.results.board import (
 )
 from scoring.results.board.confirming import confirmation_of
 from scoring.results.board.formatting import metric_label
+from scoring.results.board.gold_keys import gold_key
 from scoring.results.board.query import BoardQuery
 from scoring.results.comparison.reading import rights_to
 from scoring.results.runs import claims, results
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
+from tasks.gold.gold_files import open_archive
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
@@ -155,8 +158,12 @@ def gold(
     if own is None or not open_gold.may_have_gold(found, person, own):
         raise Http404(_("The gold of this phase is not given out."))
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
-    return download(
-        request, storage.gold, own.file, filename=name, content_type="application/zip"
+    return download_opened(
+        request,
+        f"{own.file} {own.nonce}",
+        partial(open_archive, own),
+        filename=name,
+        content_type="application/zip",
     )
 
 
@@ -235,6 +242,8 @@ def recomputations(
                 signature=score.signature,
                 gold=[GOLD],
                 run=run.neutral_filename,
+                key=gold_key(gold).arguments,
+                draw=phase.part_nonce,
             )
             whole = _whole(phase, run, gold, command)
             recomputed.append({"rules": rules, "command": whole})

@@ -1,0 +1,47 @@
+"""Check the digests of gold that an archive opens, and the commitments to the draws of public parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scoring.offline.verify.report import Verified
+from tasks.types.digests import PLAIN, SALTED, draw_commitment
+
+Gold = Mapping[str, Any]
+Season = Mapping[str, Any]
+TaskAndPhase = tuple[str, str]
+
+
+def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> None:
+    """Compare the plain digest and the HMAC of gold that was read again with those of the archive."""
+    archived = gold.get("plain_sha256", gold["sha256"])
+    place = f"gold {gold['sha256'][:12]}"
+    digests = {
+        PLAIN: (archived, read["sha256"]),
+        SALTED: (gold["sha256"], read.get("hmac_sha256", gold["sha256"])),
+    }
+    for name, (one, other) in digests.items():
+        if one != other:
+            verified.differs(
+                f"{place}: the archive has the {name} {one}, computed again it is {other}"
+            )
+        elif name == PLAIN or "hmac_sha256" in read:
+            verified.digests.add(f"{name} {one}")
+
+
+def check_draws(season: Season, verified: Verified) -> dict[TaskAndPhase, str]:
+    """Check the commitments that the archive opens; return the nonces of the draws by task and phase."""
+    nonces = {}
+    for task in season["tasks"]:
+        for phase in task["phases"]:
+            draw = phase.get("draw") or {}
+            if "nonce" not in draw:
+                continue
+            if draw_commitment(draw["nonce"]) != draw["commitment"]:
+                verified.differs(
+                    f"{task['slug']}/{phase['slug']}: the nonce of the draw is not the one that the board "
+                    "committed to"
+                )
+                continue
+            verified.draws += 1
+            nonces[task["slug"], phase["slug"]] = draw["nonce"]
+    return nonces

@@ -1,0 +1,29 @@
+"""How commands name a version of gold: with its nonce, the rule of its digest and its reading version."""
+
+from dataclasses import replace
+
+from scoring.offline.gold_key import GoldKey
+from tasks.models import Gold
+
+#: What stands in printed commands for the secrets of gold and draw, as GOLD does for the gold.
+NONCE, DRAW = "NONCE", "DRAW"
+
+
+def gold_key(gold: Gold) -> GoldKey:
+    return GoldKey(
+        nonce=gold.nonce if gold.is_salted else "",
+        rule=gold.digest_rule,
+        reading=gold.reading_version,
+    )
+
+
+def key_arguments(gold: Gold) -> list[str]:
+    """Return the options by which a scorer names and reads the gold."""
+    options = gold_key(gold).arguments.items()
+    return [f"{option}={value}" for option, value in options]
+
+
+def printed_key(gold: Gold) -> dict[str, str]:
+    """Return the same options for a command that people read."""
+    key = gold_key(gold)
+    return replace(key, nonce=NONCE if key.nonce else "").arguments
