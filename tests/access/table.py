@@ -657,6 +657,7 @@ TABLE = {
     "organise-freeze": form(ORGANISED, DONE_FOR_ORGANISERS),
     "organise-freeze-now": post(DONE_FOR_ORGANISERS),
     "organise-unfreeze": post(DONE_FOR_ORGANISERS),
+    "organise-draw-again": post(DONE_FOR_ORGANISERS),
     "organise-confirmation": read(ORGANISED, SIGN_IN_FIRST),
     "organise-confirmation-end": post(DONE_FOR_ORGANISERS),
     "organise-confirmation-reopen": post(DONE_FOR_ORGANISERS),
@@ -671,6 +672,7 @@ TABLE = {
     "api:contest": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
     "api:freeze": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:unfreeze": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:draw-again": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:board": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:reveal": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "organise-tries": form(ORGANISED, LACKING_FOR_ORGANISERS),
@@ -775,14 +777,15 @@ PHASE_BY_NUMBER = (
     "organise-times", "organise-open", "organise-close", "organise-rescore", "organise-rescore-stop",
     "organise-baselines-compute", "organise-sheet-make", "organise-board", "organise-reveal",
     "organise-counting-zip", "organise-errata", "organise-outside", "organise-freeze",
-    "organise-freeze-now", "organise-unfreeze", "organise-confirmation", "organise-confirmation-end",
+    "organise-freeze-now", "organise-unfreeze", "organise-draw-again", "organise-confirmation",
+    "organise-confirmation-end",
     "organise-confirmation-reopen",
 )  # fmt: skip
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
     "outside", "sheets", "freeze", "unfreeze", "confirmation", "end-confirmation", "reopen-confirmation",
-    "rescoring", "stop-rescoring", "compute-baselines",
+    "rescoring", "stop-rescoring", "compute-baselines", "draw-again",
 )  # fmt: skip
 SHEET_IN_THE_API = (
     "publish-sheet", "take-sheet-back", "add-annotator", "change-adjudication", "show-references",

@@ -24,7 +24,7 @@ from scoring.human import claim_review, outcome
 from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, check_size, runs_on_board
 from scoring.models import BackgroundJob, EntailmentModel
 from scoring.results.board.visibility import may_see_submission
-from scoring.worker import baseline_runs, rescoring
+from scoring.worker import baseline_runs, drawing, rescoring
 from scoring.worker.background import Kind, ask
 from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
 from tasks.delivery.webhooks.services import TO_TAKE_BACK
@@ -418,6 +418,14 @@ def run_to_organise(user: object, pk: int) -> Submission:
     return run
 
 
+DRAW_AGAIN = with_rehearsal(
+    drawing.draw_again,
+    "Draw the public part of a phase again, by a secret in the place of a seed; for organisers.",
+    _(
+        "The public part of %(task)s, %(phase)s, is drawn again. Its runs are scored again."
+    ),
+    is_final=True,
+)
 RESCORE = by_organisers(
     rescoring.ask_for_phase,
     "Score again what is out of date in a phase; for organisers.",

@@ -273,9 +273,17 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
 GoldVersionSerializer = mirror_of_model(
     Gold,
     "A version of a split's gold; a version never changes.",
-    "id number split sha256 instances reason sealed_at created_at",
+    "id number split sha256 plain_sha256 digest_rule nonce reading_version instances reason sealed_at "
+    "created_at",
     "GoldVersion",
-    sha256=serializers.CharField(source="digest"),
+    sha256=serializers.CharField(source="digest", help_text="What names it in public."),
+    plain_sha256=serializers.CharField(
+        source="plain_digest",
+        help_text="The SHA-256 of its content, as `score` prints it; secret as the gold is.",
+    ),
+    nonce=serializers.CharField(
+        help_text="The key of the HMAC that names it; secret as the gold is."
+    ),
 )
 GoldQuery = serializer(
     "GoldQuery",
@@ -441,6 +449,21 @@ operations.does(
     "stop_rescoring",
     gives=lambda request, made: progress(made[0]),
     answers=RescoringSerializer,
+)
+DrawSerializer = mirror_of_model(
+    Phase,
+    "The draw of the public part of a phase.",
+    "id public_part commitment",
+    "Draw",
+    commitment=serializers.CharField(
+        source="draw_commitment", help_text="The SHA-256 that fixes the draw."
+    ),
+)
+operations.does(
+    acts.DRAW_AGAIN,
+    "phases/<int:pk>/draw/",
+    "draw-again",
+    answers=DrawSerializer,
 )
 queues = partial(
     operations.does,

@@ -130,6 +130,7 @@ ACTIONS = {
     "went-on": _("went on: %(what)s"),
     "taken-back": _("took back: %(what)s"),
     "let-out": _("let out before its time: %(what)s"),
+    "part-drawn-again": _("drew the public part of %(phase)s again"),
     "gold-sealed": _("sealed gold v%(version)s of %(task)s"),
     "gold-deleted": _("deleted gold v%(version)s of %(task)s"),
     "gold-added": _("made gold v%(version)s of %(task)s"),

@@ -114,6 +114,7 @@ def concerns(season: Season) -> list[Concern]:
         _failed_rescorings,
         _gold_problems,
         _kept_back,
+        _guessable_parts,
         _changed_before_the_end,
         _without_baseline,
         _without_card,
@@ -275,6 +276,23 @@ def _without_card(season: Season) -> Concern:
             words %= {"runs": counted(lacking, "scored run")}
             lines.append(_phase_line(phase, "organise-runs", words))
     return Concern.of("no-card", _("What has no card"), lines)
+
+
+def _guessable_parts(season: Season) -> Concern:
+    lines = [
+        Line(
+            f"{phase.task}, {phase}",
+            reverse("organise-settings-phase", args=[season.slug, phase.pk]),
+            _("The part %(part)s was drawn by the answers and a seed.")
+            % {"part": phase.part_at(now())},
+        )
+        for phase in scored_phases(season)
+        if phase.has_guessable_part and phase.takes_runs_until > now()
+    ]
+    advice = _(
+        "Readers can guess answers from such a part. The settings of the phase offer a new draw by a secret."
+    )
+    return Concern.of("parts", _("Public parts that can be guessed"), lines, advice)
 
 
 def _without_first_rank(season: Season) -> Concern:

@@ -103,6 +103,7 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
 
 
 rescore = pages.does(acts.RESCORE, "organise-gold season")
+draw_again = pages.does(acts.DRAW_AGAIN, "organise-settings-phase season phase")
 stop_rescoring = pages.does(acts.STOP_RESCORING, "organise-gold season")
 rescore_season = pages.does(acts.RESCORE_SEASON, "organise-gold season")
 rescore_run = pages.does(

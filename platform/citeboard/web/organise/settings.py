@@ -108,7 +108,13 @@ def edit(
                 )
             return _("%(title)s: the settings are saved.") % {"title": title}
     budget = budget_of(phase) if phase is not None else None
-    return {"form": form, "title": title, "zone": zone, "budget": budget}
+    return {
+        "form": form,
+        "title": title,
+        "zone": zone,
+        "budget": budget,
+        "phase": phase,
+    }
 
 
 delete_task = pages.does(DELETE_TASK, "organise-settings season")

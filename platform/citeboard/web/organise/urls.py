@@ -32,6 +32,7 @@ of_season = [
     page("power/", gold.power, "organise-power"),
     page("gold/rescore/", gold.rescore_season, "organise-rescore-season"),
     page("gold/<int:phase>/rescore/", gold.rescore, "organise-rescore"),
+    page("gold/<int:phase>/draw/", gold.draw_again, "organise-draw-again"),
     page("gold/<int:phase>/stop/", gold.stop_rescoring, "organise-rescore-stop"),
     page("secrecy/", gold.secrecy, "organise-secrecy"),
     page("secrecy.json", gold.secrecy_as_json, "organise-secrecy-json"),

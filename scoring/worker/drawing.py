@@ -1,0 +1,57 @@
+"""Draw the public part of a split again where an earlier release drew it by a seed that everybody reads."""
+
+import secrets
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.worker.rescoring import ask_for_phase
+from tasks.gold.early import nothing_early
+from tasks.models import Phase
+from tasks.models.seasons import bump_version
+from tasks.seasons.phase_acts import locked_phase
+from tasks.types.digests import NONCE_BYTES
+
+
+def draw_again(*, phase: Phase, by: User) -> Phase:
+    """Draw the part of all running phases that share it by a secret, and score their runs again.
+
+    Raise Refused if a secret has drawn the part, or if the phase takes no runs any more.
+    """
+    with transaction.atomic(), nothing_early(phase.task.season, by=by):
+        drawn = locked_phase(phase)
+        if not drawn.has_guessable_part:
+            words = _("the public part of %(phase)s was not drawn by a seed")
+            raise Refused(words % {"phase": drawn})
+        if drawn.takes_runs_until <= timezone.now():
+            raise Refused(
+                _("%(phase)s is over: its parts stay as they are") % {"phase": drawn}
+            )
+        nonce = secrets.token_hex(NONCE_BYTES)
+        same = Phase.objects.on_gold_of(drawn).filter(
+            part_seed=drawn.part_seed, part_nonce=""
+        )
+        redrawn = [
+            own
+            for own in same.select_related("task__season").order_by("pk")
+            if own.has_guessable_part and own.takes_runs_until > timezone.now()
+        ]
+        for own in redrawn:
+            Phase.objects.filter(pk=own.pk).update(part_seed=None, part_nonce=nonce)
+            bump_version(own.pk)
+            facts = {"phase": f"{own.task}, {own}"}
+            audit.record(
+                "part-drawn-again",
+                actor=by,
+                subject=own,
+                place=own.task.season,
+                facts=facts,
+            )
+    for own in redrawn:
+        ask_for_phase(phase=own, by=by)
+    drawn.refresh_from_db(fields=["part_seed", "part_nonce"])
+    return drawn
