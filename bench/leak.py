@@ -4,8 +4,9 @@ For every task type a test set is written whose gold is drawn from candidates th
 the labels, the reference list or the sentences of a paper. The attacker sends made-up answers, has them
 scored by the offline scorer as the site would show them under each preset, and solves what the scores say by
 an integer program. It knows which instances share a class and which are in the public part. `--full` plays
-a year of tries, `--presets` only what a year of ranks by the private part tells. `--honest` says instead how
-often a public part or the Ladder puts two honest teams into another order than all of the gold.
+a year of tries, `--presets` only what a year of ranks by the private part tells. `--draws` plays what the
+draw of a public part tells by itself, where the first dimension is gold. `--honest` says instead how often a
+public part or the Ladder puts two honest teams into another order than all of the gold.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from pathlib import Path
 import django
 import measuring
 import numpy as np
+from draws import play_draws
 from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from scoring.metrics.base import MeanMetric
-from scoring.offline.parts import Part, public_units
+from scoring.offline.parts import Part, drawn_units
 from scoring.offline.scoring import Scoring, read_split, score
 from scoring.stats.leakage import ladder_step, laddered, ranks_a_year
 from tasks.types import TaskType, task_type
@@ -353,7 +355,7 @@ class Attacked:
         ]
 
 
-PART = Part("public", 30, 7)
+PART = Part("public", 30, nonce="5f" * 32)
 
 
 def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked:
@@ -385,11 +387,11 @@ def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked
     from tasks.types.runs import read_run
 
     answers, _ = read_run(kind, open_input(run), split.index, options, name="run")
-    drawn = public_units(
+    drawn = drawn_units(
         kind,
         kind.pairs_of(split, answers, kind.default_rules, options),
         PART.share,
-        PART.seed,
+        PART.nonce,
     )
     public = np.array([target.unit_of(row) in drawn for row in range(target.n)])
     victim = Attacked(target, gold, public, scored)
@@ -713,6 +715,11 @@ def main() -> None:
         action="store_true",
         help="the private part alone; exits 1 above 5 %%",
     )
+    parser.add_argument(
+        "--draws",
+        action="store_true",
+        help="what a draw tells; exits 1 above 5 points over a constant guess",
+    )
     parser.add_argument("--honest", action="store_true", help="what honest teams lose")
     parser.add_argument(
         "--timing", action="store_true", help="what the time of scoring tells"
@@ -721,6 +728,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.honest:
         honest(2_000)
+    elif given.draws:
+        raise SystemExit(not play_draws(2 * given.instances, 30))
     elif given.timing:
         play_timing(given.instances)
     elif given.presets:
