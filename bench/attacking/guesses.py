@@ -128,7 +128,7 @@ def draws() -> Row:
 
 
 def _public_part(small: Any, files: Mapping[str, str], seed: int) -> set[str]:
-    from scoring.offline.parts import public_units
+    from scoring.offline.parts import drawn_units
     from tasks.types.declared.folder import read_declaration
     from tasks.types.files import open_input, open_inputs
     from tasks.types.runs import read_run
@@ -143,4 +143,4 @@ def _public_part(small: Any, files: Mapping[str, str], seed: int) -> set[str]:
         options = kind.checked_options({})
         answers, _ = read_run(kind, open_input(run), split.index, options, name="run")
     whole = kind.pairs_of(split, answers, kind.default_rules, options)
-    return public_units(kind, whole, 30, seed)
+    return drawn_units(kind, whole, 30, f"{seed:064x}")

@@ -903,6 +903,10 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     }
 
 
+#: Pages with a field `team` that are no declared acts.
+TEAM_ON_PAGES = ("enter", "submit")
+
+
 @cache
 def fields_by_summary() -> dict[str, set[str]]:
     """The fields of the acts that say the same of what they do."""
@@ -927,8 +931,10 @@ def takes_team(name: str) -> bool:
     """False if a post to the address would be refused for a field that its act does not have."""
     if name.startswith("api:"):
         return name in TEAM_IN_THE_API
+    if name in TEAM_ON_PAGES:
+        return True
     fields = fields_by_summary().get(ROUTES[name].callback.__doc__)
-    return fields is None or "team" in fields
+    return fields is not None and "team" in fields
 
 
 def ask(client, name: str, method: str, scene: Scene, phase=None):

@@ -425,6 +425,7 @@ DRAW_AGAIN = with_rehearsal(
         "The public part of %(task)s, %(phase)s, is drawn again. Its runs are scored again."
     ),
     is_final=True,
+    subject="phase",
 )
 RESCORE = by_organisers(
     rescoring.ask_for_phase,
