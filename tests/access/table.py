@@ -904,7 +904,7 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
 
 
 #: Pages with a field `team` that are no declared acts.
-TEAM_ON_PAGES = ("enter", "submit")
+TEAM_ON_PAGES = ("enter", "submit", "take-back")
 
 
 @cache

@@ -7,7 +7,6 @@ an answer of the site follows from hidden gold.
 import datetime as dt
 import hashlib
 import io
-import itertools
 import os
 import random
 import re
@@ -17,7 +16,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -42,6 +41,7 @@ from tests.access.scene import Scene, make_scene, mount_archive
 from tests.api.sending import score
 from tests.declared import small_tasks
 from tests.declared.small_tasks import SMALL_TASKS, declare, publish_gold
+from tests.numbering import EVERY, positions
 from tests.scoring import sheets
 
 #: The task whose phase shows neither its board nor a team's own scores. A run on it scores
@@ -188,13 +188,16 @@ class Laboratory:
 
     chance: Chance
     digests: NumberedDigests
+    #: Of the rows that factories make.
+    first_numbers: list[int] = field(default_factory=positions)
 
     @contextmanager
     def world(self, *, is_swapped: bool) -> Iterator[World]:
         """Roll everything back at the end."""
         self.digests.begin()
         self.chance.begin("world")
-        factories._numbers = itertools.count(1)
+        for numbers, first in zip(EVERY, self.first_numbers, strict=True):
+            numbers.next = first
         forget()
         mount_archive()
         with tempfile.TemporaryDirectory() as folder, transaction.atomic():

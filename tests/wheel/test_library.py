@@ -162,7 +162,9 @@ class TestSendingByAgents:
         assert hashlib.sha256(run_bytes()).hexdigest() in question
 
     @pytest.mark.parametrize(
-        "user", [User("decline"), User("cancel"), User(send=False)], ids=str
+        "user",
+        [User("decline"), User("cancel"), User(send=False)],
+        ids=["decline", "cancel", "not ticked"],
     )
     def test_nothing_is_sent_without_the_users_agreement(self, site, run, user):
         answer = called(site, "submit_run", user=user, **run)

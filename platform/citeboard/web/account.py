@@ -165,7 +165,7 @@ def name(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("secret")
 def tokens(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
-    form = accounts.TokenForm(request.POST or None)
+    form = accounts.TokenForm(request.POST if request.method == "POST" else None)
     require_known_fields(request, form)
     secret = None
     if form.is_valid():
