@@ -101,7 +101,12 @@ class Left:
         if order.rules not in phase.task.rules:
             return
         board = standings(
-            phase, None, order.rules, gold=gold, audience=Audience.ORGANISER
+            phase,
+            None,
+            order.rules,
+            gold=gold,
+            audience=Audience.ORGANISER,
+            stores_ranks=True,
         )
         ranked = [row.evaluation for row in board.rows if row.rank is not None]
         self.rows = sorted(

@@ -111,12 +111,20 @@ def test_ranks_are_read_from_the_database_once_they_are_stored(phase, monkeypatc
     before = ranges(phase)
     # The worker has stored them when it found that nothing was left to compare.
     assert computed == []
+    assert len(before) == 3
+
+
+def test_who_reads_a_board_before_its_worker_computes_ranks_and_writes_nothing(
+    phase,
+):
+    for right in (9, 5, 1):
+        scored(phase, right)
+    compare(phase)
+    stored = list(BoardRanks.objects.values())
     scored(phase, 7)
     phase.refresh_from_db()
-    assert [len(ranges(phase)) for _ in range(2)] == [4, 4]
-    # The first page after a score computes and stores them for the next.
-    assert computed == [4]
-    assert len(before) == 3
+    assert len(ranges(phase)) == 4
+    assert list(BoardRanks.objects.values()) == stored
 
 
 def test_ranks_follow_a_comparison_that_was_made_anew(phase):

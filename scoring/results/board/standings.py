@@ -266,8 +266,12 @@ def standings(
     gold: Gold | None = None,
     audience: visible.Audience | None = None,
     by: str = VALUE,
+    stores_ranks: bool = False,
 ) -> Board:
-    """As the viewer may see it, best first; ``audience`` where that is known already. Raises UnknownRules."""
+    """Return the board as the viewer may see it, best first; raise UnknownRules.
+
+    ``audience`` is that of the viewer, if the caller knows it. Only workers store ranks.
+    """
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
         phase=phase,
@@ -300,7 +304,7 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
     else:
-        _give_ranges(board, by)
+        _give_ranges(board, by, stores_ranks=stores_ranks)
     if not visible.shows_teams(phase, audience):
         _hide_other_teams(board, viewer)
     if board.visibility == visible.Visibility.RANKS:
@@ -437,7 +441,7 @@ def _rank_by_month(board: Board) -> None:
     board.ranks_of = shown.month if shown else None
 
 
-def _give_ranges(board: Board, by: str) -> None:
+def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
@@ -456,7 +460,8 @@ def _give_ranges(board: Board, by: str) -> None:
                 )
                 for row in rows
             ],
-        )
+        ),
+        stores=stores_ranks,
     )
     board.is_compared = ranks.is_complete
     if ranks.first_two is not None:

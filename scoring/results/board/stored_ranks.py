@@ -1,4 +1,4 @@
-"""The ranks of boards in the database: workers store them, and pages that come first."""
+"""The ranks of boards in the database, where workers store them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,8 +35,11 @@ class RankedBoard:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def ranks_of(board: RankedBoard) -> Ranks:
-    """Return the stored ranks, or compute and store them. Only a board that has an order stores ranks."""
+def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
+    """Return the stored ranks, or compute them; the worker also ``stores`` what it computes.
+
+    Pages do not write: a page would wait for other writers, and fail where the database is read-only.
+    """
     # The revision is read before the comparisons: what is stored under it is never older.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     inputs = board.inputs(order.revision) if order else ""
@@ -49,7 +52,7 @@ def ranks_of(board: RankedBoard) -> Ranks:
         [row.value for row in board.rows],
         board.metric,
     )
-    if order:
+    if order and stores:
         _store(order, board, inputs, ranks)
     return ranks
 
