@@ -115,7 +115,7 @@ def test_it_is_told_by_annotator_too(line):
 
 def test_it_stands_on_the_board_without_a_rank_and_can_be_hidden(line, phase, client):
     page = client.get(address("board", phase)).content.decode()
-    assert '<tr class="human"><td class="rank"></td>' in page
+    assert '<tr class="human">\n<td class="rank"></td>' in page
     assert SYSTEM in page
     assert ">human line<" in page
     assert "Hide the human line" in page
@@ -261,7 +261,7 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(
         "bob": pytest.approx(2 * 2 / 11, abs=1e-5),
     }
     page = client.get(address("board", summary_phase)).content.decode()
-    assert '<tr class="human"><td class="rank"></td>' in page
+    assert '<tr class="human">\n<td class="rank"></td>' in page
 
 
 def test_where_one_alone_wrote_a_summary_there_is_no_line_of_summaries(
