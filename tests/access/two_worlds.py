@@ -30,6 +30,7 @@ from django.test import Client
 from django.utils import timezone
 
 from citeboard.core import api, database
+from citeboard.core.storage import downloads
 from scoring.models import Snapshot
 from scoring.results.board.snapshots import keep
 from scoring.results.board.standings import standings
@@ -228,9 +229,10 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> None:
-    """Give the keys of gold the same values in both worlds.
+    """Give the keys of gold and the validators of files the same values in both worlds.
 
-    The key is an HMAC, so a reader without the nonce learns nothing from a key that differs.
+    Both are HMACs, with a nonce or with the secret of the site: a reader without it learns nothing from
+    values that differ.
     """
 
     def key(digest: str, nonce: str) -> str:
@@ -238,6 +240,11 @@ def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> N
 
     monkeypatch.setitem(salted_digest.__globals__, "numbered_keys", keys)
     monkeypatch.setattr(salted_digest, "__code__", key.__code__)
+
+    def validator(salt: str, name: str, *, algorithm: str):
+        return hashlib.new(algorithm, keys(name).encode())
+
+    monkeypatch.setattr(downloads, "salted_hmac", validator)
 
 
 @pytest.fixture

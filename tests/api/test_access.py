@@ -194,6 +194,7 @@ ACCESS = {
     "POST delete_gold": (401, 404, 404, 404, 409, 409),
     "GET rescoring": (401, 404, 404, 404, 200, 200),
     "POST rescore": (401, 404, 404, 404, 200, 200),
+    "POST draw_again": (401, 404, 404, 404, 409, 409),
     "POST stop_rescoring": (401, 404, 404, 404, 200, 200),
     "POST rescore_season": (401, 404, 404, 404, 200, 200),
     # It waits to be scored.

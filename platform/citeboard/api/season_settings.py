@@ -462,7 +462,7 @@ DrawSerializer = mirror_of_model(
 operations.does(
     acts.DRAW_AGAIN,
     "phases/<int:pk>/draw/",
-    "draw-again",
+    "draw_again",
     answers=DrawSerializer,
 )
 queues = partial(
