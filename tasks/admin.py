@@ -24,8 +24,8 @@ from citeboard.teams.models import Team, User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold.early import (
     GOING_ON,
+    EmbargoBreach,
     UnequalPart,
-    WouldLetOut,
     asked_again,
     going_on,
     nothing_early,
@@ -93,7 +93,7 @@ def _asking(
             going_on(*(request.POST.get(name, "") for name in GOING_ON)),
         ):
             return view(request, *args, **kwargs)
-    except WouldLetOut as refused:
+    except EmbargoBreach as refused:
         return asked_again(request, refused)
     except UnequalPart as refused:
         messages.error(request, sentence(refused))

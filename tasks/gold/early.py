@@ -111,7 +111,7 @@ class OverBudget:
         )
 
 
-class WouldLetOut(refusals.Refused):
+class EmbargoBreach(refusals.Refused):
     """Nothing was done; ``told`` says what would be known before its time, or beyond a budget."""
 
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
@@ -182,7 +182,7 @@ def ask_first(
 
 
 def asked_again(
-    request: HttpRequest, refused: WouldLetOut, **context: Any
+    request: HttpRequest, refused: EmbargoBreach, **context: Any
 ) -> HttpResponse:
     rehearsal = {"early": refused, "name": refused.task, "asks_for_name": True}
     return ask_first(
@@ -215,7 +215,7 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
     """What the block does lets nothing out before its time, and exceeds no budget, unless that was said.
 
-    Raises WouldLetOut, and UnequalPart of public parts of the same content.
+    Raises EmbargoBreach, and UnequalPart of public parts of the same content.
     """
     budgets_of = import_string(BUDGETS)
     before, budgets = _state(season), budgets_of(season)
@@ -243,7 +243,7 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
 def not_told_early(
     phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
 ) -> None:
-    """Before people may read this of the gold, in a transaction. Raises WouldLetOut."""
+    """Before people may read this of the gold, in a transaction. Raises EmbargoBreach."""
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(
         team__registrations__season__tasks__phases__in=running
@@ -264,10 +264,10 @@ def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
 def go_on(
     season: Season, told: Sequence[Early | OverBudget], *, by: User | None
 ) -> None:
-    """In a transaction. Raises WouldLetOut where something is told and nobody has said to go on."""
+    """In a transaction. Raises EmbargoBreach where something is told and nobody has said to go on."""
     if not told:
         return
-    refused, typed = WouldLetOut(told), _going_on.get()
+    refused, typed = EmbargoBreach(told), _going_on.get()
     if typed is None or typed.task != refused.task or not typed.reason:
         raise refused
     for early in refused.too_early:

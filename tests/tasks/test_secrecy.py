@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from citeboard.core.instants import WITHOUT_END
 from tasks.gold.content import read_contents
-from tasks.gold.early import WouldLetOut, going_on
+from tasks.gold.early import EmbargoBreach, going_on
 from tasks.gold.gold_files import load_gold
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of, shows_scores
 from tasks.models import Gold, GoldContent, GoldOverlap, Phase, Season
@@ -185,7 +185,7 @@ class TestContentInSeveralPlaces:
         summaries = factories.make_phase(
             task=task, with_gold=False, shows_instances=True, gold_is_public=True
         )
-        with pytest.raises(WouldLetOut, match="which another season keeps back"):
+        with pytest.raises(EmbargoBreach, match="which another season keeps back"):
             load_gold(task=task, split="test", paths=[corpus], reason="new")
         with going_on(task.title, "Its gold stays back all the same."):
             load_gold(task=task, split="test", paths=[corpus], reason="new")

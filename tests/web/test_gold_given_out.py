@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from scoring.results.board.open_gold import open_run
 from scoring.results.board.visibility import may_see_scores
-from tasks.gold.early import WouldLetOut
+from tasks.gold.early import EmbargoBreach
 from tasks.models import Gold, Phase, Submission
 from tasks.seasons.phase_acts import open_now
 from tests import factories
@@ -113,7 +113,7 @@ class TestOpeningAtOnce:
     ):
         after = self.later(hidden.task, split=hidden.split)
         with pytest.raises(
-            WouldLetOut,
+            EmbargoBreach,
             match=r"the scores of all of .*, Afterwards, which .*, Test keeps back",
         ):
             open_now(phase=after, by=factories.make_user())
@@ -123,7 +123,7 @@ class TestOpeningAtOnce:
 
     def test_nor_over_one_of_another_season_which_is_not_named(self, hidden):
         task = factories.make_task(type="clsumm-1b", rules=["corrected"])
-        with pytest.raises(WouldLetOut, match="which another season keeps back"):
+        with pytest.raises(EmbargoBreach, match="which another season keeps back"):
             open_now(phase=self.later(task), by=factories.make_user())
 
     @pytest.mark.parametrize(

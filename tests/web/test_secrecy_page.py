@@ -15,7 +15,7 @@ from citeboard.core.audit import history
 from citeboard.ops.merging import accept_merge, propose_merge
 from citeboard.teams.models import Membership
 from scoring.results.board.open_gold import may_have_gold
-from tasks.gold.early import WouldLetOut
+from tasks.gold.early import EmbargoBreach
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
 from tasks.registration.entries import EntryRefused
@@ -281,7 +281,7 @@ class TestLettingOutEarly:
         }
         values["tasks"][0]["phases"].append(more)
         with pytest.raises(
-            WouldLetOut,
+            EmbargoBreach,
             match="the scores of all of Spans, More, which Spans, Test keeps back",
         ):
             load_values(values, by=None, slug=season.slug)

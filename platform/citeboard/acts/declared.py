@@ -239,7 +239,7 @@ class Act:
     form's ``faults``. One that ``is_rehearsed`` is first done in a transaction that is taken back, see
     `citeboard.acts.rehearsal`; ``ready`` makes of what is filled in what the service takes, outside of any;
     what ``is_final`` cannot be taken back, what ``makes_season`` answers a new one; what is to be done with
-    a thing that it finds ``unasked`` is done at once, and can be taken back.
+    a thing for which the act ``skips_confirmation`` is done at once, and can be taken back.
     """
 
     service: Callable[..., Any]
@@ -258,7 +258,7 @@ class Act:
     is_rehearsed: bool = False
     is_final: bool = False
     makes_season: bool = False
-    unasked: Callable[[Any], bool] = lambda thing: False
+    skips_confirmation: Callable[[Any], bool] = lambda thing: False
     ready: Callable[[Any, Mapping[str, Any], User], Mapping[str, Any]] = (
         lambda thing, filled, by: filled
     )

@@ -158,7 +158,7 @@ DECIDE = by_helpers(
     form=DecisionForm,
     refused=_("Approve or refuse, with a reason of at most 500 characters."),
     is_rehearsed=True,
-    unasked=attrgetter("is_waiting"),
+    skips_confirmation=attrgetter("is_waiting"),
     subject="registration",
     row="entry",
 )

@@ -28,15 +28,15 @@ from citeboard.teams.models import User
 from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.results.board.confirming import official_since, results_of
 from scoring.results.board.counting import board_gold, counting_runs, unsettled
+from scoring.results.board.embargo_table import GROUPS, embargo_table, shared_by_split
 from scoring.results.board.formatting import score_text
 from scoring.results.board.public_results import names_publicly
 from scoring.results.board.standings import Row, rank
-from scoring.results.board.who_knows import GROUPS, shared_by_split, who_knows
 from tasks.delivery.notifications.events import OF_DATES
 from tasks.delivery.notifications.wording import words_of
 from tasks.delivery.webhooks.services import holding
 from tasks.gold.content import Compared, compared
-from tasks.gold.early import WORDS, GoingOn, WouldLetOut, going_on
+from tasks.gold.early import WORDS, EmbargoBreach, GoingOn, going_on
 from tasks.gold.secrecy import NEVER, Kind
 from tasks.models import (
     Delivery,
@@ -148,7 +148,7 @@ class Rehearsal:
     jobs: list[str] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
-    early: WouldLetOut | None = None
+    early: EmbargoBreach | None = None
     changes_tries: bool = False
     is_final: bool = False
     name: str = ""
@@ -192,7 +192,7 @@ class Rehearsal:
         return [early.as_dict() for early in self.early.told] if self.early else []
 
 
-class AskFirst(Refused):
+class NeedsConfirmation(Refused):
     """Nothing was done; the rehearsal says what would be."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
@@ -223,7 +223,7 @@ class Said:
 def perform(
     act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said
 ) -> Any:
-    """Do it, where nobody has to be asked or somebody has answered. Raises AskFirst."""
+    """Do it, where nobody has to be asked or somebody has answered. Raises NeedsConfirmation."""
     if not act.is_rehearsed:
         return act(thing, by, **filled)
     do = partial(act, thing, by, **act.ready(thing, filled, by))
@@ -234,10 +234,10 @@ def perform(
             do,
             said,
             is_final=act.is_final,
-            asks=not act.unasked(thing),
+            asks=not act.skips_confirmation(thing),
         )
     if not said.goes_on(rehearsal := _drafted(do)):
-        raise AskFirst(rehearsal)
+        raise NeedsConfirmation(rehearsal)
     return do()
 
 
@@ -265,7 +265,7 @@ def done(
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
-            else AskFirst(rehearsal)
+            else NeedsConfirmation(rehearsal)
         )
     last = _last(AuditEntry)
     with holding() as events:
@@ -297,7 +297,7 @@ def rehearse(
             return _rehearsed(
                 season, do, Rehearsal(is_final=is_final, name=season.title)
             )
-    except WouldLetOut as early:
+    except EmbargoBreach as early:
         with going_on(early.task, "-"):
             return _rehearsed(
                 season, do, Rehearsal(is_final=is_final, name=early.task, early=early)
@@ -442,7 +442,7 @@ class _State:
             (str(content.task), content.split, row.kind): row.times
             if content.versions
             else _SOONEST
-            for content in who_knows(season)
+            for content in embargo_table(season)
             for row in content.rows
         }
         scored = [

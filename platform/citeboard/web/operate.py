@@ -28,7 +28,7 @@ from citeboard.web.pages import (
     signed_in,
     staff,
 )
-from scoring.results.board.who_knows import in_common
+from scoring.results.board.embargo_table import in_common
 from tasks.models import Claim, MeasuresFile, Report
 from tasks.seasons import announcements, claims as on_claims, own_measures
 

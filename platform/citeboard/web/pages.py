@@ -28,7 +28,13 @@ from django.views.decorators.http import (
 )
 
 from citeboard.acts.declared import ROWS, Act, Lookup
-from citeboard.acts.rehearsal import AskFirst, Rehearsal, Said, perform, season_of
+from citeboard.acts.rehearsal import (
+    NeedsConfirmation,
+    Rehearsal,
+    Said,
+    perform,
+    season_of,
+)
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core.query import refuse_unknown
 from citeboard.core.refusals import Refused
@@ -41,8 +47,8 @@ from scoring.results.board.formatting import name_as
 from tasks.gold.early import (
     GOING_ON,
     SHOWN,
+    EmbargoBreach,
     GoingOn,
-    WouldLetOut,
     ask_first,
     asked_again,
     going_on,
@@ -144,14 +150,14 @@ class Pages:
     def _confirmation(
         self,
         request: HttpRequest,
-        asked: WouldLetOut | AskFirst,
+        asked: EmbargoBreach | NeedsConfirmation,
         thing: Any,
         *,
         part: str,
         leave: str,
     ) -> HttpResponseBase:
         """Return the page that asks the user to confirm; ``leave`` is the address of the page before."""
-        if isinstance(asked, WouldLetOut):
+        if isinstance(asked, EmbargoBreach):
             return asked_again(
                 request, asked, **self._context(thing), part=part, leave=leave
             )
@@ -189,7 +195,7 @@ class Pages:
             try:
                 with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
                     answered = view(request, thing, **rest)
-            except (WouldLetOut, AskFirst) as asked:
+            except (EmbargoBreach, NeedsConfirmation) as asked:
                 leave = self._address(request, back, address, thing) if is_act else ""
                 return self._confirmation(request, asked, thing, part=part, leave=leave)
             except (Refused, ValidationError) as refused:
@@ -381,7 +387,7 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     """What a service refuses, as a fault of the form: at the field that it names, or else at this one."""
     try:
         yield
-    except (WouldLetOut, AskFirst):
+    except (EmbargoBreach, NeedsConfirmation):
         # It is asked on a page of its own whether to go on.
         raise
     except InputRefused as refused:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import audit
-from tasks.gold.early import UnequalPart, WouldLetOut, going_on
+from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
 from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
 from tasks.jobs.leases import rescore
 from tasks.management.problems import LET_OUT, problems_told, refusing
@@ -54,7 +54,7 @@ class Command(BaseCommand):
                 Gold.objects.filter(task=task, split=split).order_by("-number").first()
             )
             with (
-                refusing(WouldLetOut, words="{}, by --let-out and --reason"),
+                refusing(EmbargoBreach, words="{}, by --let-out and --reason"),
                 refusing(UnequalPart),
                 refusing(EarlierGold, words="{}, by --again"),
                 going_on(options["let_out"], reason),

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 
 from citeboard.acts.rehearsal import rehearsed_load
 from citeboard.core.words import setting
-from tasks.gold.early import UnequalPart, WouldLetOut, going_on
+from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.load import load_season
@@ -82,10 +82,10 @@ class Command(BaseCommand):
                     rehearsal = rehearsed_load(
                         loaded.season if loaded.season.pk else None, load
                     )
-        except (KeyNotKnown, UnequalPart, WouldLetOut) as refused:
+        except (KeyNotKnown, UnequalPart, EmbargoBreach) as refused:
             more = (
                 ", by --let-out and --reason"
-                if isinstance(refused, WouldLetOut)
+                if isinstance(refused, EmbargoBreach)
                 else "; nothing was loaded"
             )
             raise CommandError(f"{refused}{more}", returncode=REFUSED) from refused

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.acts import gold as acts
 from citeboard.acts.gold import IMPORT_LABELS
-from citeboard.acts.rehearsal import AskFirst, perform
+from citeboard.acts.rehearsal import NeedsConfirmation, perform
 from citeboard.background.kinds import jobs_of
 from citeboard.core.query import chosen_value
 from citeboard.core.words import counted, sentence
@@ -24,7 +24,12 @@ from citeboard.web import pages
 from citeboard.web.organise.overview import lines
 from scoring.models import EntailmentModel, LabelImport, PendingLabels
 from scoring.results.board import comparisons, planning
-from scoring.results.board.who_knows import GROUPS, as_json, shared_by_split, who_knows
+from scoring.results.board.embargo_table import (
+    GROUPS,
+    as_json,
+    embargo_table,
+    shared_by_split,
+)
 from scoring.tools.baselines import baselines_of, has_papers
 from scoring.worker import (
     background,
@@ -58,7 +63,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
                     ),
                 )
                 return redirect("organise-gold", season.slug)
-            except AskFirst as asked:
+            except NeedsConfirmation as asked:
                 again = [("stored", acts.stored_gold(ready))]
                 return pages.shown_first(
                     request, asked.rehearsal, season, again, "gold"
@@ -205,7 +210,7 @@ compute = pages.does(acts.COMPUTE_BASELINES, "organise-baselines season")
 @pages.organisers.page("organise/secrecy.html", "secrecy")
 def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return {
-        "contents": who_knows(season, request.user, has_budgets=True),
+        "contents": embargo_table(season, request.user, has_budgets=True),
         "groups": list(GROUPS.values()),
     }
 
@@ -213,7 +218,9 @@ def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 @pages.organisers.page()
 def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
     return pages.private(
-        JsonResponse({"season": season.slug, "contents": as_json(who_knows(season))})
+        JsonResponse(
+            {"season": season.slug, "contents": as_json(embargo_table(season))}
+        )
     )
 
 

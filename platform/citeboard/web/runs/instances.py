@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
@@ -189,28 +189,49 @@ def _answer(
     context: dict[str, Any],
     file: str,
 ) -> Answer:
-    """``names`` are what the page calls each run, and its system."""
-    runs = list(names)
-    if query.as_file == WORKBOOK:
-        content = workbook(
-            file, page.reading.runs[0].submitted_at, {"Instances": _table(page, runs)}
-        )
-        return attachment(content, f"{file}-instances.xlsx", is_private=True)
+    """Return the page or the file of it that is asked for.
+
+    ``names`` maps what the page calls each run to the run's system.
+    """
+    if query.as_file in TABLES:
+        return _table_file(page, query, list(names), file)
+    context |= _shown(page, query, names, context.get("forms", TABLES))
+    # What somebody may read here depends on who they are.
+    return private(render(request, "runs/instances.html", context))
+
+
+def _table_file(
+    page: readings.Page, query: InstancesQuery, runs: Sequence[str], file: str
+) -> HttpResponseBase:
+    lines = _table(page, runs)
     if query.as_file == CSV_FILE:
-        return attachment(
-            exports.csv_text(*_table(page, runs)),
-            f"{file}-instances.csv",
-            is_private=True,
-        )
-    forms = context.get("forms", TABLES)
+        content: bytes | str = exports.csv_text(*lines)
+        return attachment(content, f"{file}-instances.csv", is_private=True)
+    content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": lines})
+    return attachment(content, f"{file}-instances.xlsx", is_private=True)
+
+
+def _shown(
+    page: readings.Page,
+    query: InstancesQuery,
+    names: Mapping[str, str],
+    forms: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what the template shows of the instances, and the choices beside them."""
+    runs, reading = list(names), page.reading
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
-    reading = page.reading
     metric = reading.metric
-    label = metric_label(metric.name) if metric else ""
     metrics = {own.name: own for own in reading.metrics}
     claims = _claims(page, runs)
-    context |= {
+    ways = query.choices(
+        "which", reading.offered, page.which, lambda way: str(LABELS[way])
+    )
+    lines = [
+        _line(instance, page, runs, claims, metrics, query)
+        for instance in page.instances
+    ]
+    return {
         "page": page,
         "rights": reading.rights,
         "runs": runs,
@@ -218,41 +239,51 @@ def _answer(
         "single": page.single,
         "query": query,
         "carried": query.pairs(of_class="", kind="", text=""),
-        "ways": query.choices(
-            "which", reading.offered, page.which, lambda way: str(LABELS[way])
-        ),
+        "ways": ways,
         "metrics": query.choices("metric", metrics, metric.name, metric_label)
         if metric
         else [],
-        "metric_label": label,
-        "classes": [
-            (
-                dimension_label(name),
-                [
-                    (f"{name}:{own}", class_label(own), f"{name}:{own}" == of_class)
-                    for own in labels
-                ],
-            )
-            for name, labels in reading.classes.items()
-        ],
-        "kinds": [
-            (kind, kind_label(kind), count, kind == page.kind)
-            for kind, count in sorted(
-                page.kinds.items(), key=lambda pair: (-pair[1], pair[0])
-            )
-        ],
-        "lines": [
-            _line(instance, page, runs, claims, metrics, query)
-            for instance in page.instances
-        ],
+        "metric_label": metric_label(metric.name) if metric else "",
+        "classes": _class_choices(reading.classes, of_class),
+        "kinds": _kind_choices(page),
+        "lines": lines,
         "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
         "every": query.with_(),
         "none_chosen": query.with_(of_class="", kind="", text="", which=""),
         "before": query.with_(page=page.number - 1) if page.number > 1 else "",
         "after": query.with_(page=page.number + 1) if page.number < page.pages else "",
     }
-    # What somebody may read here depends on who they are.
-    return private(render(request, "runs/instances.html", context))
+
+
+class Choice(NamedTuple):
+    """An option of a select."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+def _class_choices(
+    classes: Mapping[str, Sequence[str]], chosen: str
+) -> list[tuple[str, list[Choice]]]:
+    """Return the classes of each dimension, under its label."""
+    grouped = []
+    for dimension, labels in classes.items():
+        values = [(f"{dimension}:{label}", label) for label in labels]
+        choices = [
+            Choice(value, class_label(label), value == chosen)
+            for value, label in values
+        ]
+        grouped.append((dimension_label(dimension), choices))
+    return grouped
+
+
+def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
+    """Return the kinds of instances, the most frequent first, with their numbers."""
+    by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [
+        (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
+    ]
 
 
 def _claims(

@@ -1,7 +1,7 @@
 """Who can know what of a season's gold, and from when on."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -57,7 +57,7 @@ class Content:
     budgets: list[tuple[Phase, Budget]]
 
 
-def who_knows(
+def embargo_table(
     season: Season, reader: User | None = None, *, has_budgets: bool = False
 ) -> list[Content]:
     phases = looked_up(
@@ -204,31 +204,33 @@ def _in_common(overlap: GoldOverlap) -> str:
 
 
 def as_json(contents: Iterable[Content]) -> list[dict[str, object]]:
-    return [
-        {
-            "task": content.task.slug,
-            "split": content.split,
-            "phases": [phase.slug for phase in content.phases],
-            "gold": [
-                {
-                    "version": gold.number,
-                    "instances": gold.instances,
-                    "sealed": gold.sealed_at is not None,
-                }
-                for gold in content.versions
-            ],
-            "shared": content.shared,
-            "known": {
-                row.kind.value: {
-                    group: "never"
-                    if at == NEVER
-                    else "now"
-                    if at is None
-                    else at.isoformat()
-                    for group, at in row.times.items()
-                }
-                for row in content.rows
-            },
-        }
-        for content in contents
-    ]
+    return [_content_as_json(content) for content in contents]
+
+
+def _content_as_json(content: Content) -> dict[str, object]:
+    return {
+        "task": content.task.slug,
+        "split": content.split,
+        "phases": [phase.slug for phase in content.phases],
+        "gold": [_gold_as_json(gold) for gold in content.versions],
+        "shared": content.shared,
+        "known": {row.kind.value: _times_as_json(row.times) for row in content.rows},
+    }
+
+
+def _gold_as_json(gold: Gold) -> dict[str, object]:
+    return {
+        "version": gold.number,
+        "instances": gold.instances,
+        "sealed": gold.sealed_at is not None,
+    }
+
+
+def _times_as_json(times: Mapping[str, When]) -> dict[str, str]:
+    return {group: _time_as_json(at) for group, at in times.items()}
+
+
+def _time_as_json(at: When) -> str:
+    if at is None:
+        return "now"
+    return "never" if at == NEVER else at.isoformat()
