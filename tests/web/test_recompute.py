@@ -64,15 +64,15 @@ def commands(client, run: Submission) -> list[list[str]]:
 
 def at_hand(run: Submission, folder, monkeypatch) -> None:
     """What a reader needs in the folder they are in: the run, and what organisers may give,
-    gold and the files of the task's options, of which the page names no folder.
+    gold with its nonce and the files of the task's options, of which the page names no folder.
     """
     folder.mkdir()
     for value in run.phase.task.options.values():
         if Path(value).is_absolute():
             (folder / Path(value).name).symlink_to(value)
-    storage.local_copy(storage.gold, run.phase.task.gold.get().file, folder).rename(
-        folder / "GOLD.zip"
-    )
+    gold = run.phase.task.gold.get()
+    storage.local_copy(storage.gold, gold.file, folder).rename(folder / "GOLD.zip")
+    (folder / "NONCE").write_text(gold.nonce)
     storage.local_copy(storage.runs, run.file, folder).rename(folder / run.filename)
     monkeypatch.chdir(folder)
 
