@@ -145,8 +145,9 @@ def _addresses() -> Iterator[tuple[str, str, str]]:
         view = getattr(view, "cls", getattr(view, "view_class", view))
         module = inspect.getmodule(view)
         if module is not None and module.__name__.startswith(OURS):
-            said = view.__doc__ or module.__doc__ or ""
-            yield f"`{address}`", pattern.name or "", _first_sentence(said)
+            summary = getattr(view, "summary", "")
+            summary = summary or view.__doc__ or module.__doc__ or ""
+            yield f"`{address}`", pattern.name or "", _first_sentence(summary)
 
 
 def _patterns(resolver: URLResolver, before: str) -> Iterator[tuple[str, URLPattern]]:

@@ -72,6 +72,8 @@ FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 # The operations of one address, by method. A docstring would stand in the description of each.
 class OperationView(APIView):
     name: str
+    #: Of its first operation.
+    summary = ""
     is_open = False
 
     def finalize_response(
@@ -379,6 +381,7 @@ class Operation:
         view = _VIEWS.setdefault(self.address, type("View", (OperationView,), {}))
         setattr(view, self.method.lower(), self._schema(label, summary)(answer))
         view.name = self.name or getattr(view, "name", label.replace("_", "-"))
+        view.summary = view.summary or summary
         if self.is_open:
             view.permission_classes = [AllowAny]
         if self.is_upload:
