@@ -162,7 +162,11 @@ def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_other
 ):
     olga = phase.task.season.organisers.get().user
     other = factories.make_phase(
-        task=phase.task, slug="other", title="Rehearsal", with_gold=False
+        task=phase.task,
+        slug="other",
+        title="Rehearsal",
+        split="rehearsal",
+        with_gold=False,
     )
     assert "Rehearsal" in read(client)
     delete_phase(phase=other, by=olga)
