@@ -77,9 +77,9 @@ def test_the_command_on_the_page_prints_the_same(
     for side, run in zip("AB", runs, strict=True):
         (tmp_path / side).mkdir()
         storage.local_copy(storage.runs, run.file, tmp_path / side)
-    storage.local_copy(storage.gold, phase.task.gold.get().file, tmp_path).rename(
-        tmp_path / "GOLD.zip"
-    )
+    gold = phase.task.gold.get()
+    storage.local_copy(storage.gold, gold.file, tmp_path).rename(tmp_path / "GOLD.zip")
+    (tmp_path / "NONCE").write_text(gold.nonce)
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command.replace("GOLD", "GOLD.zip"))
     assert main([*words[3:], "--json"]) == 0
