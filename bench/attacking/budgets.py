@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +20,7 @@ from attacking.besieged import (
 
 #: Of an open phase: at least so many bits more than a phase with a public part.
 RUNS_A_DAY = 50
-BITS = re.compile(r"([\d,.\u202f\u00a0]*\d) bits")
+CELL = re.compile(r"<td[^>]*>([^<]*)</td>")
 
 
 def attacks(site: Besieged) -> Iterator[Row]:
@@ -37,7 +38,7 @@ def budget(site: Besieged, beside: str) -> Row:
     season = make_season("budget")
     phase = make_phase(season, small, small.gold_files(), public_part=30)
     make_team(season)
-    before = _stated(site, phase)
+    _, before_of_five = _stated(site, phase)
     open_settings: dict[str, Any] = {
         "runs_per_day": RUNS_A_DAY, "closes": phase.closes + dt.timedelta(days=300),
         "board": "everyone",
@@ -61,8 +62,14 @@ def budget(site: Besieged, beside: str) -> Row:
                 make_team(season)
     except Refused as refusal:
         return Row(_name(beside), f"refused: {refusal}", True)
-    after = _stated(site, phase)
-    return Row(_name(beside), f"{before:g} bits stated, then {after:g}", after > before)
+    after, after_of_five = _stated(site, phase)
+    if beside == "team":
+        stated = f"{after:g} bits stated for one team, {after_of_five:g} for five"
+        return Row(_name(beside), stated, after_of_five >= 5 * after > 0)
+    stated = f"{before_of_five:g} bits stated for five teams, then {after_of_five:g}"
+    # Nothing can be added to a page that says that everything can be revealed.
+    is_stated = after_of_five > before_of_five or math.isinf(after_of_five)
+    return Row(_name(beside), stated, is_stated)
 
 
 def _name(beside: str) -> str:
@@ -76,11 +83,16 @@ def _name(beside: str) -> str:
     return f"the budget of a protected phase, and beside it {more[beside]}"
 
 
-def _stated(site: Besieged, phase: Any) -> float:
-    """Return the largest number of bits on the settings page of the phase."""
+def _stated(site: Besieged, phase: Any) -> tuple[float, float]:
+    """Return the sums of bits on the settings page of the phase: for one team, and for five."""
     season = phase.task.season
     path = f"/seasons/{season.slug}/organise/settings/phases/{phase.pk}/"
     answer = site.get_signed_in(path, organiser_of(season))
-    found = BITS.findall(answer.body.decode("utf-8", "replace"))
-    numbers = [float(re.sub(r"[^\d]", "", own)) for own in found]
-    return max(numbers, default=0.0)
+    _, _, row = answer.body.decode("utf-8", "replace").partition("Together</th>")
+    one, five = (_bits(cell) for cell in CELL.findall(row)[:2])
+    return one, five
+
+
+def _bits(words: str) -> float:
+    digits = re.sub(r"[^\d.]", "", words)
+    return float(digits) if digits else math.inf
