@@ -232,7 +232,7 @@ def test_a_switch_of_a_board_accepts_its_values_alone(world, name, query, expect
 
 
 class TestDryRunInTheBody:
-    @pytest.mark.parametrize("value", [True, 1, "true", "1", "True"])
+    @pytest.mark.parametrize("value", [True, 1, "true", "1"])
     def test_it_rehearses_and_changes_nothing(self, world, value):
         world, _ids = world
         client, before = world.ask("organiser"), everything()
@@ -255,7 +255,7 @@ class TestDryRunInTheBody:
         assert world.phase.frozen_from is not None
 
     @pytest.mark.parametrize(
-        "value", [None, [True], {"a": 1}, 2, 1.0, "null", "x" * 999]
+        "value", [None, [True], {"a": 1}, 2, 1.0, "True", "null", "x" * 999]
     )
     def test_what_is_no_switch_is_refused(self, world, value):
         world, _ids = world
