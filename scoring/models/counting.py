@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from django.db import models
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Window
@@ -11,15 +11,19 @@ from django.db.models.functions import Coalesce, RowNumber
 
 from tasks.models import Gold, Phase, Registration, Submission
 
-if TYPE_CHECKING:
-    from scoring.models.boards import FrozenBoard
-    from scoring.models.evaluations import Evaluation  # noqa: F401  (a type argument)
-
 WITHDRAWN = Q(status=Submission.Status.WITHDRAWN)
 DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
-class EvaluationQuerySet(models.QuerySet["Evaluation"]):
+class StoredBoard(Protocol):
+    """A frozen board: the ids of the evaluations on it, and their gold."""
+
+    evaluations: Any
+    gold_id: Any
+    frozen_from: Any
+
+
+class EvaluationQuerySet(models.QuerySet[Any]):
     """A run counts if the board shows one of its evaluations.
 
     Each method keeps the evaluations that satisfy one rule. Rules can be combined, and
@@ -85,7 +89,7 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
             Q(replaced_at=None, created_at__lte=instant) | Q(replaced_at__lte=instant)
         )
 
-    def shown_on(self, board: FrozenBoard) -> EvaluationQuerySet:
+    def shown_on(self, board: StoredBoard) -> EvaluationQuerySet:
         """Keep what stood on a frozen board, also runs that were withdrawn since.
 
         Runs that organisers excluded since leave the board.

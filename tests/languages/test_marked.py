@@ -17,7 +17,7 @@ TEMPLATES = Path(settings.BASE_DIR, "templates")
 ENGLISH = ("archive/", "500.html")
 #: Names, which are the same in every language.
 NAMES = re.compile(
-    r"SHA|doi|Every Eval Ever|ir_metadata|"
+    r"HMAC|SHA|doi|Every Eval Ever|ir_metadata|"
     r"Citeboard|BibTeX|LaTeX|CSV|XLSX|JSON|ORCID|BM25|UTC|AoE|arXiv|DOI|RSS|Atom|API|ZIP|PDF|SVG|PNG|URL|Markdown|kB|MB"
 )
 

@@ -98,10 +98,11 @@ class TestPublishing:
         assert (run.status, run.reason) == ("scored", "")
         (tmp_path / "run.jsonl").write_bytes(content)
         gold = write_corpus(tmp_path / "corpus")
-        said = offline.score(
-            capsys, "clsumm-1a", [gold], tmp_path / "run.jsonl", "--rules", "corrected"
-        )
         evaluation = Evaluation.objects.get(submission=run)
+        options = ("--rules", "corrected", "--nonce", evaluation.gold.nonce)
+        said = offline.score(
+            capsys, "clsumm-1a", [gold], tmp_path / "run.jsonl", *options
+        )
         kept = {
             each.metric: (
                 each.value,
