@@ -122,7 +122,10 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def newest(self) -> EvaluationQuerySet:
         """Keep the newest evaluation of each run, if a run was scored with several options."""
         of_run = self.order_by().values("submission").annotate(newest=Max("pk"))
-        return self.model.objects.filter(pk__in=of_run.values("newest"))
+        newest: EvaluationQuerySet = self.model.objects.filter(
+            pk__in=of_run.values("newest")
+        )
+        return newest
 
     def all_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Keep all runs of the teams."""
@@ -193,4 +196,5 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         ]
         chosen = Coalesce(*firsts) if len(firsts) > 1 else firsts[0]
         of_team = entries.annotate(evaluation=chosen).values("evaluation")
-        return self.model.objects.filter(pk__in=of_team)
+        first: EvaluationQuerySet = self.model.objects.filter(pk__in=of_team)
+        return first
