@@ -12,7 +12,17 @@ from tasks.models import Tallied
 #: The table that a statement writes.
 WRITTEN = re.compile(r'\b(?:INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNORECASE)
 #: How statements begin that write no table.
-READING = ("SELECT", "WITH", "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
+READING = (
+    "SELECT",
+    "WITH",
+    "SAVEPOINT",
+    "RELEASE SAVEPOINT",
+    "ROLLBACK TO SAVEPOINT",
+    "NOTIFY",
+    "LISTEN",
+    "SET",
+    "LOCK",
+)
 
 
 @contextmanager
