@@ -153,8 +153,9 @@ def costs(size):
     with transaction.atomic():
         pages = doors(make_runs(size))
         if connection.vendor == "postgresql":
-            # Of a table of a few pages it reads the whole, where it would use an index of a large one.
-            connection.cursor().execute("SET LOCAL enable_seqscan = off")
+            # PostgreSQL reads and joins whole tables of a few pages, and uses indexes of large ones.
+            for way in ("seqscan", "hashjoin", "mergejoin"):
+                connection.cursor().execute(f"SET LOCAL enable_{way} = off")
         found = {name: look(pages[name]) for name in (*PAGES, CSV)}
         transaction.set_rollback(True)
     if connection.vendor == "postgresql":
