@@ -701,7 +701,7 @@ class Phase(Configured):
     part_nonce = late_text(
         64,
         editable=False,
-        help_text="The secret of the draw of the public part; empty before it, and where a seed draws.",
+        help_text="The secret nonce of the draw; empty before the draw, and if a seed draws.",
     )
     ladder = _switch(
         _("scores by the Ladder"),
@@ -847,9 +847,17 @@ class Phase(Configured):
         if not self.public_part:
             return ""
         name = PARTS[1] if self.takes_runs_until <= at else PARTS[0]
-        committed = f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
-        drawn = committed if self.part_nonce else self.part_seed
-        return f"{name}-{self.public_part}-{drawn}"
+        return f"{name}-{self.public_part}-{self.draw}"
+
+    @property
+    def draw(self) -> str:
+        """Return the public name of the draw: the start of its commitment, or the seed of an earlier release.
+
+        The name is empty until the first run makes the draw.
+        """
+        if self.part_nonce:
+            return f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
+        return "" if self.part_seed is None else str(self.part_seed)
 
     @property
     def draw_commitment(self) -> str:
@@ -978,29 +986,29 @@ class Gold(models.Model):
     number = models.PositiveIntegerField()
     digest = models.CharField(
         max_length=64,
-        help_text="What names it in public: the HMAC of its plain digest, or that one if it is of before.",
+        help_text="The public key: the HMAC of the plain digest, or the plain digest of earlier gold.",
     )
     digests: models.JSONField[dict[str, str]] = late_json(
         dict,
-        "SHA-256 of the canonical content by rule, which is secret; empty for gold of before.",
+        "The secret SHA-256 of the canonical content, by rule; empty for gold from an earlier release.",
         editable=False,
     )
     digest_rule = models.PositiveSmallIntegerField(
         default=1,
         db_default=1,
         editable=False,
-        help_text="The rule of the digest that the public one is made of.",
+        help_text="The rule of the plain digest behind the public key.",
     )
     nonce = late_text(
         64,
         editable=False,
-        help_text="The key of the HMAC; secret until the gold is released.",
+        help_text="The nonce of the HMAC; secret until the gold is released.",
     )
     reading_version = models.PositiveSmallIntegerField(
         default=1,
         db_default=1,
         editable=False,
-        help_text="By which version all runs on it are read.",
+        help_text="The version by which the site reads all runs on this gold.",
     )
     instances = models.PositiveIntegerField()
     file = models.CharField(
@@ -1069,11 +1077,11 @@ class Gold(models.Model):
         return self.digest_name.replace("SHA-256", "SHA256").lower()
 
     def holds(self, digests: Mapping[str, str]) -> bool:
-        """Return True for the plain digests by rule of the same content."""
+        """Return True if these are the plain digests of the same content."""
         return digests[str(self.digest_rule)] == self.plain_digest
 
     def has_order_of(self, digests: Mapping[str, str]) -> bool:
-        """Return True if the lines of the same content stand in the same order as well."""
+        """Return True if the lines also have the same order."""
         return bool(self.digests.get("1", digests["1"]) == digests["1"])
 
 

@@ -31,11 +31,23 @@ class Sum(NamedTuple):
     bits: float
 
 
-class Parts(NamedTuple):
-    """Two phases whose public parts differ, each by its number, share and seed."""
+class Part(NamedTuple):
+    """The share of a phase's public part, and the public name of its draw."""
 
-    phase: tuple[int, int | None, int | None]
-    other: tuple[int, int | None, int | None]
+    phase: int
+    share: int | None
+    draw: str
+
+    @classmethod
+    def of(cls, phase: Phase) -> "Part":
+        return cls(phase.pk, phase.public_part, phase.draw)
+
+
+class Parts(NamedTuple):
+    """Two phases whose public parts differ."""
+
+    phase: Part
+    other: Part
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class BudgetState:
     def unequal(self) -> Iterator[tuple[Phase, Phase, Parts]]:
         for budget in self.budgets.values():
             for other in budget.unequal:
-                yield budget.phase, other, Parts(_facts(budget.phase), _facts(other))
+                yield budget.phase, other, Parts(Part.of(budget.phase), Part.of(other))
 
 
 def state_of(season: Season) -> BudgetState:
@@ -159,14 +171,8 @@ def _unequal_in_words(phase: Phase, other: Phase) -> str:
     }
 
 
-def _facts(phase: Phase) -> tuple[int, int | None, int | None]:
-    return phase.pk, phase.public_part, phase.part_seed
-
-
 def _part_in_words(phase: Phase) -> str:
-    if phase.part_seed is None:
+    if not phase.draw:
         return f"{phase.public_part} %"
-    return _("%(share)s %% with seed %(seed)s") % {
-        "share": phase.public_part,
-        "seed": phase.part_seed,
-    }
+    words = _("%(share)s %% of the draw %(draw)s")
+    return words % {"share": phase.public_part, "draw": phase.draw}

@@ -51,9 +51,9 @@ def known_part(sources: list[Source]) -> Source | None:
 
 
 def is_equal_draw(one: Phase, other: Phase) -> bool:
-    """Return whether both draw the same public part of the same content."""
-    seeds = {one.part_seed, other.part_seed} - {None}
-    return one.public_part == other.public_part and len(seeds) < 2
+    """Return True if both draw the same public part, or if one of them has not drawn yet."""
+    draws = {one.draw, other.draw} - {""}
+    return one.public_part == other.public_part and len(draws) < 2
 
 
 def is_same_part(one: Source, other: Source) -> bool:

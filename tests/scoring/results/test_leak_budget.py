@@ -153,6 +153,17 @@ class TestKindsOfItems:
         second = beside(first, public_part=30, part_seed=8)
         assert budget(first).unequal == (second,)
 
+    @pytest.mark.parametrize("own", [{"part_seed": 7}, {"part_nonce": "0a" * 32}])
+    def test_another_secret_draws_another_part(self, own):
+        first = make(public_part=30, **own)
+        second = beside(first, public_part=30, part_nonce="0b" * 32)
+        assert budget(first).unequal == (second,)
+
+    def test_one_secret_draws_one_part(self):
+        first = make(public_part=30, part_nonce="0a" * 32)
+        beside(first, public_part=30, part_nonce="0a" * 32)
+        assert budget(first).unequal == ()
+
     def test_single_instances_that_are_let_out_tell_everything(self):
         secret = make()
         shown = beside(secret, shows_instances=True)
