@@ -32,12 +32,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "is_frozen",
-                    models.BooleanField(
-                        help_text="Whether these are the rows that the frozen board shows."
-                    ),
-                ),
-                (
                     "inputs",
                     models.CharField(
                         help_text="A digest of the rows, their values and the order's revision.",
@@ -84,7 +78,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("order", "gold", "is_frozen"),
+                        fields=("order", "gold"),
                         name="board_ranks_once_a_board",
                     )
                 ],

@@ -138,9 +138,6 @@ class BoardRanks(models.Model):
         BoardOrder, on_delete=models.CASCADE, related_name="ranks"
     )
     gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
-    is_frozen = models.BooleanField(
-        help_text="Whether these are the rows that the frozen board shows."
-    )
     inputs = models.CharField(
         max_length=64,
         help_text="A digest of the rows, their values and the order's revision.",
@@ -159,7 +156,7 @@ class BoardRanks(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["order", "gold", "is_frozen"], name="board_ranks_once_a_board"
+                fields=["order", "gold"], name="board_ranks_once_a_board"
             )
         ]
 

@@ -450,7 +450,6 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
             phase=board.phase,
             rules=board.rules or "",
             gold=board.gold,
-            is_frozen=board.frozen_at is not None,
             metric=board.ranking.metric,
             rows=[
                 RankedRow(

@@ -23,13 +23,14 @@ class RankedBoard:
     phase: Phase
     rules: str
     gold: Gold
-    is_frozen: bool
     metric: str
     rows: Sequence[RankedRow]
 
     def inputs(self, revision: int) -> str:
-        """Return a digest of what complete ranks follow from. Two rows are compared once; a comparison that
-        is made again changes the ``revision``.
+        """Return a digest of what complete ranks follow from.
+
+        A frozen board has other rows, so the digest differs from that of the current board. A comparison
+        that is made again changes the ``revision``.
         """
         facts = self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
@@ -44,7 +45,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     inputs = board.inputs(order.revision) if order else ""
     if order:
-        stored = order.ranks.filter(gold=board.gold, is_frozen=board.is_frozen).first()
+        stored = order.ranks.filter(gold=board.gold).first()
         if stored and _is_current(stored, inputs, board.phase.version):
             return _ranks(stored)
     ranks = compute_ranks(
@@ -72,7 +73,6 @@ def _store(order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks) -> 
     row = BoardRanks(
         order=order,
         gold=board.gold,
-        is_frozen=board.is_frozen,
         inputs=inputs,
         version=board.phase.version,
         is_complete=ranks.is_complete,
@@ -82,6 +82,6 @@ def _store(order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks) -> 
     BoardRanks.objects.bulk_create(
         [row],
         update_conflicts=True,
-        unique_fields=["order", "gold", "is_frozen"],
+        unique_fields=["order", "gold"],
         update_fields=["inputs", "version", "is_complete", "ranges", "first_two"],
     )
