@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -396,7 +396,7 @@ class Operation:
         of_organisers = self.role is season_to_organise
         return self.method != "GET" and (self.lets_out or of_organisers)
 
-    @property
+    @cached_property
     def listed(self) -> list[Any]:
         """Return the parameters of the query, as the description lists them."""
         return [
@@ -406,7 +406,7 @@ class Operation:
             *(LET_OUT if self.may_let_out else []),
         ]
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the fields that the body may have, by name."""
         return _taken_by(self.body or self.form)
