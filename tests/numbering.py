@@ -12,9 +12,9 @@ class Numbers:
         return number
 
 
-#: Of rows that `tests.factories` makes.
+#: Numbers of the rows that `tests.factories` makes.
 OF_ROWS = Numbers(1)
-#: Of runs that `tests.scoring.boards` makes, apart from the numbers that `submit_run` gives.
+#: Numbers of the runs that `tests.scoring.boards` makes; `submit_run` gives others.
 OF_RUNS = Numbers(1001)
 EVERY = (OF_ROWS, OF_RUNS)
 

@@ -11,7 +11,7 @@ from tasks.models import Tallied
 
 #: The table that a statement writes.
 WRITTEN = re.compile(r'\b(?:INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNORECASE)
-#: How statements begin that write no table.
+#: The first words of statements that write no table.
 READING = (
     "SELECT",
     "WITH",

@@ -1,4 +1,4 @@
-"""What the settings page says that scores can tell, beside what they can tell in sum."""
+"""Compare the sums on the settings page with what is shown on the same content."""
 
 from __future__ import annotations
 

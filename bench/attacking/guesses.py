@@ -1,4 +1,4 @@
-"""What anybody can compute at home: guesses against published digests, and answers from the public part."""
+"""Attacks that need no request: guesses against published digests, and answers from the public part."""
 
 from __future__ import annotations
 

@@ -114,11 +114,11 @@ class PreparedRun:
     content: bytes
     #: System, description and team.
     fields: dict[str, str]
-    #: What the site says of the run.
+    #: The answer of the site to the check of the run.
     check: dict[str, Any]
 
     def question(self) -> str:
-        """Return what the user is asked; no text of an agent can begin a line of its own in it."""
+        """Return the question to the user. No text of an agent can begin a line of the question."""
         lines = {
             "phase": self.phase.page,
             **{name: text for name, text in self.fields.items() if text},

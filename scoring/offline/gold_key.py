@@ -18,7 +18,7 @@ from tasks.types.digests import NONCE_BYTES, is_nonce, salted_digest
 
 @dataclass(frozen=True, kw_only=True)
 class GoldKey:
-    """What belongs to a version of gold. Without a nonce the plain digest names the gold."""
+    """The nonce, digest rule and reading version of gold. Without a nonce the plain digest is the key."""
 
     nonce: str = ""
     rule: int = DIGEST_RULE
@@ -64,7 +64,7 @@ class GoldKey:
         }
 
 
-#: Of gold that no site has named.
+#: The key of gold that belongs to no site.
 PLAIN_KEY = GoldKey()
 
 

@@ -132,7 +132,7 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
 
 
 def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> set[str]:
-    """Return every so manieth of the units, ordered by what is shown and within a class by the nonce.
+    """Return a stratified sample of the units. The nonce orders the units within a class.
 
     The classes are those of the first dimension that some units share and that follows from what participants
     are shown.
@@ -143,11 +143,11 @@ def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> se
     def place(unit: str) -> tuple[tuple[str, ...], bytes]:
         return classes[unit], hmac.digest(key, unit.encode(), "sha256")
 
-    return _every_so_manieth(sorted(classes, key=place), share)
+    return _systematic_sample(sorted(classes, key=place), share)
 
 
 def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
-    """Return the public part as earlier releases drew it: by classes of the gold, and within a class by seed.
+    """Return the public part of earlier releases: a sample stratified by classes of the gold, with a seed.
 
     The classes are those of the first dimension that some units share; each class then has about its share
     in both parts. The draw rests on gold, units and seed alone, never on a run's answers.
@@ -157,11 +157,12 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
     def place(unit: str) -> tuple[tuple[str, ...], str]:
         return classes[unit], hashlib.sha256(f"{seed}:{unit}".encode()).hexdigest()
 
-    return _every_so_manieth(sorted(classes, key=place), share)
+    return _systematic_sample(sorted(classes, key=place), share)
 
 
-def _every_so_manieth(ordered: Sequence[str], share: int) -> set[str]:
-    # From the middle of a step, so that the numbers of units are right when rounded.
+def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
+    """Return ``share`` per cent of the units, at equal distances in their order."""
+    # Starting in the middle of a step rounds the number of units correctly.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
     )

@@ -40,7 +40,7 @@ class Scoring:
     pending: Path | None = None
     #: The public or private part of the split that is scored alone.
     part: "Part | None" = None
-    #: How the gold is named in the numbers' keys.
+    #: The key of the gold, which is part of the column keys.
     key: GoldKey = PLAIN_KEY
 
 

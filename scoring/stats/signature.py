@@ -28,8 +28,9 @@ LADDER = "ladder"
 
 
 def column_key(metric: Metric, *, gold: str, part: str = "", reading: int = 1) -> str:
-    """What decides which numbers may stand in one column: metric, rules, parameters, gold, its part, how
-    runs are read where that is not the first way, version.
+    """Return the key of a column: metric, rules, parameters, gold, part, reading version, version.
+
+    Numbers with the same key can be compared. The key names reading versions from 2 on.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'

@@ -21,9 +21,9 @@ from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, sec
 from tasks.models import Phase, Season
 
 MAX_REASON = 500
-#: Named, because scoring imports tasks and not the other way round.
+#: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
-#: In the API, beside the kinds of what is let out.
+#: The kind of a budget in the API, beside the kinds of secrets.
 BUDGET = "budget"
 #: The fields in which organisers say that they go on; in the API they stand in the address.
 GOING_ON = ("let_out_task", "let_out_reason")
@@ -97,7 +97,7 @@ class OverBudget:
     phase: Phase
     #: In the reader's language; the history has it in English.
     describe: Callable[[], str]
-    #: What was found and expected, in bits, and the items of the sum.
+    #: The bits found and expected, and the items of the sum.
     facts: Mapping[str, object]
     kind: str = BUDGET
 
@@ -213,7 +213,7 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """What the block does lets nothing out before its time, and exceeds no budget, unless that was said.
+    """Refuse a block that lets something out too early or exceeds a budget, unless that was confirmed.
 
     Raises EmbargoBreach, and UnequalPart of public parts of the same content.
     """

@@ -213,8 +213,8 @@ def clusters_of(
 #: The rule by which digests of gold are computed now. By rule 1 some digests depended on the order of a
 #: pool's lines and on the ends of lines; by rule 2 no digest does.
 DIGEST_RULE = 2
-#: How runs are read now. A site stores the number with each version of gold, and reads all runs on that
-#: version in the same way.
+#: The version of the reader of runs. A site stores it with each version of gold, and reads all runs on
+#: that gold in this way.
 READING_VERSION = 1
 
 

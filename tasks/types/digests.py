@@ -10,7 +10,7 @@ import re
 NONCE_BYTES = 32
 #: The name of a keyed digest, and of a plain one, as people read it.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: Before the bytes that a commitment is of (domain separation).
+#: Domain separation: the bytes of a commitment begin with this line.
 _DRAW = b"citeboard draw 1\n"
 #: Hexadecimal digits of a commitment in the name of a part.
 COMMITMENT_DIGITS = 12

@@ -20,8 +20,7 @@ CHUNK = 1 << 20
 LONGEST = 16 * CHUNK
 #: Left behind by file managers and version control; never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: Beside the files of gold in an archive that a site gives out: the key of the gold's public digest, and on
-#: the next line that digest.
+#: A file in archives of gold that a site gives out: the nonce of the gold, and the HMAC on the next line.
 NONCE_FILE = "nonce.txt"
 
 

@@ -1,4 +1,4 @@
-"""What an archive opens of what a board was committed to: the key of its gold, and the draw of its parts."""
+"""An archive opens the commitments of a board: the key of its gold, and the draw of its parts."""
 
 import json
 import shutil

@@ -228,18 +228,23 @@ Words = str | Promise
 
 @dataclass(frozen=True)
 class Act:
-    """Who may do it, what does it, and what is said of it; its ``summary`` describes its operation.
+    """An act of a user: its role, its service, and the words about it. ``summary`` describes its operation.
 
     ``role`` finds for the user the thing that the address begins with: a season or a team (`HOLDERS`), or
-    the subject itself. ``subject`` and ``actor`` name the parameters of the service that take what the act
-    changes and who does it; the fields of the form are its other arguments, and a field named as the subject
-    takes the subject's place. ``row`` is the name of the subject in addresses of pages, if that is another.
-    ``done`` is said on a page, see `Facts`, or follows, with more facts, from what was made and filled in.
-    Where the service says itself what is wrong with a field nothing is ``refused``, else its words name the
-    form's ``faults``. One that ``is_rehearsed`` is first done in a transaction that is taken back, see
-    `citeboard.acts.rehearsal`; ``ready`` makes of what is filled in what the service takes, outside of any;
-    what ``is_final`` cannot be taken back, what ``makes_season`` answers a new one; what is to be done with
-    a thing for which the act ``skips_confirmation`` is done at once, and can be taken back.
+    the subject itself. ``subject`` and ``actor`` name the parameters of the service that receive the thing
+    that the act changes, and the user. The other arguments are the fields of ``form``; a field with the name
+    of the subject replaces the subject. ``row`` is the name of the subject in addresses of pages, if the name
+    differs.
+
+    ``done`` is the message on the page (see `Facts`), or a function of the result and the filled fields that
+    returns the message, with more facts if needed. ``refused`` is the message that contains the faults of
+    the form; without it the service itself reports what is wrong with a field. ``ready`` turns the filled
+    fields into arguments of the service, outside of any transaction.
+
+    An act that ``is_rehearsed`` is first performed in a transaction that is rolled back (see
+    `citeboard.acts.rehearsal`). An act that ``is_final`` cannot be undone. An act that ``makes_season``
+    returns a new season. If ``skips_confirmation`` returns True for the thing, the act is performed at once;
+    it can be undone.
     """
 
     service: Callable[..., Any]

@@ -276,13 +276,15 @@ GoldVersionSerializer = mirror_of_model(
     "id number split sha256 plain_sha256 digest_rule nonce reading_version instances reason sealed_at "
     "created_at",
     "GoldVersion",
-    sha256=serializers.CharField(source="digest", help_text="What names it in public."),
+    sha256=serializers.CharField(
+        source="digest", help_text="The public key of the gold."
+    ),
     plain_sha256=serializers.CharField(
         source="plain_digest",
-        help_text="The SHA-256 of its content, as `score` prints it; secret as the gold is.",
+        help_text="The SHA-256 of the content, as `score` prints it; as secret as the gold.",
     ),
     nonce=serializers.CharField(
-        help_text="The key of the HMAC that names it; secret as the gold is."
+        help_text="The nonce of the HMAC that is the public key; as secret as the gold."
     ),
 )
 GoldQuery = serializer(

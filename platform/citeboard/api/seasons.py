@@ -185,7 +185,7 @@ GoldSerializer = mirror_of_model(
     "number sha256 instances",
     sha256=serializers.CharField(
         source="digest",
-        help_text="What names the gold: an HMAC-SHA-256, or of gold of before the plain SHA-256.",
+        help_text="The public key: an HMAC-SHA-256, or the plain SHA-256 of gold from earlier releases.",
     ),
 )
 CommitmentsSerializer = serializer(

@@ -137,7 +137,7 @@ class View:
     part: Source | None
     #: Registered teams by season.
     teams: dict[int, int]
-    #: By phase, shared between the views of one request.
+    #: Class sizes by phase; all views of one request share them.
     class_sizes: dict[int, list[int]]
 
     @property

@@ -1,11 +1,11 @@
-"""How commands name a version of gold: with its nonce, the rule of its digest and its reading version."""
+"""The options of commands that identify a version of gold."""
 
 from dataclasses import replace
 
 from scoring.offline.gold_key import GoldKey
 from tasks.models import Gold
 
-#: What stands in printed commands for the secrets of gold and draw, as GOLD does for the gold.
+#: Placeholders in printed commands for the nonces of the gold and of the draw.
 NONCE, DRAW = "NONCE", "DRAW"
 
 
@@ -18,7 +18,7 @@ def gold_key(gold: Gold) -> GoldKey:
 
 
 def key_arguments(gold: Gold) -> list[str]:
-    """Return the options by which a scorer names and reads the gold."""
+    """Return the options with which a scorer identifies and reads the gold."""
     options = gold_key(gold).arguments.items()
     return [f"{option}={value}" for option, value in options]
 

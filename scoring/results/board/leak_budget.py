@@ -34,7 +34,7 @@ from tasks.models import Phase, Registration
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What teams are told of the ``instances`` of a phase that are secret while it takes runs.
+    """The bits that scores reveal of the ``instances`` that are secret while a phase takes runs.
 
     ``items`` are those of the phase and of all others that reveal the same content. The ``public`` instances
     of a public part count as known. ``teams`` are registered. The public parts of ``unequal`` phases contain
@@ -123,7 +123,7 @@ class Budget:
 
     @property
     def warns(self) -> bool:
-        """Of one team, of those that collude, or of those that are registered together."""
+        """Return True if one team, colluding teams or all teams learn too much, or if parts differ."""
         are_told_too_much = self.teams * (self.by_team or 0) > self.needed
         return self.is_exceeded or are_told_too_much or bool(self.unequal)
 

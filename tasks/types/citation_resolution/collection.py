@@ -89,7 +89,7 @@ def read_gold(files: Files, options: Options) -> Split:
                 )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
-    # By rule 1 the order of a paper's candidates counts, which decides between equal scores.
+    # Rule 1 contains the order of a paper's candidates, because it decides between equal scores.
     others = [
         records.canonical(
             sorted([paper, list(ids)] for paper, ids in candidates.items())

@@ -1,4 +1,4 @@
-"""What the page of a board shows, for its templates."""
+"""The context of the page of a board."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _answer(
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _shown(page, query, names, context.get("forms", TABLES))
-    # What somebody may read here depends on who they are.
+    # The rights of the reader decide what the page shows.
     return private(render(request, "runs/instances.html", context))
 
 

@@ -1,4 +1,4 @@
-"""What the first page shows, for its template."""
+"""The context of the home page."""
 
 from dataclasses import dataclass
 from functools import cached_property

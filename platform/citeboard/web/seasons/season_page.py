@@ -1,4 +1,4 @@
-"""What the page of a season shows, for its templates."""
+"""The context of the page of a season."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
