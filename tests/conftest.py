@@ -290,7 +290,7 @@ def _nothing_kept_by_number() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_outage_is_under_way(monkeypatch) -> None:
     """What an earlier test took away is back."""
-    monkeypatch.setattr("citeboard.core.outages._begun", {})
+    monkeypatch.setattr("citeboard.core.outages._seen", {})
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,14 @@ import sqlite3
 
 import pytest
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import (
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    transaction,
+)
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, RequestFactory
 
 from citeboard.core import health
@@ -17,6 +24,10 @@ from citeboard.core.storage import StorageAway, StorageFull
 def caused(outer: Exception, inner: BaseException) -> Exception:
     outer.__cause__ = inner
     return outer
+
+
+def of_postgres(state: str, kind: type[Exception] = OperationalError) -> Exception:
+    return caused(kind("words"), type("Cause", (Exception,), {"sqlstate": state})())
 
 
 def of_sqlite(code: int) -> Exception:
@@ -66,6 +77,39 @@ def of_sqlite(code: int) -> Exception:
 def test_what_is_away_is_told_by_its_status(error, status):
     found = outage_of(error)
     assert (found.status, found.seconds >= 10) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (of_sqlite(sqlite3.SQLITE_BUSY), "The database is busy"),
+        (of_sqlite(sqlite3.SQLITE_LOCKED), "The database is busy"),
+        (
+            of_sqlite(sqlite3.SQLITE_READONLY),
+            "The database can be read but not written",
+        ),
+        (of_sqlite(sqlite3.SQLITE_FULL), "The disk of the database is full"),
+        (of_postgres("25006"), "The database can be read but not written"),
+        (of_postgres("42501"), "The database refuses the site a right"),
+        (of_postgres("53100"), "The disk of the database is full"),
+        (of_postgres("53200"), "The database lacks memory or another resource"),
+        (of_postgres("53300"), "The database has no free connection"),
+        (of_postgres("57P01"), "The database is being shut down"),
+        (of_postgres("57P03"), "The database is starting"),
+        (of_postgres("08006"), "The database of the site does not answer"),
+    ],
+)
+def test_the_reason_follows_from_the_code_of_the_error(error, reason):
+    assert outage_of(error).reason == reason
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["42P01", "42703"])
+def test_a_missing_table_is_an_outage_only_while_migrations_run(state):
+    error = of_postgres(state, ProgrammingError)
+    assert outage_of(error) is None
+    MigrationRecorder.Migration.objects.filter(app="core").order_by("-pk")[0].delete()
+    assert outage_of(error).reason == "The site is being upgraded"
 
 
 @pytest.mark.parametrize(
@@ -191,3 +235,17 @@ def test_a_probe_for_somebody_unknown_is_told_who_there_is(client):
         400,
         "There are web and worker.",
     )
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_a_read_only_server_is_an_outage_and_its_connection_is_given_up():
+    if connection.vendor != "postgresql":
+        pytest.skip("only a server becomes read-only while it is connected")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+        with pytest.raises(OperationalError) as refused:
+            cursor.execute("UPDATE django_migrations SET name = 'x'")
+    assert outage_of(refused.value).reason == "The database can be read but not written"
+    connection.close_if_unusable_or_obsolete()
+    assert connection.connection is None

@@ -169,7 +169,7 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Says what is away, or names the request, so that a report of the error can be traced."""
+    """Name the outage, or the request, so that a report of the error can be traced."""
     outage = outages.outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
     if outage is not None:
@@ -186,10 +186,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if outage is not None:
         response["Retry-After"] = str(outage.seconds)
         response["Cache-Control"] = "no-store"
-        reason = one_line(sys.exception())
-        log.error(
-            "%s %s was answered %s: %s", request.method, request.path, status, reason
-        )
+        words = f"{outage.reason} ({one_line(sys.exception())})"
+        outages.note_outage(outages.REQUESTS, words)
         # In the place of Django's own line, which has a traceback for each request.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

@@ -1,7 +1,8 @@
-"""What is answered while something that the site needs is away: when to come back, that nothing was kept."""
+"""Outages: which errors are one, what people and programs read, and one log line for each."""
 
 import errno
 import logging
+import math
 import sqlite3
 import threading
 import time
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from django.http import HttpRequest
 
+from citeboard.core.database import schema_state
 from citeboard.core.storage import FULL, StorageAway, words_of
 from citeboard.core.words import one_line
 
@@ -19,14 +21,34 @@ AWAY, NO_ROOM = 503, 507
 #: Seconds after which to ask again: a server that is started anew, and a disk on which room is made.
 SOON, LATER = 10, 300
 _BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
-_SQLITE_AWAY = (
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CANTOPEN,
-)
-_POSTGRES_FULL = "53100"
+BUSY = "The database is busy"
+NO_ANSWER = "The database of the site does not answer"
+FULL_DISK = "The disk of the database is full"
+READ_ONLY = "The database can be read but not written"
+NO_RIGHT = "The database refuses the site a right"
+UPGRADED = "The site is being upgraded"
+#: By the primary result code. Other codes of SQLite are faults of a statement.
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_FULL: FULL_DISK,
+    sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
+    sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
+}
+#: By SQLSTATE, or by its class of two characters.
+_POSTGRES = {
+    "25006": READ_ONLY,
+    "42501": NO_RIGHT,
+    "53100": FULL_DISK,
+    "53300": "The database has no free connection",
+    "53": "The database lacks memory or another resource",
+    "57P01": "The database is being shut down",
+    "57P02": "The database has crashed and starts again",
+    "57P03": "The database is starting",
+}
+#: A table or column is missing, which is an outage while migrations run and a fault otherwise.
+_UNDEFINED = ("42P01", "42703")
 
 
 @dataclass(frozen=True)
@@ -34,6 +56,10 @@ class Outage:
     status: int
     reason: str
     seconds: int
+
+    @property
+    def is_busy(self) -> bool:
+        return self.reason == BUSY
 
     def sentence(self, request: HttpRequest) -> str:
         nothing = (
@@ -54,19 +80,32 @@ def outage_of(error: BaseException | None) -> Outage | None:
 
 
 def _of_database(error: BaseException) -> Outage | None:
+    cause = error.__cause__
+    if isinstance(error, ProgrammingError):
+        is_undefined = getattr(cause, "sqlstate", None) in _UNDEFINED
+        return _away(UPGRADED) if is_undefined and _is_migrating() else None
     if not isinstance(error, OperationalError | InterfaceError):
         return None
-    reason = error.__cause__
-    if isinstance(reason, sqlite3.Error):
-        # Only its codes tell a file that is locked or gone from a statement that is wrong.
-        code = getattr(reason, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            return Outage(NO_ROOM, "The disk of the database is full", LATER)
-        if code not in _SQLITE_AWAY:
-            return None
-    if getattr(reason, "sqlstate", None) == _POSTGRES_FULL:
-        return Outage(NO_ROOM, "The disk of the database is full", LATER)
-    return Outage(AWAY, "The database of the site does not answer", SOON)
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        return _away(_SQLITE[code]) if code in _SQLITE else None
+    state = getattr(cause, "sqlstate", None) or ""
+    return _away(_POSTGRES.get(state) or _POSTGRES.get(state[:2]) or NO_ANSWER)
+
+
+def _away(reason: str) -> Outage:
+    if reason == FULL_DISK:
+        return Outage(NO_ROOM, reason, LATER)
+    return Outage(AWAY, reason, SOON)
+
+
+def _is_migrating() -> bool:
+    """Return whether the database is of another release than this process."""
+    try:
+        state = schema_state()
+    except DatabaseError:
+        return True
+    return bool(state.missing or state.unknown)
 
 
 def _of_files(error: BaseException) -> Outage | None:
@@ -83,25 +122,34 @@ def _of_files(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
+#: Writes to the database, and what requests need.
+WRITES, REQUESTS = "writes", "requests"
 
 log = logging.getLogger(__name__)
 
-_begun: dict[str, float] = {}
+#: By what is away: when its outage began, and when an error last showed it.
+_seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
+#: An outage of which no error was seen for so many seconds is over.
+FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
+    """Log the first error of an outage; later errors of this process only keep it open."""
+    now = time.monotonic()
     with _lock:
-        if what in _begun:
-            return
-        _begun[what] = time.monotonic()
-    log.error(
-        "Away: %s. This is said once, until it is back.", one_line(reason).rstrip(".")
-    )
+        began, last = _seen.get(what, (now, -math.inf))
+        is_new = now - last > FORGOTTEN_SECONDS
+        _seen[what] = (now if is_new else began, now)
+    if is_new:
+        log.error(
+            "Away: %s. This is said once, until it is back.",
+            one_line(reason).rstrip("."),
+        )
 
 
 def note_recovery(what: str) -> None:
     with _lock:
-        began = _begun.pop(what, None)
-    if began is not None:
-        log.warning("Back after %.0f s: the %s", time.monotonic() - began, what)
+        seen = _seen.pop(what, None)
+    if seen is not None:
+        log.warning("Back after %.0f s: the %s", time.monotonic() - seen[0], what)

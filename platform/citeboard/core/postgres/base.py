@@ -1,18 +1,57 @@
-"""PostgreSQL as Django knows it, but a connection that no longer answers is found out in a second."""
+"""PostgreSQL as Django knows it, with quick checks of connections and one class for outages."""
 
 import select
 import time
+from functools import cached_property
+from types import TracebackType
 from typing import Any
 
 from django.db.backends.postgresql import base
-from psycopg import OperationalError
+from django.db.utils import DatabaseErrorWrapper, OperationalError
+from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
-#: Seconds that a server may take to say that a connection stands. A server that hangs never says it.
+#: Seconds within which a server must answer a check of its connection. A server that hangs never answers.
 PATIENCE = 1.0
+#: The server can be read but not written, or the site has lost a right. psycopg calls the first an internal
+#: error and the second a programming error; for the site both are outages.
+READ_ONLY, NO_RIGHT = "25006", "42501"
+
+
+class OutageErrors(DatabaseErrorWrapper):
+    """Raise OperationalError where the server cannot be written, and give its connection up."""
+
+    wrapper: "DatabaseWrapper"
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error and getattr(error, "sqlstate", None) in (READ_ONLY, NO_RIGHT):
+            self.wrapper.is_given_up = True
+            raise OperationalError(*error.args).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    #: True once the server refused a write: after a failover another server may take writes.
+    is_given_up = False
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self.is_given_up = False
+        return super().get_new_connection(conn_params)
+
+    @cached_property
+    def wrap_database_errors(self) -> OutageErrors:
+        return OutageErrors(self)
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        if self.is_given_up and not self.in_atomic_block:
+            self.close()
+        super().close_if_unusable_or_obsolete()
+
     def is_usable(self) -> bool:
         return self.connection is not None and _answers(self.connection.pgconn)
 
@@ -27,6 +66,6 @@ def _answers(line: Any) -> bool:
                 return False
             line.consume_input()
         states = [result.status for result in iter(line.get_result, None)]
-    except (OperationalError, OSError, ValueError):
+    except (ServerError, OSError, ValueError):
         return False
     return states == [ExecStatus.TUPLES_OK]
