@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.database import from_now
 from citeboard.core.processes import group_name
+from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
@@ -87,7 +88,11 @@ class Watchdog:
         self._since = time.monotonic() + START
 
     def is_stuck(self) -> bool:
+        """Return whether free workers leave jobs; while writes fail no worker can take one."""
         now = time.monotonic()
+        if not is_writable():
+            self._since = max(self._since, now)
+            return False
         claims = Job.all_kinds.filter(lease_owner__startswith=self.owner)
         running = claims.filter(state=Job.State.RUNNING).count()
         if running >= self.workers or not claimable(self.owner).exists():

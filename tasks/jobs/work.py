@@ -11,6 +11,7 @@ from citeboard.core.instruments import span
 from citeboard.core.logs import request_id
 from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
+from citeboard.core.writability import is_writable
 from tasks.jobs import engine, interruptions
 from tasks.models import Job
 
@@ -38,6 +39,9 @@ def take_job(number: int) -> None:
 
 def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
     """Whether there was a job. What happens is told in the job and never raised to the queue."""
+    if not is_writable():
+        # The sweep wakes workers again.
+        return False
     with interruptions.held_back():
         job = None
         try:

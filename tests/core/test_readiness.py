@@ -21,17 +21,16 @@ def told(client, part: str = "web"):
 
 
 def test_a_site_is_ready_and_its_schema_is_asked_for_once(
-    client, django_assert_num_queries
+    client, django_assert_max_num_queries
 ):
     assert told(client) == (200, {})
-    with django_assert_num_queries(1):
+    # PostgreSQL is also asked whether it takes writes.
+    with django_assert_max_num_queries(2):
         assert told(client) == (200, {})
 
 
 def test_a_database_that_is_behind_stops_pages_and_workers(client):
-    MigrationRecorder.Migration.objects.filter(
-        app="core", name="0007_history_as_facts"
-    ).delete()
+    MigrationRecorder.Migration.objects.filter(app="core").latest("name").delete()
     for part in health.PARTS:
         status, missing = told(client, part)
         assert status == 503

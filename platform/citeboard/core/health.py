@@ -14,12 +14,14 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core import confinement, outages, storage, words
 from citeboard.core.database import LARGEST_SKEW, schema_state, skew
+from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
 #: All that may be missing, by what `Missing.what` calls it.
 PARTS_ASKED = {
     "database",
+    "writes",
     "clock",
     "schema",
     "pages",
@@ -80,6 +82,13 @@ def _missing(clock: float | None) -> Iterator[Missing]:
     elif clock > LARGEST_SKEW:
         reason = f"this machine and the database differ by {clock:.1f} s"
         yield Missing(what="clock", reason=reason, stops=PARTS)
+    if clock is not None and (problem := write_problem()) is not None:
+        yield Missing(
+            what="writes",
+            reason=problem.reason,
+            stops=() if problem.is_busy else PARTS,
+            lacks="uploads, sign-ins and scores",
+        )
     try:
         # Asked and not written to, since probes come every few seconds.
         storage.runs.exists("probe")

@@ -136,6 +136,16 @@ class LastDone(models.Model):
         return self.name
 
 
+class Heartbeat(models.Model):
+    """The last write of a machine that serves or works: `citeboard.core.writability`."""
+
+    machine = models.CharField(max_length=60, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.machine
+
+
 def note_done(name: str, at: dt.datetime) -> None:
     LastDone.objects.update_or_create(name=name, defaults={"at": at})
 

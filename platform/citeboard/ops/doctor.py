@@ -20,11 +20,11 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django_q.brokers import get_broker
 from django_q.status import Stat
 
-from citeboard.core import storage
+from citeboard.core import outages, storage
 from citeboard.core.confinement import PROBE, means, read_upload, why_nothing_is_read
 from citeboard.core.database import (
     LARGEST_SKEW,
@@ -36,6 +36,7 @@ from citeboard.core.database import (
 from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
+from citeboard.core.writability import write_problem
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
 from scoring.metrics.entailment import stored_model
@@ -71,7 +72,12 @@ class Finding:
 
 
 def examine(names: list[str] | None = None) -> list[Finding]:
-    """The findings of all checks, or of those named. A check that breaks is a finding as well."""
+    """Return the findings of all checks, or of those named. A check that breaks is a finding as well.
+
+    While the database cannot be written, that is the only finding: every other check would give wrong advice.
+    """
+    if names is None and (cause := _cause_of_all()) is not None:
+        return [cause]
     findings = []
     for name in names or CHECKS:
         try:
@@ -85,6 +91,33 @@ def examine(names: list[str] | None = None) -> list[Finding]:
 
 
 Said = tuple[State, str, str]
+
+#: What to do, by the cause that `outages` names.
+REMEDIES = {
+    outages.READ_ONLY: gettext_lazy(
+        "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."
+    ),
+    outages.NO_RIGHT: gettext_lazy(
+        "Give the site's role back its rights on the tables of its database."
+    ),
+    outages.FULL_DISK: gettext_lazy("Make room on the disk of the database."),
+    outages.UPGRADED: gettext_lazy("Wait until `manage.py migrate` has ended."),
+}
+_OTHER_REMEDY = gettext_lazy(
+    "See that the server of DATABASE_URL runs and can be reached."
+)
+
+
+def _cause_of_all() -> Finding | None:
+    problem = write_problem()
+    if problem is None or problem.is_busy:
+        return None
+    return Finding(
+        name="database",
+        state=State.BAD,
+        found=problem.reason,
+        advice=str(REMEDIES.get(problem.reason, _OTHER_REMEDY)),
+    )
 
 
 def _settings() -> Said:
@@ -102,6 +135,8 @@ def _database() -> Said:
             "number": len(missing)
         }
         return State.BAD, words, _("Run `manage.py migrate`.")
+    if (problem := write_problem()) is not None:
+        return State.ODD, problem.reason, _("Uploads wait; see who writes so long.")
     words = _("%(database)s answers and is of this release") % {
         "database": connection.display_name
     }

@@ -24,6 +24,7 @@ from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_
 from citeboard.core.refusals import Refused
 from citeboard.core.storage import FolderStorage
 from citeboard.core.words import counted
+from citeboard.core.writability import forget_machines
 from citeboard.teams.membership import forget_invitations
 from citeboard.teams.models import User
 from scoring import models
@@ -241,6 +242,7 @@ STEPS: dict[Callable[[], object], str] = {
     remind_of_deadlines: "{} people reminded of a deadline",
     receipts.keep_up: "{} receipts entered in the log",
     ask_to_confirm: "{} leads told of results that wait to be confirmed",
+    forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
 #: What waits for machines of others, in a thread of its own, so that a sweep never does.

@@ -1,0 +1,150 @@
+"""Can this machine write to the database? One process tries, every other process reads what it recorded.
+
+`serve` writes the heartbeat row of its machine every two seconds and records in the work folder whether the
+commit succeeded. Probe, doctor, watchdog and workers read this record and write nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import Error as DatabaseTrouble, connection
+from django.utils import timezone
+
+from citeboard.core.database import from_now
+from citeboard.core.env import MAX_WAIT
+from citeboard.core.models import Heartbeat
+from citeboard.core.outages import (
+    AWAY,
+    FULL_DISK,
+    NO_ANSWER,
+    NO_ROOM,
+    READ_ONLY,
+    WRITES,
+    Outage,
+    note_outage,
+    note_recovery,
+    outage_of,
+)
+from citeboard.core.processes import machine
+
+BEAT_SECONDS = 2.0
+#: An older record says nothing. A writer of SQLite may wait MAX_WAIT seconds for its turn.
+FRESH_SECONDS = MAX_WAIT + 10.0
+#: Seconds until the row of a machine that is gone is deleted.
+FORGOTTEN_SECONDS = 24 * 3600
+#: Bytes of free disk without which a commit of SQLite fails.
+LEAST_FREE = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteRecord:
+    """The result of one write; ``reason`` is empty if it succeeded."""
+
+    at: float
+    reason: str = ""
+    status: int = 0
+    is_busy: bool = False
+
+
+def beat() -> WriteRecord:
+    """Write the heartbeat row of this machine and record the result."""
+    try:
+        _write_row()
+        record = WriteRecord(at=time.time())
+        note_recovery(WRITES)
+    except DatabaseTrouble as error:
+        connection.close()
+        outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)
+        record = WriteRecord(
+            at=time.time(),
+            reason=outage.reason,
+            status=outage.status,
+            is_busy=outage.is_busy,
+        )
+        note_outage(WRITES, f"{outage.reason}: {error}")
+    # A work folder on a full disk keeps the record from others, who then look for themselves.
+    with suppress(OSError):
+        _store(record)
+    return record
+
+
+def beat_until(ended: threading.Event) -> None:
+    while True:
+        beat()
+        if ended.wait(BEAT_SECONDS):
+            return
+
+
+def _write_row() -> None:
+    Heartbeat.objects.bulk_create(
+        [Heartbeat(machine=machine(), at=timezone.now())],
+        update_conflicts=True,
+        unique_fields=["machine"],
+        update_fields=["at"],
+    )
+
+
+def forget_machines() -> int:
+    return Heartbeat.objects.filter(at__lt=from_now(-FORGOTTEN_SECONDS)).delete()[0]
+
+
+def last_record() -> WriteRecord | None:
+    """Return the record of this machine, or None where none is fresh."""
+    try:
+        record = WriteRecord(**json.loads(_path().read_text()))
+        age = time.time() - record.at
+    except (OSError, ValueError, TypeError):
+        return None
+    return record if 0 <= age < FRESH_SECONDS else None
+
+
+def write_problem() -> WriteRecord | None:
+    """Return why this machine cannot write to the database, or None if it can or nobody knows."""
+    if (record := last_record()) is not None:
+        return record if record.reason else None
+    return _problem_by_reading()
+
+
+def is_writable() -> bool:
+    """Return False while writes fail. A database that is only busy can be written."""
+    problem = write_problem()
+    return problem is None or problem.is_busy
+
+
+def _problem_by_reading() -> WriteRecord | None:
+    if connection.vendor == "postgresql":
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SHOW transaction_read_only")
+                if cursor.fetchone()[0] == "on":
+                    return WriteRecord(at=time.time(), reason=READ_ONLY, status=AWAY)
+        except DatabaseTrouble as error:
+            connection.close()
+            outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)
+            return WriteRecord(at=time.time(), reason=outage.reason, status=AWAY)
+        return None
+    with suppress(OSError):
+        folder = Path(connection.settings_dict["NAME"]).parent
+        if folder.is_dir() and shutil.disk_usage(folder).free < LEAST_FREE:
+            return WriteRecord(at=time.time(), reason=FULL_DISK, status=NO_ROOM)
+    return None
+
+
+def _store(record: WriteRecord) -> None:
+    path = _path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_suffix(f".{threading.get_native_id()}")
+    new.write_text(json.dumps(asdict(record)))
+    new.replace(path)
+
+
+def _path() -> Path:
+    return Path(settings.WORK_DIR) / "database-write.json"
