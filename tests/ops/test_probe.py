@@ -9,7 +9,13 @@ from threading import Thread
 import pytest
 
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
-from citeboard.ops.serving import LOOKS, Probe, Serving
+from citeboard.ops.serving import (
+    LOOKS,
+    Probe,
+    Serving,
+    StartPatience,
+    processor_seconds,
+)
 
 
 @pytest.fixture
@@ -64,3 +70,57 @@ def test_a_second_signal_ends_it_while_the_first_is_still_being_heard():
         second.start()
         second.join(10)
         assert not second.is_alive()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def idle_seconds(patience: StartPatience, clock: Clock, computed: float) -> int:
+    """How many seconds a start may pass without computing until it is given up."""
+    began = clock.now
+    while not patience.is_over(computed):
+        clock.now += 1
+    return int(clock.now - began)
+
+
+def test_a_start_that_computes_is_never_given_up():
+    clock = Clock()
+    patience = StartPatience(60, clock)
+    for second in range(3600):
+        clock.now += 1
+        assert not patience.is_over(computed=second * 0.1)
+
+
+def test_a_start_that_does_nothing_is_given_up_after_its_time():
+    clock = Clock()
+    assert idle_seconds(StartPatience(60, clock), clock, computed=5.0) == 61
+
+
+def test_each_kill_doubles_the_time_until_the_site_answers():
+    clock = Clock()
+    patience = StartPatience(60, clock)
+    found = []
+    for _ in range(3):
+        patience.begin()
+        found.append(idle_seconds(patience, clock, computed=0.0))
+        patience.double()
+    assert found == [61, 121, 241]
+    patience.reset()
+    patience.begin()
+    assert idle_seconds(patience, clock, computed=0.0) == 61
+
+
+def test_processor_time_counts_the_whole_group():
+    work = "sum(range(3_000_000)); import sys; print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", work]
+    with subprocess.Popen(
+        command, stdin=-1, stdout=-1, start_new_session=True
+    ) as process:
+        process.stdout.readline()
+        assert processor_seconds(process.pid) > 0
+        process.stdin.close()

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import psutil
 from django.conf import settings
 from django.db import DatabaseError, connections
 
@@ -28,6 +29,7 @@ from citeboard.core.instruments import (
 )
 from citeboard.core.processes import ProcessGroup
 from citeboard.core.upload_queue import MAX_UPLOADS
+from citeboard.core.writability import beat_until
 from citeboard.ops.pruning import attempt, post_until, sweep_all
 from tasks.jobs.engine import end_leases, wake_again
 from tasks.jobs.queue_choice import Watchdog, forget_group
@@ -109,6 +111,11 @@ class Serving:
         # Whatever mail servers and programs of organisers take, jobs are looked after in time.
         threads.append(
             threading.Thread(target=self._watch_schema, name="schema", daemon=True)
+        )
+        threads.append(
+            threading.Thread(
+                target=beat_until, args=(self._ending,), name="heartbeat", daemon=True
+            )
         )
         if WORKER in self.groups:
             post = partial(post_until, self._ending)
@@ -203,19 +210,23 @@ class Serving:
             None,
             f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it).",
         )
+        patience = StartPatience(settings.START_SECONDS)
         while not self._ending.wait(probe.pause if known else TICK):
             if (pid := self.groups[SITE].pid) is not None and pid != known:
-                if probe.wait_for_answer(settings.START_SECONDS, self._ending):
+                patience.begin()
+                if probe.wait_for_answer(partial(patience.gives_up, pid), self._ending):
                     known = pid
+                    patience.reset()
                     if ready:
                         self.announce(ready)
                     ready = ""
                 elif not self._ending.is_set():
                     # A machine may be busy; whoever scores goes on.
                     log.error(
-                        "The site did not answer within %s s of its start",
-                        settings.START_SECONDS,
+                        "The site did not answer and computed nothing for %.0f s of its start",
+                        patience.seconds,
                     )
+                    patience.double()
                     self._hangs[SITE].set()
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
@@ -296,6 +307,54 @@ def _take_over(gone: str | None) -> bool:
     return True
 
 
+class StartPatience:
+    """How long a starting site may do nothing: time in which it computes does not count.
+
+    Each kill doubles the time, so that a machine that is slow for another reason gets a longer start.
+    """
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._first = self.seconds = seconds
+        self._clock = clock
+        self.begin()
+
+    def begin(self) -> None:
+        self._computed, self._since = -1.0, self._clock()
+
+    def is_over(self, computed: float) -> bool:
+        """Take the processor seconds of the site so far; return whether it idled for too long."""
+        if computed > self._computed + LEAST_COMPUTED:
+            self._computed, self._since = computed, self._clock()
+        return self._clock() - self._since > self.seconds
+
+    def gives_up(self, group: int) -> bool:
+        return self.is_over(processor_seconds(group))
+
+    def double(self) -> None:
+        self.seconds *= 2
+
+    def reset(self) -> None:
+        self.seconds = self._first
+
+
+#: Processor seconds by which a process shows that it computes, and does not only poll.
+LEAST_COMPUTED = 0.05
+
+
+def processor_seconds(group: int) -> float:
+    """Return the processor time of all processes of a group, with that of children that ended."""
+    seconds = 0.0
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if os.getpgid(process.pid) == group:
+                times = process.cpu_times()
+                seconds += times.user + times.system
+                seconds += times.children_user + times.children_system
+    return seconds
+
+
 #: Of so many looks, so many unanswered: the site hangs. One slow answer says nothing.
 LOOKS, MAX_UNANSWERED = 6, 3
 
@@ -324,12 +383,16 @@ class Probe:
         except OSError:
             return False
 
-    def wait_for_answer(self, seconds: float, ending: threading.Event) -> bool:
+    def wait_for_answer(
+        self, is_given_up: Callable[[], bool], ending: threading.Event
+    ) -> bool:
+        """Ask until the site answers; return False once the wait is given up or the site ends."""
         self._looks.clear()
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not ending.wait(0.1):
+        while not ending.wait(0.1):
             if self.answers():
                 return True
+            if is_given_up():
+                return False
         return False
 
     def finds_it_hanging(self) -> bool:
