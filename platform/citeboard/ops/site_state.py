@@ -41,6 +41,7 @@ from citeboard.core.instruments import SHARED_FOLDER
 from citeboard.core.models import SchemaEpoch, last_done
 from citeboard.core.processes import host_of
 from citeboard.core.release import release
+from citeboard.core.writability import is_writable
 from citeboard.ops.backups import BACKUP
 from citeboard.ops.doctor import Finding, examine
 from scoring.distribution.backend import version
@@ -310,6 +311,8 @@ class _Rows(Collector):
                 "of",
                 {"all": disk.total, "free": disk.free},
             )
+        about = "1 while this machine can write to the database, 0 while it cannot."
+        yield GaugeMetricFamily("citeboard_can_write", about, int(is_writable()))
         memory = psutil.virtual_memory()
         about = "Bytes of the memory of the machine that is asked."
         yield _gauge(
