@@ -60,8 +60,11 @@ install() {
     file=$(files_of "$level" | sed 's/.* //')
     echo "Installing $file; this takes a minute or a few, once."
     : > "$mark"
-    # Where uv cannot, pip does it or says why not.
-    if ! install_by_uv -r "$file" -c $lock 2>/dev/null && ! pip install --quiet --no-compile -r "$file" -c $lock; then
+    # Where uv cannot, pip does it or says why not. Without a network pip speaks of versions that conflict,
+    # and only uv names the server that it cannot reach.
+    reason=$venv/.uv-said
+    if ! install_by_uv -r "$file" -c $lock 2>"$reason" && ! pip install --quiet --no-compile -r "$file" -c $lock; then
+        grep -v '^$' "$reason" | sed 's/^/uv: /' | tail -n 5 >&2
         echo "The packages of $file could not be installed; the lines above say why. Run the command again" >&2
         echo "when that is mended: it starts from a clean environment." >&2
         exit 1

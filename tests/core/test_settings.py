@@ -11,7 +11,12 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
-from citeboard.core.checks import unknown_names
+from citeboard.core import checks
+from citeboard.core.checks import (
+    queues_are_spelt_as_known_ones,
+    traces_have_their_package,
+    unknown_names,
+)
 from citeboard.core.env import (
     Environment,
     Setting,
@@ -155,6 +160,35 @@ def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
     )
     assert warning.msg == "CITEBOARD_DATADIR is not a setting"
     assert warning.hint == "Did you mean CITEBOARD_DATA_DIR?"
+
+
+def test_a_setting_of_the_tests_is_never_suggested():
+    [warning] = unknown_names(["CITEBOARD_FOO"], list(settings.ENVIRONMENT.declared))
+    assert "Did you mean" not in warning.hint
+
+
+@pytest.mark.parametrize(
+    ("queues", "hints"),
+    [
+        (["lihgt"], ["Did you mean light?"]),
+        (["modles", "gpu"], ["Did you mean models?"]),
+        (["light", "models", "gpu"], []),
+        (["cluster-7"], []),
+    ],
+)
+def test_a_queue_that_is_nearly_a_common_one_is_reported(settings, queues, hints):
+    settings.QUEUES = queues
+    found = queues_are_spelt_as_known_ones(None)
+    assert [warning.hint.split(" Tasks")[0] for warning in found] == hints
+
+
+@pytest.mark.parametrize(("package", "number"), [(None, 1), (object(), 0)])
+def test_traces_without_their_package_are_reported(
+    settings, monkeypatch, package, number
+):
+    settings.TRACES_TO = "http://collector:4318"
+    monkeypatch.setattr(checks, "find_spec", lambda name: package)
+    assert len(traces_have_their_package(None)) == number
 
 
 def test_the_queue_leaves_attempts_and_retries_to_the_jobs_own_row():

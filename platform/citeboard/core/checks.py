@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,14 +37,20 @@ def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 @register("environment")
 def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    return unknown_names(os.environ, [*settings.ENVIRONMENT.declared, *FOR_TESTS])
+    return unknown_names(os.environ, list(settings.ENVIRONMENT.declared))
+
+
+PREFIX = "CITEBOARD_"
 
 
 def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
+    """Warn of names with our prefix that are no setting; suggest one whose own part is alike."""
     warnings: list[CheckMessage] = []
+    own_parts = {name.removeprefix(PREFIX): name for name in declared}
     for name in sorted(names):
-        if name.startswith("CITEBOARD_") and name not in declared:
-            close = get_close_matches(name, declared, n=1)
+        if name.startswith(PREFIX) and name not in {*declared, *FOR_TESTS}:
+            alike = get_close_matches(name.removeprefix(PREFIX), own_parts, n=1)
+            close = [own_parts[part] for part in alike]
             hint = (
                 f"Did you mean {close[0]}?"
                 if close
@@ -53,6 +60,39 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
                 Caution(f"{name} is not a setting", hint=hint, id="citeboard.W001")
             )
     return warnings
+
+
+@register("environment")
+def queues_are_spelt_as_known_ones(
+    app_configs: Any, **kwargs: Any
+) -> list[CheckMessage]:
+    """A task may name any queue, so that only a near miss of a common one is surely a slip."""
+    return [
+        Caution(
+            f"CITEBOARD_QUEUES names the queue {queue}, which no job is in by itself",
+            hint=f"Did you mean {close[0]}? Tasks may name other queues.",
+            id="citeboard.W003",
+        )
+        for queue in settings.QUEUES
+        if queue not in COMMON_QUEUES
+        and (close := get_close_matches(queue, COMMON_QUEUES, n=1))
+    ]
+
+
+COMMON_QUEUES = ("light", "models", "gpu")
+
+
+@register("environment")
+def traces_have_their_package(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    if settings.TRACES_TO and find_spec("opentelemetry") is None:
+        return [
+            Caution(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: nothing is traced",
+                hint="Run `pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http`.",
+                id="citeboard.W004",
+            )
+        ]
+    return []
 
 
 @register("environment")
