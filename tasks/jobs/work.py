@@ -26,10 +26,15 @@ class JobDied(Exception):
     """What did the work ended without a word."""
 
 
+def take_next() -> bool:
+    """Take the next job that this group may take, and do it; return False if there was none."""
+    group = group_name(os.getpgrp())
+    return _claimed_and_done(lambda: engine.claim_next(process_name(), group))
+
+
 def take_jobs(*_: object) -> None:
     """As long as this group may take one. A wake of an earlier release names one, which is its turn's."""
-    group = group_name(os.getpgrp())
-    while _claimed_and_done(lambda: engine.claim_next(process_name(), group)):
+    while take_next():
         pass
 
 
