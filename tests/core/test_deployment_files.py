@@ -54,6 +54,76 @@ SCALED = {
     },
 }
 
+#: What the documentation of the Gateway API says of an HTTPRoute, as far as ours goes.
+ROUTE = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["parentRefs", "rules"],
+    "properties": {
+        "parentRefs": {
+            "type": "array",
+            "items": {"required": ["name"], "additionalProperties": {"type": "string"}},
+        },
+        "hostnames": {"type": "array", "items": {"type": "string"}},
+        "rules": {
+            "type": "array",
+            "items": {
+                "additionalProperties": False,
+                "required": ["backendRefs"],
+                "properties": {
+                    "matches": {
+                        "items": {
+                            "properties": {
+                                "path": {
+                                    "required": ["type", "value"],
+                                    "properties": {"type": {"const": "PathPrefix"}},
+                                }
+                            }
+                        }
+                    },
+                    "timeouts": {
+                        "properties": {"request": {"pattern": "^[0-9]+(ms|s|m|h)$"}}
+                    },
+                    "backendRefs": {
+                        "items": {
+                            "required": ["name", "port"],
+                            "properties": {"port": {"type": "integer"}},
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+#: What the documentation of the Prometheus operator says of a PodMonitor, as far as ours goes.
+MONITOR = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["selector", "podMetricsEndpoints"],
+    "properties": {
+        "jobLabel": {"type": "string"},
+        "selector": {"required": ["matchLabels"]},
+        "podMetricsEndpoints": {
+            "type": "array",
+            "items": {
+                "additionalProperties": False,
+                "required": ["port"],
+                "properties": {
+                    "port": {"type": "string"},
+                    "path": {"pattern": "^/"},
+                    "interval": {"pattern": "^[0-9]+(ms|s|m|h)$"},
+                    "authorization": {
+                        "required": ["type", "credentials"],
+                        "properties": {
+                            "credentials": {"required": ["name", "key"]},
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
 
 @pytest.fixture
 def compose(root) -> dict:
@@ -94,8 +164,6 @@ class TestCompose:
         self, compose
     ):
         for name, service in compose["services"].items():
-            if name == "s3-bucket":
-                continue
             assert service["mem_limit"], name
             assert service["stop_grace_period"], name
             # The image has that of the site; a backup ends by itself.
@@ -292,6 +360,51 @@ class TestKubernetes:
             [trigger] = document["spec"]["triggers"]
             assert f'citeboard_jobs{{queue="{queue}"' in trigger["metadata"]["query"]
         assert {document["metadata"]["name"] for document in scaled} == set(groups)
+
+    def test_the_number_of_workers_is_left_to_whoever_scales_them(self, root):
+        for document in documents(root):
+            if document["metadata"]["name"].startswith("worker"):
+                assert "replicas" not in document["spec"]
+
+    def test_a_node_can_always_be_drained(self, root):
+        budgets = [
+            document["spec"]
+            for document in documents(root)
+            if document["kind"] == "PodDisruptionBudget"
+        ]
+        assert [budget.get("maxUnavailable") for budget in budgets] == [1, 1]
+        assert not any("minAvailable" in budget for budget in budgets)
+
+    @pytest.mark.parametrize(
+        ("file", "schema"),
+        [("gateway/route.yaml", ROUTE), ("monitoring/podmonitor.yaml", MONITOR)],
+    )
+    def test_resources_of_other_projects_are_valid(self, root, file, schema):
+        document = yaml.safe_load((root / "deploy" / "kubernetes" / file).read_text())
+        validator_for(schema)(schema).validate(document["spec"])
+
+    def test_route_and_ingress_lead_to_the_port_of_the_service(self, root):
+        found = {document["kind"]: document for document in documents(root)}
+        [port] = found["Service"]["spec"]["ports"]
+        [rule] = found["Ingress"]["spec"]["rules"]
+        [path] = rule["http"]["paths"]
+        assert path["backend"]["service"]["port"]["name"] == port["name"]
+        text = (root / "deploy/kubernetes/gateway/route.yaml").read_text()
+        [to] = yaml.safe_load(text)["spec"]["rules"][0]["backendRefs"]
+        assert (to["name"], to["port"]) == ("site", port["port"])
+
+    def test_only_the_port_of_the_site_accepts_connections(self, root):
+        policies = {
+            document["metadata"]["name"]: document["spec"]
+            for document in documents(root)
+            if document["kind"] == "NetworkPolicy"
+        }
+        assert "ingress" not in policies["closed"]
+        [opened] = policies["site"]["ingress"]
+        container = self.pods(root)["site"]["containers"][0]
+        assert [row["port"] for row in opened["ports"]] == [
+            row["containerPort"] for row in container["ports"]
+        ]
 
     def test_a_gpu_is_asked_for_where_runs_of_its_queue_are_scored(self, root):
         pods = self.pods(root)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+import subprocess
 import tomllib
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ DEFAULT = re.compile(r"\$\{[A-Z0-9_]+:-(.*)\}")
 OWN = re.compile(
     r"(registry\.example\.org/)?citeboard:(\$\{CITEBOARD_TARGET:-slim\}|slim|full|cuda)"
 )
+HALF_A_YEAR = dt.timedelta(days=183)
 COMMIT, DIGEST = re.compile(r"[0-9a-f]{40}"), re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -84,6 +86,38 @@ def test_every_pin_is_a_full_commit_or_digest_with_a_source_and_the_day_of_its_c
         ), pin
         assert type(pin["checked"]) is dt.date, pin
         assert pin["source"], pin
+
+
+def old_pins(pins, today: dt.date) -> list[str]:
+    """Return the names of pins whose last check is more than half a year ago."""
+    return [
+        name
+        for group in (pins["actions"], pins["images"])
+        for name, pin in group.items()
+        if today - pin["checked"] > HALF_A_YEAR
+    ]
+
+
+def test_old_pins_are_reported(pins, root):
+    """A commit fixes the day, so that a released version does not fail its tests by age."""
+    day = subprocess.run(
+        ["git", "log", "-1", "--format=%cs"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    if not day:
+        pytest.skip("there is no history to take the day from")
+    assert old_pins(pins, dt.date.fromisoformat(day)) == []
+
+
+def test_a_pin_that_was_checked_half_a_year_ago_is_old():
+    pins = {
+        "actions": {"a": {"checked": dt.date(2026, 1, 1)}},
+        "images": {"b": {"checked": dt.date(2026, 6, 1)}},
+    }
+    assert old_pins(pins, dt.date(2026, 7, 15)) == ["a"]
 
 
 @pytest.mark.parametrize(
