@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a container does: `site` (the default), `worker`, `backup`, `models [NAME ...]`, or `manage COMMAND ...`.
+# What a container does: `site` (the default), `worker`, `migrate`, `backup`, `models [NAME ...]`, or `manage COMMAND ...`.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -11,6 +11,9 @@ case ${1:-site} in
         ;;
     worker)
         exec "$python" manage.py serve --only worker
+        ;;
+    migrate)
+        exec "$python" manage.py migrate --no-input
         ;;
     backup)
         exec "$python" manage.py backup "${BACKUPS:-/backups}/$(date -u +%Y-%m-%dT%H%M%SZ)" --keep "${BACKUPS_KEPT:-14}"
@@ -24,7 +27,7 @@ case ${1:-site} in
         exec "$python" manage.py "$@"
         ;;
     *)
-        echo "There is no '$1' here; there are site, worker, backup, models and manage." >&2
+        echo "There is no '$1' here; there are site, worker, migrate, backup, models and manage." >&2
         exit 2
         ;;
 esac

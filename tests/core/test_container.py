@@ -225,7 +225,7 @@ def test_a_word_that_a_container_does_not_know_is_refused_with_those_that_there_
     assert done.returncode == 2
     assert (
         done.stderr
-        == "There is no 'web' here; there are site, worker, backup, models and manage.\n"
+        == "There is no 'web' here; there are site, worker, migrate, backup, models and manage.\n"
     )
 
 

@@ -450,6 +450,7 @@ class TestKubernetes:
             "worker-gpu",
             "models",
             "backup",
+            "migrate",
         }
         return found
 
