@@ -105,7 +105,14 @@ GROUPS = {
         "measures",
     ),
     _("What was measured"): ("papers", "benchmarks"),
-    _("Running a site"): ("operating", "security", "capacity", "settings", "upgrading"),
+    _("Running a site"): (
+        "operating",
+        "security",
+        "capacity",
+        "settings",
+        "upgrading",
+        "releases",
+    ),
     _("Developing"): ("developers", "new-task-type", "reference"),
 }
 MAX_FOUND = 30

@@ -1,0 +1,150 @@
+"""Record a release: its commit, the digest of its wheel and of its image, and its upgrade notes.
+
+Usage: python scripts/release.py VERSION [--commit COMMIT] [--wheel FILE] [--image DIGEST] [--pins]
+
+Writes a row to docs/releases.md and, where git allows it, the tag vVERSION. With --pins also asks the
+registries and repositories of deploy/pins.toml: a pin that they confirm gets today's date, and every other
+pin is printed.
+"""
+
+import argparse
+import datetime as dt
+import hashlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASES = ROOT / "docs" / "releases.md"
+CHANGELOG = ROOT / "CHANGELOG.md"
+PINS = ROOT / "deploy" / "pins.toml"
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("version")
+    parser.add_argument("--commit", default="HEAD")
+    parser.add_argument("--wheel", type=Path)
+    parser.add_argument("--image", default="", metavar="DIGEST")
+    parser.add_argument("--pins", action="store_true", help="check deploy/pins.toml")
+    given = parser.parse_args(arguments)
+    if not VERSION.fullmatch(given.version):
+        parser.error(f"{given.version!r} is no version such as 0.4.0")
+    if given.image and not DIGEST.fullmatch(given.image):
+        parser.error(f"{given.image!r} is no digest such as sha256: and 64 digits")
+    if given.wheel and not given.wheel.is_file():
+        parser.error(f"there is no wheel {given.wheel}")
+    commit = git("rev-parse", "--verify", f"{given.commit}^{{commit}}")
+    released = git("show", f"{commit}:pyproject.toml")
+    if (found := tomllib.loads(released)["project"]["version"]) != given.version:
+        parser.error(f"commit {commit[:8]} is of version {found}, not {given.version}")
+    day = git("show", "--no-patch", "--format=%cs", commit)
+    wheel = hashlib.sha256(given.wheel.read_bytes()).hexdigest() if given.wheel else ""
+    text = RELEASES.read_text(encoding="utf-8")
+    RELEASES.write_text(
+        with_row(text, row(given.version, day, commit, wheel, given.image)),
+        encoding="utf-8",
+    )
+    if not git("tag", "--list", f"v{given.version}"):
+        git("tag", f"v{given.version}", commit)
+    if given.pins:
+        text = PINS.read_text(encoding="utf-8")
+        checked, unconfirmed = refreshed(
+            text, dt.datetime.now(tz=dt.UTC).date(), current
+        )
+        PINS.write_text(checked, encoding="utf-8")
+        for name in unconfirmed:
+            print(f"{name}: not confirmed; see deploy/pins.toml", file=sys.stderr)
+    return 0
+
+
+def row(version: str, day: str, commit: str, wheel: str, image: str) -> str:
+    heading = anchor(CHANGELOG.read_text(encoding="utf-8"), version)
+    cells = [
+        version,
+        day,
+        f"`{commit}`",
+        f"`{wheel}`" if wheel else "not published",
+        f"`{image}`" if image else "not published",
+        f"[upgrading](upgrading.md), [changelog](../CHANGELOG.md#{heading})",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def anchor(changelog: str, version: str) -> str:
+    """Return the anchor that a forge gives to the heading of the version."""
+    found = re.search(rf"^## ({re.escape(version)}\b.*)$", changelog, re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"CHANGELOG.md has no heading '## {version}'")
+    return re.sub(r"[^\w -]", "", found[1].lower()).replace(" ", "-")
+
+
+def with_row(text: str, new: str) -> str:
+    """Put a row above those of earlier releases; a row of the same version is replaced."""
+    version = new.split("|")[1].strip()
+    lines = [
+        line for line in text.splitlines() if not line.startswith(f"| {version} |")
+    ]
+    rule = next(n for n, line in enumerate(lines) if line.startswith("| release |")) + 1
+    return "\n".join([*lines[: rule + 1], new, *lines[rule + 1 :]]) + "\n"
+
+
+def refreshed(
+    text: str, today: dt.date, ask: Callable[[str, str, str], str]
+) -> tuple[str, list[str]]:
+    """Return the text with today's date at every pin that ``ask`` confirms, and the names of the others.
+
+    ``ask(group, name, tag)`` returns the commit or digest that the tag has now, or an empty text.
+    """
+    unconfirmed = []
+    for group, pins in tomllib.loads(text).items():
+        for name, pin in pins.items():
+            value = pin.get("commit") or pin.get("digest")
+            if ask(group, name, pin["tag"]) != value:
+                unconfirmed.append(name)
+                continue
+            head = re.escape(f'[{group}."{name}"]')
+            text = re.sub(
+                rf"({head}\n(?:\w+ = .*\n)*?checked = )\S+", rf"\g<1>{today}", text
+            )
+    return text, unconfirmed
+
+
+def current(group: str, name: str, tag: str) -> str:
+    if group == "actions":
+        found = output("git", "ls-remote", f"https://github.com/{name}", f"{tag}^{{}}")
+        found = found or output("git", "ls-remote", f"https://github.com/{name}", tag)
+        return found.split()[0] if found else ""
+    return output("crane", "digest", f"{name}:{tag}") or output(
+        "skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}",
+        f"docker://{name}:{tag}",
+    )  # fmt: skip
+
+
+def output(*command: str) -> str:
+    """Return what a program prints, or an empty text if it fails or is missing."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr.strip())
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

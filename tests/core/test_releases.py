@@ -1,0 +1,85 @@
+"""docs/releases.md names the commit and the digests of each release; a script writes its rows."""
+
+import datetime as dt
+import re
+
+import pytest
+
+from scripts import release
+
+PAGE = """# Releases
+
+| task | section |
+| --- | --- |
+| a | b |
+
+| release | day | commit | wheel | image | notes |
+| --- | --- | --- | --- | --- | --- |
+| 0.1.0 | 2026-01-01 | `a` | not published | not published | x |
+"""
+PINS = """[actions."a/b"]
+tag = "v1"
+commit = "1111"
+checked = 2026-01-01
+
+[images."c"]
+tag = "2"
+digest = "sha256:2222"
+checked = 2026-01-02
+"""
+
+
+def test_a_new_row_stands_above_those_of_earlier_releases():
+    lines = release.with_row(PAGE, "| 0.2.0 | 2026-02-01 |").splitlines()
+    assert [line.split(" |")[0] for line in lines[8:]] == ["| 0.2.0", "| 0.1.0"]
+
+
+def test_a_release_has_one_row():
+    text = release.with_row(PAGE, "| 0.1.0 | 2026-02-01 |")
+    assert re.findall(r"^\| 0\.1\.0 .*$", text, re.MULTILINE) == [
+        "| 0.1.0 | 2026-02-01 |"
+    ]
+
+
+def test_the_notes_lead_to_the_heading_of_the_changelog():
+    text = "## 0.3.0 (2026-11-23)\n"
+    assert release.anchor(text, "0.3.0") == "030-2026-11-23"
+
+
+def test_a_release_without_a_heading_in_the_changelog_is_refused():
+    with pytest.raises(SystemExit, match=r"no heading '## 9\.0\.0'"):
+        release.anchor("## Unreleased\n", "9.0.0")
+
+
+def test_only_a_pin_that_its_source_confirms_gets_the_day():
+    answers = {"a/b": "1111", "c": "sha256:other"}
+    text, unconfirmed = release.refreshed(
+        PINS, dt.date(2026, 6, 1), lambda group, name, tag: answers[name]
+    )
+    assert unconfirmed == ["c"]
+    assert re.findall(r"checked = (\S+)", text) == ["2026-06-01", "2026-01-02"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["1.0"], "no version"),
+        (["1.0.0", "--image", "sha256:12"], "no digest"),
+        (["1.0.0", "--wheel", "/nowhere.whl"], "no wheel"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_anything_is_written(
+    arguments, reason, capsys
+):
+    before = release.RELEASES.read_text()
+    with pytest.raises(SystemExit):
+        release.main(arguments)
+    assert reason in capsys.readouterr().err
+    assert release.RELEASES.read_text() == before
+
+
+def test_the_page_lists_every_release_of_the_changelog_that_can_be_upgraded(root):
+    text = (root / "CHANGELOG.md").read_text()
+    released = re.findall(r"^## (\d\S+)", text, re.MULTILINE)
+    rows = re.findall(r"^\| (\d\S+) \|", release.RELEASES.read_text(), re.MULTILINE)
+    assert rows == [version for version in released if version != "0.1.0"]
