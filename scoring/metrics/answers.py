@@ -23,7 +23,7 @@ from scoring.metrics.base import (
 )
 from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import Rouge, package_rouge, rouge
-from tasks.types.base import OFFICIAL, Options
+from tasks.types.base import Options, is_official
 from tasks.types.positional_citations.options import chosen_splitter
 from tasks.types.positional_citations.questions import (
     CitedSentence,
@@ -34,6 +34,7 @@ from tasks.types.positional_citations.questions import (
 from tasks.types.positional_citations.sentences import (
     SPLITTERS,
     first_line,
+    lines_of,
     splitter_name,
 )
 
@@ -60,6 +61,9 @@ class AnswerMetric(MeanMetric):
     """A mean over responses of what one look at each gives; rows of claims and sentences count for nothing. A
     question without an answer is measured as one that has the empty answer.
     """
+
+    own_version = 2
+    compares_texts = True
 
     def instance_stats(
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
@@ -105,9 +109,10 @@ class ExactMatch(AnswerMetric):
 
 class ListAnswers(AnswerMetric):
     """Of a question that asks for a list, as in QAMPARI: how much of the answer is right, and of the answers
-    found. The first line of the answer without marks, split at commas; both sides without punctuation,
-    articles and case, empty parts dropped. Recall-5 is 100 % once five answers are found. F1 is of each
-    question, then the mean. Questions without such answers do not count.
+    found. The answer without marks is split at commas and lines; in the official program its first line is
+    split at commas. Both sides without punctuation, articles and case, empty parts dropped. Recall-5 is 100 %
+    once five answers are found. F1 is of each question, then the mean. Questions without such answers do not
+    count.
     """
 
     statistic = "qampari"
@@ -120,8 +125,15 @@ class ListAnswers(AnswerMetric):
         return bool(question.answers)
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        line = first_line(_plain(answer)).rstrip().rstrip(".").rstrip(",")
-        parts = [text for text in map(normalised, line.split(",")) if text]
+        lines = _plain(answer).splitlines()
+        if is_official(self.rules):
+            lines = [first_line(_plain(answer))]
+        parts = [
+            text
+            for line in lines
+            for part in line.rstrip().rstrip(".").rstrip(",").split(",")
+            if (text := normalised(part))
+        ]
         wanted = [
             {normalised(spelling) for spelling in spellings}
             for spellings in question.answers
@@ -146,6 +158,8 @@ class AnswerRouge(MeanMetric):
     """
 
     statistic = "answer_rouge_lsum"
+    own_version = 2
+    compares_texts = True
     columns = ("f1",)
     scale = 100
     citation = Rouge.citation
@@ -155,14 +169,15 @@ class AnswerRouge(MeanMetric):
 
     def __init__(self, name: str, rules: str, *, options: Options) -> None:
         super().__init__(name, rules, column="f1")
-        self._splitter = chosen_splitter(options, is_official=rules == OFFICIAL)
+        self._is_official = is_official(rules)
+        self._splitter = chosen_splitter(options, is_official=self._is_official)
         self.choose_engine(options)
 
     @property
     def parameters(self) -> Parameters:
         return {
             **super().parameters,
-            "sentences": splitter_name(self._splitter),
+            "sentences": splitter_name(self._splitter, is_official=self._is_official),
             **self.signed_engine,
         }
 
@@ -183,7 +198,11 @@ class AnswerRouge(MeanMetric):
         return stats
 
     def _lines(self, text: str) -> str:
-        return "\n".join(SPLITTERS[self._splitter](text.lower()))
+        split = SPLITTERS[self._splitter]
+        lowered = text.lower()
+        return "\n".join(
+            split(lowered) if self._is_official else lines_of(lowered, split)
+        )
 
 
 class Length(AnswerMetric):
@@ -227,6 +246,7 @@ class Cvcp(Metric):
     """
 
     statistic = "cvcp"
+    own_version = 2
     higher_is_better = None
     ends = (0.0, math.inf)
     citation = ALIICE
@@ -236,14 +256,15 @@ class Cvcp(Metric):
     ) -> None:
         super().__init__(name, rules)
         self.is_pooled = is_pooled
-        self._splitter = chosen_splitter(options, is_official=rules == OFFICIAL)
+        self._is_official = is_official(rules)
+        self._splitter = chosen_splitter(options, is_official=self._is_official)
 
     @property
     def parameters(self) -> Parameters:
         return {
             "positions": "characters" if self.is_pooled else "units",
             "average": "pooled" if self.is_pooled else "sentences-then-responses",
-            "splitter": splitter_name(self._splitter),
+            "splitter": splitter_name(self._splitter, is_official=self._is_official),
         }
 
     def instance_stats(

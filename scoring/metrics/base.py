@@ -17,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.base import ENGINE, PACKAGE, Options
+from tasks.types.base import ENGINE, PACKAGE, Options, is_official
 from tasks.types.columns import present, renumbered
 from tasks.types.problems import Unavailable
+from tasks.types.text import composed
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, str | int | float]
@@ -70,6 +71,10 @@ class Metric(ABC):
     ends: tuple[float, float] | None = None
     #: Raised whenever the arithmetic changes.
     version: int = 1
+    #: The version outside of the official rule sets, where the arithmetic has changed in these alone.
+    own_version: int = 0
+    #: Whether it compares texts: outside of the official rule sets it does so in NFC.
+    compares_texts: bool = False
     citation: str = ""
     per_unit: bool = False
     #: False where a class's value rests on rows outside of the class too (``of_class``): units of the class
@@ -101,6 +106,17 @@ class Metric(ABC):
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
         self.rules = rules
+        if self.own_version and not is_official(rules):
+            self.version = self.own_version
+
+    @property
+    def normal_form(self) -> str:
+        """The Unicode normal form in which texts are compared, for the column key; empty as they are."""
+        return "nfc" if self.compares_texts and not is_official(self.rules) else ""
+
+    def comparable(self, text: str) -> str:
+        """Return the text in the form in which it is compared."""
+        return composed(text) if self.normal_form else text
 
     @property
     def value_range(self) -> tuple[float, float]:
@@ -131,6 +147,10 @@ class Metric(ABC):
     def parameters(self) -> Parameters:
         """Whatever else can change the number; part of the signature."""
         return self.fixed
+
+    def comparable_texts(self, values: Sequence[Text | None]) -> list[str]:
+        """Return each one's text in the form in which it is compared; empty where there is none."""
+        return [self.comparable(text) for text in texts_of(values)]
 
     def choose_engine(self, options: Options | None) -> None:
         self.is_by_package = (
@@ -436,13 +456,15 @@ Text = str | HasText
 class TextMean(MeanMetric):
     """A mean over instances of what is measured of two texts; a missing answer is an empty text."""
 
+    own_version = 2
+    compares_texts = True
+
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
         counts = present(gold).astype(np.float64)
-        return np.column_stack(
-            [self.measured(texts_of(gold), texts_of(answers)) * counts[:, None], counts]
-        )
+        texts = self.comparable_texts(gold), self.comparable_texts(answers)
+        return np.column_stack([self.measured(*texts) * counts[:, None], counts])
 
     @abstractmethod
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:

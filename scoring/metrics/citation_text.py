@@ -21,6 +21,8 @@ class Length(TextMean):
     """The mean number of words between white space; an instance without a prediction has an empty one."""
 
     statistic = "length"
+    own_version = 0
+    compares_texts = False
     columns = ("words", "gold_words")
     higher_is_better = None
     scale = 0
@@ -56,6 +58,8 @@ class SelfReference(TextMean):
     """
 
     statistic = "self_reference"
+    own_version = 0
+    compares_texts = False
     columns = ("speaks_of_itself",)
     higher_is_better = None
     scale = 100

@@ -248,6 +248,8 @@ class PlainRouge(base.MeanMetric):
     ``over_limit`` is `truncate`, so are the summaries that the pairs have.
     """
 
+    own_version = 2
+    compares_texts = True
     columns = base.PARTS
     citation = f"{PILOT}; {LIN}"
 
@@ -296,10 +298,19 @@ class PlainRouge(base.MeanMetric):
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
         counts = rouge155(
-            references, answer.lines, [self.measure], reading=self.reading
+            [self._comparable(lines) for lines in references],
+            self._comparable(answer.lines),
+            [self.measure],
+            reading=self.reading,
         )[self.measure]
         recall, precision, f1 = counts.as_printed()
         return precision, recall, f1, 1
+
+    def _comparable(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
+        """Return the lines in the form in which they are compared; bytes stay, which a program has read."""
+        return [
+            line if isinstance(line, bytes) else self.comparable(line) for line in lines
+        ]
 
 
 class OfficialRouge(base.Metric):

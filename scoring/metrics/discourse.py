@@ -3,7 +3,8 @@
 After CiteBench (Funkquist et al. 2023, section 5 and its notebook on citation classification). Its step for
 intents runs spaCy's rule-based sentencizer and glues each piece that does not end in a full stop to the next,
 without a space; its step for CORWA runs NLTK's Punkt and glues behind `et. al.`, `al.`, `e.g.` and `i.e.`,
-with one. A third splitter are rules of our own for scholarly prose, which need no data.
+with one. A third splitter are rules of our own for scholarly prose, which need no data; outside of the
+official rules a text is split as the answers of positional citations are.
 """
 
 import hashlib
@@ -33,6 +34,7 @@ from scoring.metrics.base import (
 from tasks.types.base import OFFICIAL, Option, Options
 from tasks.types.citation_text import metrics as declared
 from tasks.types.citation_text.instances import CORWA, Instance, Prediction
+from tasks.types.positional_citations.sentences import RULES_IN_BLOCKS, sentences_of
 from tasks.types.problems import Unavailable, needed
 from tasks.types.text import punkt_name, punkt_sentences
 
@@ -111,7 +113,10 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """As the rules split that build diagnostic sets; a mark `[0]` is a word like others."""
+    """Split as the rules that build diagnostic sets do; a mark `[0]` is a word like others.
+
+    Outside of the official rules `sentences_of` splits in their place.
+    """
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
@@ -148,6 +153,8 @@ def glued(sentences: Sequence[str]) -> list[str]:
 
 SPLITTERS: dict[str, Splitter] = {
     "rules": by_rules,
+    #: As answers are split, outside of the official rules.
+    "blocks": sentences_of,
     "sentencizer": by_sentencizer,
     "punkt": by_punkt,
 }
@@ -157,6 +164,8 @@ def splitter_name(option: str) -> str:
     """What a signature calls a splitter: our own rules by their number, others by their package."""
     if option == "rules":
         return RULES
+    if option == "blocks":
+        return RULES_IN_BLOCKS
     if option == "punkt":
         return punkt_name()
     try:
@@ -440,9 +449,10 @@ class Labelling:
     @property
     def splitter(self) -> str:
         chosen = self._option(declared.SENTENCES)
-        if chosen != declared.AUTO:
-            return chosen
-        return "punkt" if self.is_official and self.scheme == CORWA else "rules"
+        if chosen == declared.AUTO:
+            is_corwa = self.scheme == CORWA
+            chosen = "punkt" if self.is_official and is_corwa else "rules"
+        return "blocks" if chosen == "rules" and not self.is_official else chosen
 
     @property
     def folder(self) -> str:
@@ -595,6 +605,7 @@ class Divergence(Metric):
     sentences as the original does. Raises OptionRefused for a set of labels that is none.
     """
 
+    own_version = 2
     higher_is_better: bool | None = False
     #: Few sentences make a divergence larger than it is, so that an interval may reach below 0.
     ends = (-math.inf, math.inf)

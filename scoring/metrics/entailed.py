@@ -42,6 +42,7 @@ from tasks.types.positional_citations.questions import Part, Question, Response
 from tasks.types.positional_citations.sentences import (
     SPLITTERS,
     first_line,
+    sentences_of,
     splitter_name,
     without_marks,
 )
@@ -68,6 +69,8 @@ class CitationMetric(Metric):
     OptionRefused where the options name no source of labels.
     """
 
+    own_version = 2
+    compares_texts = True
     scale = 100
 
     def __init__(
@@ -96,7 +99,8 @@ class CitationMetric(Metric):
             else {"precision": "per-claim" if self.per_claim else "per-mark"}
         )
         splitter = splitter_name(
-            chosen_splitter(self.options, is_official=self.is_official)
+            chosen_splitter(self.options, is_official=self.is_official),
+            is_official=self.is_official,
         )
         return {
             "entailment": self.judge.name,
@@ -245,17 +249,18 @@ class ShareEntailed(CitationMetric):
 
 class ClaimRecall(ShareEntailed):
     """The share of a question's claims that the answer entails, then the mean over questions. The premise is
-    the first line of the answer without marks, the hypothesis the claim. An empty or missing answer entails
-    nothing; questions without claims do not count.
+    the answer without marks, in the official program its first line; the hypothesis is the claim. An empty or
+    missing answer entails nothing; questions without claims do not count.
     """
 
     statistic = "claim_recall"
     citation = ALCE
 
     def asked(self, gold: Question | None, answer: Part | None) -> list[Case]:
-        if not isinstance(answer, Response) or not (
-            premise := first_line(answer.plain).strip()
-        ):
+        if not isinstance(answer, Response):
+            return []
+        read = first_line if self.is_official else str
+        if not (premise := read(answer.plain).strip()):
             return []
         return [Case(claim, (premise,)) for claim in answer.question.claims]
 
@@ -274,15 +279,24 @@ class Consistency(ShareEntailed):
         "Maynez et al. 2020, On Faithfulness and Factuality in Abstractive Summarization, ACL; labels as in "
         "Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL"
     )
-    fixed = {"premise": "cited abstracts", "sentences": splitter_name(SPLITTER)}
+
+    @property
+    def parameters(self) -> Parameters:
+        return {
+            **super().parameters,
+            "premise": "cited abstracts",
+            "sentences": splitter_name(SPLITTER, is_official=self.is_official),
+        }
 
     def asked(self, gold: Instance | None, answer: Prediction | None) -> list[Case]:
         if gold is None or answer is None:
             return []
-        premise = "\n".join(abstract.strip() for abstract in gold.cited)
+        abstracts = self.comparable_texts(gold.cited)
+        premise = "\n".join(abstract.strip() for abstract in abstracts)
+        split = SPLITTERS[SPLITTER] if self.is_official else sentences_of
         sentences = (
             without_marks(sentence).strip()
-            for sentence in SPLITTERS[SPLITTER](answer.text)
+            for sentence in split(self.comparable(answer.text))
         )
         return [
             Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))

@@ -25,7 +25,6 @@ from scoring.metrics.base import (
     Requirement,
     Text,
     looked_for,
-    texts_of,
 )
 from tasks.types.columns import present
 from tasks.types.problems import Unavailable, needed
@@ -301,6 +300,8 @@ class Learned(MeanMetric):
     """
 
     statistic = "learned"
+    own_version = 2
+    compares_texts = True
     columns = ("score",)
     ends = (-math.inf, math.inf)
     citation = "Sellam, Das and Parikh 2020, BLEURT: Learning Robust Metrics for Text Generation, ACL"
@@ -327,7 +328,8 @@ class Learned(MeanMetric):
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.zeros(len(counts)), counts])
         scored_places = np.flatnonzero(counts)
-        references, texts = texts_of(gold), texts_of(answers)
+        references = self.comparable_texts(gold)
+        texts = self.comparable_texts(answers)
         if len(scored_places):
             pairs = [
                 (references[place], texts[place]) for place in scored_places.tolist()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, Parameters, Requirement, Text, texts_of
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement, Text
 from scoring.metrics.local_models import NamedModel, padded
 from tasks.types.columns import present
 
@@ -36,6 +36,8 @@ class Mauve(Metric):
     """
 
     statistic = "mauve"
+    own_version = 2
+    compares_texts = True
     scale = 100
     citation = "Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Text, NeurIPS"
     packages = ("torch", "transformers")
@@ -63,7 +65,7 @@ class Mauve(Metric):
         stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
         sides = [
             features(self.model.folder, texts)
-            for texts in (texts_of(gold), texts_of(answers))
+            for texts in (self.comparable_texts(gold), self.comparable_texts(answers))
         ]
         rows = [
             [row for row in np.flatnonzero(counts).tolist() if row in side]

@@ -30,6 +30,8 @@ class OfReferences(MeanMetric):
     columns of the pair whose ``decisive`` column is the largest. A missing answer is an empty text.
     """
 
+    own_version = 2
+    compares_texts = True
     scale = 100
 
     def __init__(self, measure: TextMean, *, column: str, decisive: str = "") -> None:
@@ -55,11 +57,14 @@ class OfReferences(MeanMetric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         places = [row for row, references in enumerate(gold) for _ in references or ()]
-        texts = [reference for references in gold for reference in references or ()]
+        texts = self.comparable_texts(
+            [reference for references in gold for reference in references or ()]
+        )
         stats = np.zeros((len(gold), len(self.columns) + 1))
         if not places:
             return stats
-        pairs = self.measure.measured(texts, [answers[row] or "" for row in places])
+        compared = self.comparable_texts(answers)
+        pairs = self.measure.measured(texts, [compared[row] for row in places])
         decisive = self.columns.index(self.decisive)
         # The first of those that are equally good.
         rows = np.array(places)
@@ -134,10 +139,12 @@ def counts_of_references(
         [np.zeros((len(gold), metric.counts_of([]).shape[1])), counts]
     )
     if rows := np.flatnonzero(counts).tolist():
-        streams = list(zip_longest(*(gold[row] for row in rows)))
+        streams = list(
+            zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
+        )
         # sacreBLEU has its counts by this method alone; its version is pinned.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
-            [answers[row] or "" for row in rows], streams
+            metric.comparable_texts([answers[row] for row in rows]), streams
         )
     return stats
 

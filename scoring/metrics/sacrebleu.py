@@ -14,7 +14,7 @@ from itertools import chain, count
 import numpy as np
 import numpy.typing as npt
 
-from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio, texts_of
+from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio
 from tasks.types.columns import present
 from tasks.types.ranking.lists import blocks
 
@@ -125,6 +125,8 @@ class Counted(Metric):
     no instances.
     """
 
+    own_version = 2
+    compares_texts = True
     scale = 100
     packages = ("sacrebleu",)
     counts_by_last_column = True
@@ -143,7 +145,8 @@ class Counted(Metric):
     ) -> Floats:
         """sacreBLEU's counts and a 1; zeros for an answer without gold."""
         counts = present(gold).astype(np.float64)
-        pairs = zip(texts_of(answers), texts_of(gold), strict=True)
+        texts = self.comparable_texts(answers), self.comparable_texts(gold)
+        pairs = zip(*texts, strict=True)
         return np.column_stack(
             [self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts]
         )

@@ -23,6 +23,8 @@ INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
 PART = "part"
 #: The part with the version by which runs on the gold are read; version 1 is not named.
 READING = "reading"
+#: The part with the normal form in which texts are compared.
+UNICODE = "unicode"
 #: The part with the step to which the Ladder has rounded a number.
 LADDER = "ladder"
 
@@ -38,6 +40,7 @@ def column_key(metric: Metric, *, gold: str, part: str = "", reading: int = 1) -
     facts: dict[str, str | int | float] = {
         "rules": metric.rules,
         **dict(sorted(metric.parameters.items())),
+        **({UNICODE: metric.normal_form} if metric.normal_form else {}),
         **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
         "gold": gold[:DIGEST_LENGTH],
         **({PART: part} if part else {}),

@@ -26,6 +26,13 @@ Options = Mapping[str, str]
 #: The rules as they should be, and those of the paper or program that published the task; of a task with
 #: several programs, ``official-YEAR`` for each.
 CORRECTED, OFFICIAL = "corrected", "official"
+
+
+def is_official(rules: str) -> bool:
+    """Whether a rule set is that of a paper or program, and stays as that is."""
+    return rules.startswith(OFFICIAL)
+
+
 #: What rule sets were called before 0.2.0.
 _OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
 

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
@@ -49,6 +50,11 @@ _WORDS = (
     (100, "50 to 99 words"),
     (200, "100 to 199 words"),
 )
+
+
+def composed(text: str) -> str:
+    """Return the text in NFC (UAX 15), the normal form in which texts are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def length_class(words: int) -> str:

@@ -49,11 +49,12 @@ def question(name: str, **more) -> dict:
     }
 
 
-def scored(capsys, folder, questions, outputs, *more) -> dict:
-    parses = write_parses(folder, "Model T")
+def scored(capsys, folder, questions, outputs, *more, rules="corrected") -> dict:
+    parses = write_parses(folder, "Model T", "Pinto")
     gold = write_gold(folder, *questions)
     run = write_run(folder, outputs)
-    return score(capsys, TYPE, [gold], run, *flat(more, parses=parses))
+    options = flat(more, parses=parses)
+    return score(capsys, TYPE, [gold], run, *options, "--rules", rules)
 
 
 def test_lists_of_answers_score_as_in_alce(capsys, tmp_path):
@@ -62,7 +63,7 @@ def test_lists_of_answers_score_as_in_alce(capsys, tmp_path):
         name: output.replace(" [1]", "").replace(" [2]", "").replace("[3]", "")
         for name, (_, output, _) in LISTS.items()
     }
-    scores = scored(capsys, tmp_path, questions, outputs)
+    scores = scored(capsys, tmp_path, questions, outputs, rules="official")
     for name, (_, _, expected) in LISTS.items():
         own = scores["breakdowns"]["dataset"][name]
         assert [own[metric]["value"] for metric in METRICS] == pytest.approx(
@@ -71,6 +72,13 @@ def test_lists_of_answers_score_as_in_alce(capsys, tmp_path):
     assert [scores["metrics"][metric]["value"] for metric in METRICS] == pytest.approx(
         TOGETHER, rel=1e-14
     )
+
+
+def test_every_line_of_a_list_is_read_outside_of_the_official_rules(capsys, tmp_path):
+    questions = [question("cars", answers=[["Model T"], ["Pinto"]])]
+    outputs = {"cars": "1. Model T [1]\n2. Pinto [2]"}
+    scores = scored(capsys, tmp_path, questions, outputs)
+    assert [scores["metrics"][metric]["value"] for metric in METRICS] == [100] * 3
 
 
 def test_marks_are_no_part_of_an_answer_and_a_question_without_lists_does_not_count(
@@ -85,8 +93,9 @@ def test_marks_are_no_part_of_an_answer_and_a_question_without_lists_does_not_co
     assert (precision["value"], precision["n"]) == (100, 1)
 
 
-def test_the_claims_that_an_answer_entails_are_counted_on_its_first_line(
-    capsys, tmp_path
+@pytest.mark.parametrize(("rules", "in_first"), [("official", 2), ("corrected", 3)])
+def test_the_claims_that_an_answer_entails_are_official_on_its_first_line(
+    capsys, tmp_path, rules, in_first
 ):
     claims = ["cars are old", "roads are long", "owls fly"]
     questions = [
@@ -95,10 +104,10 @@ def test_the_claims_that_an_answer_entails_are_counted_on_its_first_line(
         question("wind"),
     ]
     outputs = {"cars": "Cars are old and roads are narrow.\nowls fly", "owls": ""}
-    scores = scored(capsys, tmp_path, questions, outputs)
+    scores = scored(capsys, tmp_path, questions, outputs, rules=rules)
     recall = scores["metrics"]["claim_recall"]
     # Three fifths of the words of two claims are in the first line; an empty answer entails nothing.
-    assert recall["value"] == pytest.approx(100 * (2 / 3 + 0) / 2)
+    assert recall["value"] == pytest.approx(100 * (in_first / 3 + 0) / 2)
     assert "|entailment:word-overlap-0.6|" in recall["column"]
     assert scores["notes"]["pending_pairs_claim_recall"] == 0
 

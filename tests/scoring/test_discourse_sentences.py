@@ -79,7 +79,7 @@ def test_punkt_gives_every_list_of_the_step_for_corwa(golden, targets):
 
 @pytest.mark.parametrize(
     ("is_official", "scheme", "splitter"),
-    [(True, "corwa", "punkt"), (True, "intent", "rules"), (False, "corwa", "rules")],
+    [(True, "corwa", "punkt"), (True, "intent", "rules"), (False, "corwa", "blocks")],
 )
 def test_corwa_is_split_by_punkt_under_the_official_rules_alone(
     is_official, scheme, splitter

@@ -175,11 +175,16 @@ def test_precision_is_per_mark_of_a_response_or_per_claim(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("parses")
-def test_alce_looks_at_the_first_line_and_at_three_marks_of_a_sentence(
+def test_alce_looks_at_three_marks_of_a_sentence_and_is_official_at_the_first_line(
     capsys, tmp_path
 ):
     outputs = {"q1": "\n It rains in Oslo [2][2][2][1]. <|im_end|>\nRome is dry [2]."}
     scores = scored(capsys, tmp_path, outputs, questions=(RAIN,))
+    assert (value(scores, "alce_recall"), value(scores, "alce_recall_all_marks")) == (
+        50,
+        100,
+    )
+    scores = scored(capsys, tmp_path, outputs, *PUBLISHED, questions=(RAIN,))
     assert (value(scores, "alce_recall"), value(scores, "alce_recall_all_marks")) == (
         0,
         100,

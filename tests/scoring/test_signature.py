@@ -30,7 +30,7 @@ def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
     )
     assert column_key(metric, gold="0123456789abcdef") == (
         "rouge_l_f1_stemmed|rules:corrected|average:instances|stemmer:porter|tokenizer:rouge-score|"
-        "gold:0123456789ab|v:1"
+        "unicode:nfc|gold:0123456789ab|v:2"
     )
 
 

@@ -16,6 +16,7 @@ from tasks.types.positional_citations.sentences import (
     marks,
     number,
     without_marks,
+    without_plain_marks,
 )
 
 #: A longer sentence is not parsed, as parsers are poor at it; its words are counted by white space.
@@ -78,7 +79,8 @@ def split_into_claims(
     if not MARK.search(sentence):
         return Sentence(sentence)
     if _is_too_long(sentence):
-        whole = Claim(without_marks(sentence), tuple(marks(sentence)))
+        remove = without_marks if rules.is_official else without_plain_marks
+        whole = Claim(remove(sentence), tuple(marks(sentence)))
         return Sentence(sentence, (whole,), Fallback.TOO_LONG)
     words = _words(sentence, rules)
     nodes, lost = _nodes(words, parse, merge=rules.merge_groups)

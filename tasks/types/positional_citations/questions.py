@@ -6,7 +6,7 @@ Of a run's line its answer with the marks is read, and nothing else of what it m
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from tasks.types.positional_citations.options import (
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import are_texts, json_kind, length_class
+from tasks.types.text import are_texts, composed, json_kind, length_class
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
 #: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
@@ -277,7 +277,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
             return None
         if not output.strip():
             line.doubt("the answer is empty")
-        given, count = set(marking.marks(output)), passages[name]
+        given = set(marking.marks(marking.with_plain_marks(output)))
+        count = passages[name]
         if beyond := sorted(
             mark for mark in given if not marking.is_in_range(mark, count)
         ):
@@ -285,6 +286,11 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
                 " and others" if len(beyond) > 5 else ""
             )
             line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{count}]")
+        if unread := marking.unread_citations(output):
+            line.doubt(
+                f"“{unread[0]}” is read as no citation",
+                f"passages from 1 on, at most {marking.MAX_CITED} in one citation",
+            )
         return output
 
     def by_id_or_place(
@@ -325,7 +331,10 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     reader = _Reader(run, rules, options)
     notes = Counter(dict.fromkeys(NOTES, 0))
     rows: list[tuple[Question, Part | None]] = []
-    for question in split.content:
+    questions = split.content
+    if not reader.is_official:
+        questions = [in_normal_form(question) for question in questions]
+    for question in questions:
         if question.id in run:
             rows += [(question, part) for part in reader.parts(question, notes)]
         else:
@@ -352,6 +361,26 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     )
 
 
+def in_normal_form(question: Question) -> Question:
+    """Return the question with the texts that answers are compared with in NFC."""
+    return replace(
+        question,
+        passages=tuple(
+            replace(one, title=composed(one.title), text=composed(one.text))
+            for one in question.passages
+        ),
+        short_answers=_composed_lists(question.short_answers),
+        references=tuple(map(composed, question.references)),
+        answers=_composed_lists(question.answers),
+        claims=tuple(map(composed, question.claims)),
+        answer=composed(question.answer),
+    )
+
+
+def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(composed, texts)) for texts in lists)
+
+
 class _Reader:
     """The sentences and claims of a whole run, each distinct sentence parsed once."""
 
@@ -361,14 +390,24 @@ class _Reader:
             chosen_splitter(options, is_official=self.is_official)
         ]
         self._outputs = run
-        moved = partial(marking.with_marks_moved, is_official=self.is_official)
-        self._moved = {name: moved(split(output)) for name, output in run.items()}
-        self._first_lines = {
-            name: split(marking.first_line(output)) for name, output in run.items()
-        }
+        if self.is_official:
+            moved = partial(marking.with_marks_moved, is_official=True)
+            self._moved = {name: moved(split(output)) for name, output in run.items()}
+            self._for_alce = {
+                name: split(marking.first_line(output)) for name, output in run.items()
+            }
+        else:
+            self._outputs = {
+                name: composed(marking.with_plain_marks(output))
+                for name, output in run.items()
+            }
+            self._moved = self._for_alce = {
+                name: marking.sentences_of(output, split, moves_marks=True)
+                for name, output in self._outputs.items()
+            }
         texts = {
             text
-            for lists in (self._moved, self._first_lines)
+            for lists in (self._moved, self._for_alce)
             for one in lists.values()
             for text in one
         }
@@ -386,6 +425,16 @@ class _Reader:
             for text, parse in known.items()
         }
 
+    def _without_marks(self, sentence: str) -> str:
+        if self.is_official:
+            return marking.without_marks(sentence)
+        return marking.without_plain_marks(sentence)
+
+    def _alce_marks(self, sentence: str) -> list[int]:
+        if not self.is_official:
+            return marking.marks(sentence)
+        return [marking.number(mark) for mark in marking.ALCE_MARK.findall(sentence)]
+
     def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
         output, passages = self._outputs[question.id], len(question.passages)
         sentences = [self._sentences[text] for text in self._moved[question.id]]
@@ -394,10 +443,9 @@ class _Reader:
         end = (
             "at sentence ends" if any(placed.units for placed in where) else "no marks"
         )
-        placing, whole = (
-            "within sentences" if is_positional else end,
-            marking.without_marks(output),
-        )
+        placing = "within sentences" if is_positional else end
+        plain_text = marking.without_marks if self.is_official else marking.plain_text
+        whole = plain_text(output)
         common = {"placing": (placing,), "length": (length_class(len(whole.split())),)}
         classes = [sentence_features(sentence) for sentence in sentences]
         labels = (
@@ -428,13 +476,13 @@ class _Reader:
                         sentence=place,
                         place=nth,
                     )
-        for text in self._first_lines[question.id]:
-            cited = tuple(map(marking.number, marking.ALCE_MARK.findall(text)))
+        for text in self._for_alce[question.id]:
+            cited = tuple(self._alce_marks(text))
             features = {
                 **common,
                 **sentence_features(self._sentences[text], len(cited)),
             }
-            plain = marking.without_marks(text).strip()
+            plain = self._without_marks(text).strip()
             yield AlceSentence(
                 question=question, features=features, text=plain, marks=cited
             )
@@ -457,8 +505,7 @@ class _Reader:
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(
-                character.isalnum()
-                for character in marking.without_marks(sentence.text)
+                character.isalnum() for character in self._without_marks(sentence.text)
             )
             notes["sentences"] += has_words
             notes["uncited_sentences"] += has_words and not given
@@ -514,7 +561,9 @@ class ScoredClaim(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AlceSentence(Part):
-    """A sentence of the first line without its marks, and these as ALCE reads them."""
+    """A sentence without its marks, and the marks. In the official program only the first line of an answer
+    has sentences.
+    """
 
     text: str
     marks: tuple[int, ...]

@@ -5,14 +5,16 @@ of our own for scholarly prose instead of learned ones: `et al.`, `Fig. 3` and `
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tasks.types.positional_citations.markdown import VERSION, Block, blocks
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Part of the signature; another number where the rules split differently.
-RULES = "rules-1"
+#: Part of the signature; another number where the rules split differently. Outside of the official rule sets
+#: they split the blocks of Markdown, and `。！？` end sentences too.
+RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
 #: Full stops, question and exclamation marks and what closes behind them, before white space or a mark.
 _END = re.compile(
@@ -82,9 +84,73 @@ def by_rules(text: str) -> list[str]:
 SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
 
 
-def splitter_name(option: str) -> str:
-    """What a signature calls the splitter."""
-    return RULES if option == "rules" else punkt_name()
+def splitter_name(option: str, *, is_official: bool = False) -> str:
+    """Return what a signature calls the splitter: of a whole text, or of the blocks of Markdown."""
+    if option == "rules":
+        return RULES if is_official else RULES_IN_BLOCKS
+    return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
+
+
+#: What ends sentences of scripts that put no space behind it, and what closes behind that.
+_WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
+
+
+def sentences_of(
+    text: str, split: Splitter = by_rules, *, moves_marks: bool = False
+) -> list[str]:
+    """Return the sentences of a text in Markdown that make claims.
+
+    A list item is one sentence at least, headings are none. A piece without a word adds its marks to the
+    sentence before it; with ``moves_marks`` a sentence does so with the marks at its beginning.
+    """
+    sentences: list[str] = []
+    leading = ""
+    for block in blocks(text):
+        pieces = _pieces(block, split) if block.makes_claims else []
+        for piece in with_marks_moved(pieces) if moves_marks else pieces:
+            if has_word(piece):
+                sentences.append(f"{leading}{piece}")
+                leading = ""
+            elif sentences:
+                sentences[-1] += "".join(MARK.findall(piece))
+            else:
+                leading += "".join(MARK.findall(piece))
+    return sentences
+
+
+def lines_of(text: str, split: Splitter = by_rules) -> list[str]:
+    """Return the pieces of a text in Markdown, headings among them."""
+    return [piece for block in blocks(text) for piece in _pieces(block, split)]
+
+
+def has_word(text: str) -> bool:
+    """Whether a text has a letter or digit besides its marks."""
+    return any(map(str.isalnum, MARK.sub("", text)))
+
+
+def _pieces(block: Block, split: Splitter) -> list[str]:
+    pieces = [
+        piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
+    ]
+    # The numbers of a list whose items stand in one line, of which the block has lost the first.
+    counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
+    first = 2 if block.is_item else 1
+    is_list = counts == [*range(first, first + len(counts))]
+    if is_list and (block.is_item or len(counts) > 1):
+        pieces = [_COUNT.sub("", piece) for piece in pieces]
+    return [piece for piece in pieces if piece]
+
+
+_COUNT = re.compile(r"\A([0-9]{1,3})[.)](?:\s+|\Z)")
+
+
+def _cut_behind_wide_ends(text: str) -> Iterator[str]:
+    start = 0
+    for end in _WIDE_END.finditer(text):
+        yield text[start : end.end()].strip()
+        start = end.end()
+    if rest := text[start:].strip():
+        yield rest
 
 
 def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
@@ -124,11 +190,75 @@ MARK = re.compile(r"\[\d+\]")
 RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
 #: A mark as ALCE finds it: `[1, 2]` is mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
+_SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
 #: What models leave at the end of an answer; ALCE removes it.
 END_OF_ANSWER = "<|im_end|>"
 #: More digits than any list of passages has; the number is then as large as it takes.
 MAX_DIGITS = 9
+
+
+#: A citation of one or several passages: `[1, 2]`, `[1-3]`, `【1】`, `【2†source】`, `[^1]`.
+_NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
+_CITATION = re.compile(
+    rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
+    r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
+)
+#: A mark with a link behind it, or in two brackets.
+_LINKED = re.compile(
+    r"\[\[\^?(\d{1,3})\]\](?:\(https?://[^()\s]*\))?|\[(\d{1,3})\]\(https?://[^()\s]*\)"
+)
+#: So many passages are cited by one citation; with more it is no citation.
+MAX_CITED = 50
+
+
+def with_plain_marks(text: str) -> str:
+    """Return the text with every citation as marks of one passage each: `[1, 3-5]` as `[1][3][4][5]`.
+
+    Passages are counted from 1, so that `[0, 1]` is an interval and stays as it is.
+    """
+    if "【" not in text and "［" not in text and "[" not in text:
+        return text
+    linked = _LINKED.sub(lambda mark: f"[{mark[1] or mark[2]}]", text)
+    return _CITATION.sub(
+        lambda citation: (
+            "".join(map("[{}]".format, cited_numbers(citation["numbers"])))
+            or citation[0]
+        ),
+        linked,
+    )
+
+
+def cited_numbers(numbers: str) -> list[int]:
+    """Return what a citation such as `1, 3-5` names, in order; nothing where it is none."""
+    cited: list[int] = []
+    for part in re.split(r"[,;、，；]", numbers):
+        ends = [int(number) for number in re.findall(r"\d+", part)]
+        if ends[0] < 1 or ends[-1] < ends[0] or ends[-1] - ends[0] >= MAX_CITED:
+            return []
+        cited += range(ends[0], ends[-1] + 1)
+    return cited if len(cited) <= MAX_CITED else []
+
+
+def unread_citations(text: str) -> list[str]:
+    """Return what looks like a citation of several passages and is none, each once."""
+    found = {
+        citation[0]: None
+        for citation in _CITATION.finditer(text)
+        if not MARK.fullmatch(citation[0]) and not cited_numbers(citation["numbers"])
+    }
+    return list(found)
+
+
+def plain_text(output: str) -> str:
+    """Return all text of an answer in Markdown, headings too, without marks; a line for each block."""
+    text = with_plain_marks(output).replace(END_OF_ANSWER, "")
+    return "\n".join(without_plain_marks(block.text) for block in blocks(text))
+
+
+def without_plain_marks(text: str) -> str:
+    """Return the text without its marks and the space before each; other brackets stay."""
+    return _SPACED_MARK.sub("", text)
 
 
 def marks(text: str) -> list[int]:

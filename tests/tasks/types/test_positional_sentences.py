@@ -15,7 +15,10 @@ from tasks.types.text import punkt_name, punkt_sentences
 
 
 def test_signatures_tell_the_two_splitters_apart():
-    assert (splitter_name("rules"), splitter_name("punkt")) == ("rules-1", punkt_name())
+    names = [splitter_name(name, is_official=True) for name in ("rules", "punkt")]
+    assert names == ["rules-1", punkt_name()]
+    names = [splitter_name(name) for name in ("rules", "punkt")]
+    assert names == ["rules-2", f"{punkt_name()}-markdown-1"]
 
 
 @pytest.mark.shared

@@ -1,0 +1,208 @@
+"""The structure of an answer in Markdown: which lines make claims, and what of a line is text.
+
+After CommonMark 0.31 and GitHub's tables, as far as chat models write them. One pass over the lines.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise
+
+#: Part of signatures; another number where texts are taken apart differently.
+VERSION = "markdown-1"
+
+#: Before a line: quotes, and the bullets, numbers and letters of lists.
+_QUOTE = re.compile(r"\s*>\s?")
+_BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
+_NUMBER = re.compile(
+    r"\s*(?:[(（]?\d{1,3}(?:[.)](?=\s|[^\x00-\x7f])|[、．）])"
+    r"|[①-⑳]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])\s*"
+)
+_LETTER = re.compile(r"\s*[(（]?(?P<letter>[A-Za-z]|[ivxIVX]{2,5})[.)）](?=\s)\s*")
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
+_FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
+#: What a footnote, or the number of a source, stands for.
+_DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
+_IN_BOLD = re.compile(
+    r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
+)
+_ENDS = (".", "!", "?", "。", "！", "？")
+_TABLE_SIGNS = frozenset("|-: \t>")
+_EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, list item, table row or heading without its signs, in one line. A heading, and the header
+    of a table, makes no claim.
+    """
+
+    text: str
+    makes_claims: bool = True
+    is_item: bool = False
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the blocks of a text that have any text, in order."""
+    found = (
+        replace(block, text=without_emphasis(block.text))
+        for block in _joined(text.splitlines())
+    )
+    return [block for block in found if block.text]
+
+
+class _Kind(Enum):
+    """What a line is: the end of a paragraph, a block by itself, the first line of one, or more of it."""
+
+    END, HEADING, ROW, ITEM, TEXT = range(5)
+
+
+def _joined(lines: list[str]) -> Iterator[Block]:
+    """Join the lines of each paragraph and list item."""
+    paragraph: list[str] = []
+    is_item = False
+    for kind, text in _lines(lines):
+        if paragraph and kind is not _Kind.TEXT:
+            yield Block(" ".join(paragraph), is_item=is_item)
+            paragraph = []
+        if kind in (_Kind.HEADING, _Kind.ROW):
+            yield Block(text, makes_claims=kind is _Kind.ROW)
+        elif kind is not _Kind.END:
+            is_item = is_item if paragraph else kind is _Kind.ITEM
+            paragraph.append(text)
+    if paragraph:
+        yield Block(" ".join(paragraph), is_item=is_item)
+
+
+def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
+    """Return the kind of each line, and its text without the signs of its kind."""
+    listed = _listed_letters(lines)
+    is_in_table = is_in_paragraph = False
+    for line, following in pairwise([*lines, ""]):
+        quoted = _past(_QUOTE, line)
+        bare = line[quoted:].strip()
+        is_below_header = is_in_table
+        is_in_table = "|" in bare and (is_in_table or _is_delimiter(following))
+        if is_in_table:
+            found = _Kind.ROW if is_below_header else _Kind.HEADING, _cells(bare)
+        elif (
+            not bare or _is_rule(bare) or _FENCE.match(bare) or _DEFINITION.match(bare)
+        ):
+            found = _Kind.END, ""
+        else:
+            found = _line_of_text(line, quoted, following, listed)
+            if not is_in_paragraph and _is_underlined(found[1], following):
+                found = _Kind.HEADING, found[1]
+        is_in_paragraph = found[0] in (_Kind.ITEM, _Kind.TEXT)
+        if not (is_in_table and _is_delimiter(bare)):
+            yield found
+
+
+def _line_of_text(
+    line: str, quoted: int, following: str, listed: frozenset[str]
+) -> tuple[_Kind, str]:
+    start = quoted + _past_markers(line[quoted:], listed)
+    content = line[start:].strip()
+    is_item = start > quoted
+    if heading := _HEADING.fullmatch(line[start:]):
+        return _Kind.HEADING, heading["text"].rstrip("# \t")
+    bold = _IN_BOLD.fullmatch(content)
+    # A list item in bold type is a heading if its content is indented below it.
+    has_content_below = not is_item or _indent(following) > _indent(line)
+    if bold and has_content_below and not bold["text"].endswith(_ENDS):
+        return _Kind.HEADING, content
+    return _Kind.ITEM if is_item else _Kind.TEXT, content
+
+
+def _cells(row: str) -> str:
+    """Return the cells of a table's row, one behind the other."""
+    return " ".join(filter(None, map(str.strip, row.strip("|").split("|"))))
+
+
+def _past(pattern: re.Pattern[str], line: str) -> int:
+    """Return where the line goes on behind all that the pattern takes away."""
+    place = 0
+    while found := pattern.match(line, place):
+        place = found.end()
+    return place
+
+
+def _past_markers(line: str, listed: frozenset[str]) -> int:
+    """Return where the text of a list item begins; 0 where the line is none, or nothing follows."""
+    place = 0
+    while True:
+        found = _BULLET.match(line, place) or _NUMBER.match(line, place)
+        letter = None if found else _LETTER.match(line, place)
+        if letter and letter["letter"] in listed:
+            found = letter
+        found = found or (_QUOTE.match(line, place) if place else None)
+        if not found or found.end() == len(line):
+            return place
+        place = found.end()
+
+
+def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
+    """Return the letters at the beginnings of lines that count a list: those with a neighbour at another
+    line. The initial of a name has none.
+    """
+    letters = {
+        found["letter"]
+        for line in lines
+        if (found := _LETTER.match(line, _past(_QUOTE, line)))
+    }
+    return frozenset(
+        letter for letter in letters if not letters.isdisjoint(_neighbours(letter))
+    )
+
+
+def _neighbours(letter: str) -> Iterator[str]:
+    if len(letter) == 1:
+        yield from (chr(ord(letter) - 1), chr(ord(letter) + 1))
+    if letter.lower() in _ROMAN:
+        place = _ROMAN.index(letter.lower())
+        for other in _ROMAN[max(0, place - 1) : place + 2]:
+            if other != letter.lower():
+                yield other if letter.islower() else other.upper()
+
+
+def _is_rule(bare: str) -> bool:
+    """Whether a line is a horizontal rule, or what stands below a heading."""
+    signs = "".join(bare.split())
+    return len(signs) > 2 and signs[0] in "-*_=" and not signs.strip(signs[0])
+
+
+def _is_delimiter(line: str) -> bool:
+    """Whether a line stands between the header of a table and its rows."""
+    return "|" in line and "-" in line and _TABLE_SIGNS.issuperset(line.strip())
+
+
+def _is_underlined(text: str, following: str) -> bool:
+    """Whether the next line makes a line a heading. A sentence that a rule follows is none."""
+    sign = following.strip()[:1]
+    is_line = sign in ("=", "-") and not following.strip().strip(sign)
+    return is_line and len(following.strip()) > 2 and not text.endswith((*_ENDS, "]"))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip()) if line.strip() else 0
+
+
+def without_emphasis(text: str) -> str:
+    """Return the text without the signs of bold and italic type that have a partner."""
+    opened: dict[str, re.Match[str]] = {}
+    paired: list[re.Match[str]] = []
+    for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():
+        before, after = text[: sign.start()][-1:], text[sign.end() : sign.end() + 1]
+        is_inside = before.isalnum() and after.isalnum() and sign[0] != "**"
+        if before.strip() and not is_inside and sign[0] in opened:
+            paired += [opened.pop(sign[0]), sign]
+        elif after.strip() and not is_inside:
+            opened[sign[0]] = sign
+    kept, place = [], 0
+    for sign in sorted(paired, key=re.Match.start):
+        kept.append(text[place : sign.start()])
+        place = sign.end()
+    return "".join([*kept, text[place:]]).strip()

@@ -1,0 +1,196 @@
+"""Answers as chat models write them: Markdown, lists, other notations of citations, other scripts."""
+
+import json
+
+import pytest
+
+from scoring.metrics import metric_of
+from tasks.types import task_type
+from tasks.types.positional_citations.markdown import blocks, without_emphasis
+from tasks.types.positional_citations.sentences import (
+    lines_of,
+    plain_text,
+    sentences_of,
+    unread_citations,
+    with_plain_marks,
+)
+from tests.scoring.offline import score
+
+TYPE = "positional-citations"
+OPTIONS = ("--intervals", "0", "--option", "entailment=word-overlap")
+OPTIONS += ("--option", "parser=rules")
+DOCS = [
+    {"title": "Rain", "text": "Rain falls."},
+    {"title": "Wind", "text": "Wind blows."},
+]
+RIGHT = ["Rain falls [1].", "Wind blows [2]."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentences"),
+    [
+        ("1. Rain falls [1].\n2. Wind blows [2].", RIGHT),
+        ("1) Rain falls [1].\n   2) Wind blows [2].", RIGHT),
+        ("a. Rain falls [1].\nb. Wind blows [2].", RIGHT),
+        ("(i) Rain falls [1].\n(ii) Wind blows [2].", RIGHT),
+        ("* Rain falls [1].\n+ Wind blows [2].", RIGHT),
+        ("- [x] Rain falls [1].\n- [ ] Wind blows [2].", RIGHT),
+        ("• Rain falls [1]\n• Wind blows [2]", ["Rain falls [1]", "Wind blows [2]"]),
+        ("1. Rain falls [1]. 2. Wind blows [2].", RIGHT),
+        ("> Rain falls [1].\n>\n> > Wind blows [2].", RIGHT),
+        ("> - Rain\n>   falls [1].\n> - Wind blows [2].", RIGHT),
+        ("## Weather\n\nRain falls [1].\n\n**Wind**\n\nWind blows [2].", RIGHT),
+        ("# A\nRain falls [1].\n### B ###\nWind blows [2].", RIGHT),
+        ("Weather\n=======\nRain falls [1].\n---\nWind blows [2].", RIGHT),
+        ("Rain falls [1].\n\n* * *\n\nWind blows [2].\n___", RIGHT),
+        ("1. **Rain**\n   - Rain falls [1].\n2. Wind blows [2].", RIGHT),
+        ("**Rain falls** [1]. *Wind* __blows__ [2].", RIGHT),
+        ("```markdown\nRain falls [1].\n\nWind blows [2].\n```", RIGHT),
+        ("Rain falls [1].\n\nWind blows [2].\n\n[^1]: Of rain.\n[2]: Of wind.", RIGHT),
+        (
+            "| What | How |\n|:---|---:|\n| Rain | falls [1] |\n| Wind | blows [2] |",
+            ["Rain falls [1]", "Wind blows [2]"],
+        ),
+        ("Rain falls [1]. [2]. Wind blows [2].", ["Rain falls [1].[2]", RIGHT[1]]),
+        ("Rain falls.\n\n[1]\n\nWind blows [2].", ["Rain falls.[1]", RIGHT[1]]),
+        ("Rain falls. [1] [2] —", ["Rain falls.[1][2]"]),
+        ("[1]\n\nRain falls.", ["[1]Rain falls."]),
+        ("[1]. —", []),
+        ("很重要[1]。引用！真的？[2]", ["很重要[1]。", "引用！", "真的？[2]"]),
+        ("1、雨。\n（2）风[2]。\n③ 雪。", ["雨。", "风[2]。", "雪。"]),
+        ("“很重要。”他说。", ["“很重要。”", "他说。"]),
+        # No structure: the initial of a name, a number, a product, a name in a program.
+        ("A. Smith found 1.5 of 3 * 4 * 5.", ["A. Smith found 1.5 of 3 * 4 * 5."]),
+        ("How many? 42. Of a_b_c.", ["How many?", "42.", "Of a_b_c."]),
+        ("Rain falls [1]\nin Wales.", ["Rain falls [1] in Wales."]),
+    ],
+)
+def test_structure_is_no_text_and_each_item_is_a_sentence(answer, sentences):
+    assert sentences_of(answer) == sentences
+
+
+def test_a_mark_moves_to_the_sentence_before_it_in_its_own_paragraph_alone():
+    answer = "Rain falls. [1] Wind blows. [2]\n\n[1] says more."
+    assert sentences_of(answer, moves_marks=True) == [
+        "Rain falls.[1]",
+        " Wind blows.[2]",
+        "[1] says more.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain"),
+    [
+        ("falls [1, 2].", "falls [1][2]."),
+        ("falls [1; 3-5].", "falls [1][3][4][5]."),
+        ("falls [1–3] [4].", "falls [1][2][3] [4]."),
+        ("falls 【1】【2†source】。", "falls [1][2]。"),
+        ("落下［1，2］。", "落下[1][2]。"),
+        ("falls [^1][^2].", "falls [1][2]."),
+        ("falls [[1]](https://example.org/a).", "falls [1]."),
+        ("falls [2](https://example.org/a).", "falls [2]."),
+        # Intervals, years and what runs backwards are no citations.
+        ("in [0, 1], [1990-2020], [5-2] and [1-99].", None),
+        ("an array x[i] and a [link](other.md) [sic]", None),
+    ],
+)
+def test_every_notation_is_read_as_marks_of_one_passage_each(answer, plain):
+    assert with_plain_marks(answer) == (answer if plain is None else plain)
+
+
+def test_what_looks_like_a_citation_and_is_none_is_named():
+    assert unread_citations("a [5-2], [1, 2] and [5-2] or [1].") == ["[5-2]"]
+
+
+def test_headings_are_text_but_no_sentences():
+    answer = "# Rain\n\n- It **falls** [1]. It stops.\n\n|A|\n|-|\n|b|"
+    assert lines_of(answer) == ["Rain", "It falls [1].", "It stops.", "A", "b"]
+    assert plain_text(answer) == "Rain\nIt falls. It stops.\nA\nb"
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("**a** *b* ***c*** __d__ _e_", "a b c d e"),
+        ("2*3*4 and x * y * z", "2*3*4 and x * y * z"),
+        ("这**很重要**。", "这很重要。"),
+        ("an **open one", "an **open one"),
+    ],
+)
+def test_emphasis_with_a_partner_is_taken_away(text, bare):
+    assert without_emphasis(text) == bare
+
+
+def test_long_lines_of_signs_are_read_once():
+    for signs in ("> ", "- ", "*a ", "**", "| ", "[1", "1. ", "_", "【1 ", "#"):
+        text = signs * 20_000
+        assert len(blocks(text)) < 2
+        assert sentences_of(with_plain_marks(text)) is not None
+
+
+def scored(capsys, folder, output: str, *more: str) -> dict:
+    gold = folder / "gold.json"
+    question = {"id": "q1", "dataset": "d", "question": "What?", "docs": DOCS}
+    short = {"qa_pairs": [{"short_answers": ["Café"]}]}
+    gold.write_text(json.dumps([question | short]))
+    run = folder / "run.jsonl"
+    run.write_text(json.dumps({"id": "q1", "output": output}) + "\n")
+    return score(capsys, TYPE, [gold], run, *OPTIONS, *more)
+
+
+@pytest.mark.parametrize(
+    ("answer", "corrected", "official"),
+    [
+        ("1. Rain falls [1].\n2. Wind blows [2].", 100, 50),
+        ("- Rain falls [1]\n- Wind blows [1]", 50, 100),
+        ("## Weather\n\nRain falls [1].", 100, 0),
+        ("Rain falls and wind blows [1-2].", 100, 0),
+        ("Rain falls [^1].", 100, 0),
+        ("Rain falls [7].", 0, 0),
+    ],
+)
+def test_the_rules_of_the_program_stay_as_they_are(
+    capsys, tmp_path, answer, corrected, official
+):
+    for rules, recall in (("corrected", corrected), ("official", official)):
+        scores = scored(capsys, tmp_path, answer, "--rules", rules)
+        assert scores["metrics"]["alce_recall"]["value"] == recall
+
+
+def test_a_citation_of_no_passage_is_warned_of_by_line(capsys, tmp_path):
+    for answer, named in (
+        ("Rain falls [1, 7].", "[7] stand for no passage"),
+        ("Rain falls 【7】.", "[7] stand for no passage"),
+        ("Rain falls [2-1].", "“[2-1]” is read as no citation"),
+    ):
+        [warning] = scored(capsys, tmp_path, answer)["warnings"]
+        assert (warning["line"], warning["message"].startswith(named)) == (1, True)
+
+
+def test_texts_are_compared_in_nfc_and_the_column_says_so(capsys, tmp_path):
+    decomposed = "Cafe\u0301"
+    scores = scored(capsys, tmp_path, decomposed)
+    recall = scores["metrics"]["em_recall"]
+    assert recall["value"] == 100
+    assert "|unicode:nfc|" in recall["column"]
+    assert recall["column"].endswith("|v:2")
+    recall = scored(capsys, tmp_path, decomposed, "--rules", "official")
+    recall = recall["metrics"]["em_recall"]
+    assert recall["value"] == 0
+    assert "unicode" not in recall["column"]
+    assert recall["column"].endswith("|v:1")
+
+
+@pytest.mark.parametrize(
+    ("slug", "name"), [(TYPE, "alce_recall"), ("citation-text", "kl_intent")]
+)
+def test_both_types_that_split_texts_name_one_splitter(slug, name):
+    kind = task_type(slug)
+    options = kind.checked_options({})
+    by_rules = {
+        rules: metric_of(kind, name, rules, options).parameters
+        for rules in ("corrected", "official")
+    }
+    key = "splitter" if slug == TYPE else "sentences"
+    assert by_rules["corrected"][key] == "rules-2"
+    assert by_rules["official"][key] != "rules-2"
