@@ -205,7 +205,7 @@ def follow_release() -> int:
         if phase.takes_runs_until <= timezone.now() and moving.exists():
             # The board as it stood at the end is kept once all its runs are scored.
             continue
-        if gold is not None and _done_and_outdated(phase, gold).exists():
+        if gold is not None and _is_superseded(phase, gold):
             ask_for_phase(phase=phase, by=None)
             asked += 1
     return asked
@@ -259,16 +259,45 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     return own.filter(found | told_otherwise(phase))
 
 
+def _is_superseded(phase: Phase, gold: Gold) -> bool:
+    """Whether other scores of some runs are told now, or something better than their parser is there.
+
+    A metric that has another version supersedes nothing: boards keep their numbers until organisers ask.
+    """
+    task = phase.task
+    options = task.task_type.checked_options(task.options)
+    found = told_otherwise(phase)
+    for rules in task.rules:
+        for metric in metrics_of(task.task_type, rules, options):
+            if metric.replaces:
+                found |= Q(
+                    rules=rules,
+                    scores__shared__metric=metric.name,
+                    scores__shared__column__contains=metric.replaces,
+                )
+    scored = Evaluation.objects.filter(
+        phase=phase,
+        gold=gold,
+        options_digest=options_digest(task.options),
+        submission__status=Status.SCORED,
+    )
+    return _done_jobs(phase, gold, scored.filter(found)).exists()
+
+
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    return _done_jobs(phase, gold, outdated(phase, gold))
+
+
+def _done_jobs(
+    phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]
+) -> QuerySet[Job]:
     """While a board is frozen none: new numbers would take the place of those that it shows."""
     if phase.is_frozen():
         return Job.objects.none()
     of_job = {
         name: OuterRef(name) for name in ("submission", "rules", "options_digest")
     }
-    same = Evaluation.objects.filter(
-        pk__in=outdated(phase, gold).values("pk"), **of_job
-    )
+    same = Evaluation.objects.filter(pk__in=evaluations.values("pk"), **of_job)
     done = Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
     return done.select_related("submission").order_by("pk")
 

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
@@ -132,6 +133,20 @@ def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs)
     score(runs[0])
     ask_for_phase(phase=phase, by=None)
     assert waiting(phase) == 0
+
+
+def test_boards_keep_the_numbers_of_an_earlier_version_until_organisers_ask(
+    phase, runs
+):
+    Phase.objects.filter(pk=phase.pk).update(min_answered=1)
+    phase.refresh_from_db()
+    Evaluation.objects.update(release=phase.release_at(timezone.now()))
+    for key in Score.objects.filter(shared__metric="rouge_l_f1"):
+        boards.set_version_0(key)
+    assert rescoring.follow_release() == 0
+    assert waiting(phase) == 0
+    ask_for_phase(phase=phase, by=None)
+    assert waiting(phase) == 3
 
 
 def test_a_scorer_that_is_behind_is_not_asked_again_and_again(phase, runs):
