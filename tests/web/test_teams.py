@@ -60,6 +60,22 @@ def test_a_name_that_cannot_be_taken_is_refused_in_words(client, name, said):
     assert Team.objects.count() == 1
 
 
+def test_a_name_may_be_in_any_script(client):
+    client.force_login(factories.make_user())
+    names = ["团队三", "小组3", "Команда 3", "ทีม", "Équipe d’été"]
+    for name in names:
+        client.post(reverse("teams"), {"name": name})
+    slugs = dict(Team.objects.values_list("name", "slug"))
+    assert sorted(slugs) == sorted(names)
+    assert slugs["Équipe d’été"] == "equipe-dete"
+    assert slugs["小组3"].startswith("3-")
+    for name, slug in slugs.items():
+        response = client.get(reverse("team", args=[slug]))
+        assert (response.status_code, name in text_of(response)) == (200, True)
+    response = client.post(reverse("teams"), {"name": "团队三"})
+    assert "another team has this name" in text_of(response)
+
+
 def test_a_season_is_entered_with_one_s_own_team_alone(client):
     season = factories.make_season()
     client.force_login(factories.make_user())

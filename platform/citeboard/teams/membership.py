@@ -1,6 +1,7 @@
 """Who is in a team, and who is invited: by one link at a time, which its lead renews, or by e-mail."""
 
 import datetime as dt
+import hashlib
 import secrets
 import unicodedata
 from collections.abc import Iterable
@@ -338,6 +339,8 @@ def _membership(team: Team, user: User) -> Membership:
 
 
 MAX_NAME = 80
+#: Of the digest of a name in its slug.
+DIGEST_LENGTH = 8
 
 
 def found_team(*, name: str, founder: User) -> Team:
@@ -346,11 +349,9 @@ def found_team(*, name: str, founder: User) -> Team:
         for character in unicodedata.normalize("NFC", name)
     )
     name = " ".join(name.split())
-    slug = slugify(name)[:MAX_NAME]
-    if not slug:
-        raise ValidationError(
-            {"name": _("a name has at least one letter or digit from a to z")}
-        )
+    if not any(map(str.isalnum, name)):
+        raise ValidationError({"name": _("a name has at least one letter or digit")})
+    slug = team_slug(name)
     if len(name) > MAX_NAME:
         words = _("the name has %(length)s characters; at most %(most)s fit")
         raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
@@ -366,6 +367,20 @@ def found_team(*, name: str, founder: User) -> Team:
     except IntegrityError:
         raise taken from None
     return team
+
+
+def team_slug(name: str) -> str:
+    """Return what stands for a team in addresses. Names in other scripts than Latin have a digest there."""
+    readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
+    is_latin = all(
+        unicodedata.name(sign, "").startswith("LATIN")
+        for sign in name
+        if sign.isalpha()
+    )
+    if readable and is_latin:
+        return slugify(name)[:MAX_NAME]
+    digest = hashlib.sha256(name.encode()).hexdigest()[:DIGEST_LENGTH]
+    return f"{readable or 'team'}-{digest}"
 
 
 def describe_team(
