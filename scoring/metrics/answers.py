@@ -22,8 +22,14 @@ from scoring.metrics.base import (
     quotient,
 )
 from scoring.metrics.mauve import Mauve
-from scoring.metrics.rouge import Rouge, package_rouge, rouge
-from tasks.types.base import Options, is_official
+from scoring.metrics.rouge import (
+    Rouge,
+    in_ascii,
+    package_rouge,
+    rouge,
+    rouge_tokens,
+)
+from tasks.types.base import TOKENIZER, Options, is_official
 from tasks.types.positional_citations.options import chosen_splitter
 from tasks.types.positional_citations.questions import (
     CitedSentence,
@@ -158,6 +164,7 @@ class AnswerRouge(MeanMetric):
     """
 
     statistic = "answer_rouge_lsum"
+    rests_on_tokens = True
     own_version = 2
     compares_texts = True
     columns = ("f1",)
@@ -169,6 +176,10 @@ class AnswerRouge(MeanMetric):
 
     def __init__(self, name: str, rules: str, *, options: Options) -> None:
         super().__init__(name, rules, column="f1")
+        self.choose_tokenizer(options)
+        if self.tokenizer:
+            self.fixed = {**self.fixed, TOKENIZER.name: self.tokenizer}
+            self.packages = (*self.packages, "sacrebleu")
         self._is_official = is_official(rules)
         self._splitter = chosen_splitter(options, is_official=self._is_official)
         self.choose_engine(options)
@@ -180,6 +191,12 @@ class AnswerRouge(MeanMetric):
             "sentences": splitter_name(self._splitter, is_official=self._is_official),
             **self.signed_engine,
         }
+
+    def tokens(self, text: str) -> list[str]:
+        return rouge_tokens(text, self.tokenizer)
+
+    def gold_texts(self, gold: Sequence[Question | None]) -> list[str]:
+        return [text for question in gold if question for text in question.references]
 
     def instance_stats(
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
@@ -198,11 +215,10 @@ class AnswerRouge(MeanMetric):
         return stats
 
     def _lines(self, text: str) -> str:
-        split = SPLITTERS[self._splitter]
-        lowered = text.lower()
-        return "\n".join(
-            split(lowered) if self._is_official else lines_of(lowered, split)
-        )
+        split, lowered = SPLITTERS[self._splitter], text.lower()
+        lines = split(lowered) if self._is_official else lines_of(lowered, split)
+        text = "\n".join(lines)
+        return in_ascii(text, self.tokens) if self.tokenizer else text
 
 
 class Length(AnswerMetric):

@@ -17,7 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.base import ENGINE, PACKAGE, Options, is_official
+from scoring.metrics.tokenizers import installed, unseen
+from tasks.types.base import (
+    ENGINE,
+    OWN_TOKENIZER,
+    PACKAGE,
+    TOKENIZER,
+    Options,
+    is_official,
+)
 from tasks.types.columns import present, renumbered
 from tasks.types.problems import Unavailable
 from tasks.types.text import composed
@@ -75,6 +83,10 @@ class Metric(ABC):
     own_version: int = 0
     #: Whether it compares texts: outside of the official rule sets it does so in NFC.
     compares_texts: bool = False
+    #: Whether it rests on the words that its tokenizer finds.
+    rests_on_tokens: bool = False
+    #: The tokenizer that the task names, of `scoring.metrics.tokenizers`; empty for the measure's own.
+    tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
     #: False where a class's value rests on rows outside of the class too (``of_class``): units of the class
@@ -152,6 +164,35 @@ class Metric(ABC):
         """Return each one's text in the form in which it is compared; empty where there is none."""
         return [self.comparable(text) for text in texts_of(values)]
 
+    def tokens(self, text: str) -> list[str]:
+        """Return the words that it finds in a text, where it rests on words."""
+        raise NotImplementedError
+
+    def gold_texts(self, gold: Sequence[Any]) -> list[str]:
+        """Return the texts of the gold, of several references each."""
+        return [
+            text
+            for value in gold
+            if value is not None
+            for text in texts_of(value if isinstance(value, tuple) else (value,))
+        ]
+
+    def unseen(self, gold: Sequence[Any]) -> str:
+        """Return why it is switched off: it cannot see the words of the gold. Empty where it counts.
+
+        It stays on under official rules, and where the task names a tokenizer.
+        """
+        if not self.rests_on_tokens or self.tokenizer or is_official(self.rules):
+            return ""
+        texts = [self.comparable(text) for text in self.gold_texts(gold)]
+        return unseen(self.tokens, texts)
+
+    def choose_tokenizer(self, options: Options | None) -> None:
+        """Take the tokenizer that the options name; official rules have their own."""
+        name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
+        if name != OWN_TOKENIZER and not is_official(self.rules):
+            self.tokenizer = name
+
     def choose_engine(self, options: Options | None) -> None:
         self.is_by_package = (
             bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE
@@ -181,13 +222,20 @@ class Metric(ABC):
 
     def requirements(self) -> Sequence[Requirement]:
         """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
-        if not self.is_by_package:
-            return ()
-        return (
-            looked_for(
-                "package", self.engine, lambda: ("", package_version(self.engine))
-            ),
-        )
+        needed = []
+        if self.is_by_package:
+            needed.append(
+                looked_for(
+                    "package", self.engine, lambda: ("", package_version(self.engine))
+                )
+            )
+        if self.tokenizer:
+            needed.append(
+                looked_for(
+                    "tokenizer", self.tokenizer, lambda: installed(self.tokenizer)
+                )
+            )
+        return needed
 
     @property
     def replaces(self) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoring.metrics.base import Floats, TextMean, quotient
+from scoring.metrics.tokenizers import tokenizer, words
+from tasks.types.base import TOKENIZER, Options
 from tasks.types.citation_text.instances import refers_to_itself
 
 CITEBENCH = (
@@ -21,17 +23,31 @@ class Length(TextMean):
     """The mean number of words between white space; an instance without a prediction has an empty one."""
 
     statistic = "length"
-    own_version = 0
     compares_texts = False
+    rests_on_tokens = True
     columns = ("words", "gold_words")
     higher_is_better = None
     scale = 0
     citation = CITEBENCH
 
+    def __init__(
+        self, name: str, rules: str, *, column: str, options: Options | None = None
+    ) -> None:
+        super().__init__(name, rules, column=column)
+        self.choose_tokenizer(options)
+        if self.tokenizer:
+            self.fixed = {**self.fixed, TOKENIZER.name: self.tokenizer}
+            self.packages = ("sacrebleu",)
+
+    def tokens(self, text: str) -> list[str]:
+        return (
+            words(tokenizer(self.tokenizer)(text)) if self.tokenizer else text.split()
+        )
+
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         pairs = zip(answers, gold, strict=True)
         return np.array(
-            [[len(text.split()) for text in pair] for pair in pairs], float
+            [[len(self.tokens(text)) for text in pair] for pair in pairs], float
         ).reshape(-1, 2)
 
 

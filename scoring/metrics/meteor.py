@@ -3,13 +3,14 @@
 import io
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from scoring.metrics.base import Floats, Parameters, Requirement, TextMean, looked_for
+from scoring.metrics.tokenizers import Tokenize, tokenizer
 from tasks.types.base import Options
 from tasks.types.problems import Unavailable
 
@@ -25,6 +26,7 @@ class NltkMeteor(TextMean):
     """
 
     statistic = "meteor_nltk"
+    rests_on_tokens = True
     columns = ("meteor",)
     scale = 100
     citation = (
@@ -33,8 +35,14 @@ class NltkMeteor(TextMean):
     )
     packages = ("nltk",)
 
-    def __init__(self, name: str, rules: str, *, options: Options) -> None:
+    def __init__(
+        self, name: str, rules: str, *, options: Options, tokenizer: str = ""
+    ) -> None:
         super().__init__(name, rules, column="meteor")
+        self.tokenizer = tokenizer
+        self.choose_tokenizer(options)
+        if self.tokenizer:
+            self.packages = (*self.packages, "sacrebleu")
         folder = options[OPTION]
         self.folder = Path(folder) if folder else None
 
@@ -43,7 +51,7 @@ class NltkMeteor(TextMean):
         version = reader(self.folder).get_version() if self.folder else "not given"
         return {
             **super().parameters,
-            "tokenizer": "treebank",
+            "tokenizer": self.tokenizer or "treebank",
             "stemmer": "porter",
             "wordnet": version,
         }
@@ -56,22 +64,33 @@ class NltkMeteor(TextMean):
                 raise Unavailable(fault)
             return str(folder), ""
 
-        return (looked_for("WordNet", str(folder), look),) if folder else ()
+        database = (looked_for("WordNet", str(folder), look),) if folder else ()
+        return (*database, *super().requirements())
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         if self.folder is None:
             return np.full((len(gold), len(self.columns)), np.nan)
-        from nltk.tokenize.destructive import NLTKWordTokenizer
         from nltk.translate.meteor_score import single_meteor_score
 
-        words = NLTKWordTokenizer().tokenize
         synonyms = Synonyms(reader(self.folder))
         pairs = (
-            (words(reference), words(text))
+            (self.tokens(reference), self.tokens(text))
             for reference, text in zip(gold, answers, strict=True)
         )
         scores = [single_meteor_score(*pair, wordnet=synonyms) for pair in pairs]
         return np.array(scores, dtype=np.float64).reshape(-1, 1)
+
+    def tokens(self, text: str) -> list[str]:
+        return (tokenizer(self.tokenizer) if self.tokenizer else treebank())(text)
+
+
+@cache
+def treebank() -> Tokenize:
+    """Return NLTK's Treebank tokenizer."""
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    tokenize: Tokenize = NLTKWordTokenizer().tokenize
+    return tokenize
 
 
 NEEDED = tuple(

@@ -20,6 +20,7 @@ from scoring.metrics.bertscore import BertScore
 from scoring.metrics.meteor import NltkMeteor
 from scoring.metrics.rouge import Rouge
 from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
+from scoring.metrics.tokenizers import tokenizer, words
 from tasks.types.columns import present
 
 SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
@@ -43,6 +44,11 @@ class OfReferences(MeanMetric):
             measure.packages,
         )
         self.statistic = f"references:{measure.statistic}"
+        self.rests_on_tokens = measure.rests_on_tokens
+        self.tokenizer = measure.tokenizer
+
+    def tokens(self, text: str) -> list[str]:
+        return self.measure.tokens(text)
 
     @property
     def parameters(self) -> Parameters:
@@ -88,8 +94,11 @@ class BestRouge(OfReferences):
         kind: str,
         part: str = "f1",
         stemmed: bool = False,
+        tokenizer: str = "",
     ) -> None:
-        rouge = Rouge(name, rules, kind=kind, part=part, is_stemmed=stemmed)
+        rouge = Rouge(
+            name, rules, kind=kind, part=part, is_stemmed=stemmed, tokenizer=tokenizer
+        )
         super().__init__(rouge, column=rouge.column, decisive=f"{kind}_f1")
         self.statistic += f":{kind}"
 
@@ -98,11 +107,16 @@ class BestMeteor(OfReferences):
     """METEOR as NLTK has it, of several references the best; undefined without the database of WordNet."""
 
     def __init__(
-        self, name: str, rules: str, *, wordnet: str = "/usr/share/wordnet"
+        self,
+        name: str,
+        rules: str,
+        *,
+        wordnet: str = "/usr/share/wordnet",
+        tokenizer: str = "",
     ) -> None:
-        super().__init__(
-            NltkMeteor(name, rules, options={"wordnet": wordnet}), column="meteor"
-        )
+        options = {"wordnet": wordnet}
+        meteor = NltkMeteor(name, rules, options=options, tokenizer=tokenizer)
+        super().__init__(meteor, column="meteor")
         self.statistic = "references:meteor"
 
 
@@ -159,7 +173,9 @@ class ReferencesBleu(Bleu):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.bleu import BLEU
 
-        return counts_of_references(self, BLEU(), gold, answers)
+        # Without a tokenizer of the task, sacreBLEU takes 13a.
+        counter = BLEU(tokenize=self.tokenizer or None)
+        return counts_of_references(self, counter, gold, answers)
 
     @property
     def parameters(self) -> Parameters:
@@ -169,14 +185,22 @@ class ReferencesBleu(Bleu):
 class ReferencesChrf(Chrf):
     """chrF2 of the whole corpus, by sacreBLEU: of several references the one with the largest value."""
 
-    def __init__(self, name: str, rules: str, *, words: int = 0) -> None:
-        super().__init__(name, rules, words=words)
+    def __init__(
+        self, name: str, rules: str, *, words: int = 0, tokenizer: str = ""
+    ) -> None:
+        super().__init__(name, rules, words=words, tokenizer=tokenizer)
         self.statistic = f"references:{self.statistic}"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.chrf import CHRF
 
-        return counts_of_references(self, CHRF(word_order=self.words), gold, answers)
+        # White space is no character of chrF.
+        return counts_of_references(
+            self,
+            CHRF(word_order=self.words),
+            [references and tuple(map(self.parted, references)) for references in gold],
+            [answer and self.parted(answer) for answer in answers],
+        )
 
     @property
     def parameters(self) -> Parameters:
@@ -189,12 +213,30 @@ class _Short(TextMean):
     citation = SQUAD
     fixed = {"normalised": "squad"}
 
+    def __init__(
+        self, name: str, rules: str, *, column: str, tokenizer: str = ""
+    ) -> None:
+        super().__init__(name, rules, column=column)
+        self.tokenizer, self.rests_on_tokens = tokenizer, column == "f1"
+        if tokenizer:
+            self.fixed = {**self.fixed, "tokenizer": tokenizer}
+            self.packages = ("sacrebleu",)
+
+    def tokens(self, text: str) -> list[str]:
+        return self._split(normalised(text))
+
+    def _split(self, text: str) -> list[str]:
+        return (
+            words(tokenizer(self.tokenizer)(text)) if self.tokenizer else text.split()
+        )
+
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         rows = []
         for reference, answer in zip(gold, answers, strict=True):
             wanted, given = normalised(reference), normalised(answer)
-            both = (Counter(wanted.split()) & Counter(given.split())).total()
-            sizes = len(given.split()), len(wanted.split())
+            of_wanted, of_given = self._split(wanted), self._split(given)
+            both = (Counter(of_wanted) & Counter(of_given)).total()
+            sizes = len(of_given), len(of_wanted)
             # Where either has no words, both must be alike.
             f1 = (
                 float(harmonic_mean(both / sizes[0], both / sizes[1]))
@@ -210,22 +252,42 @@ class ShortAnswer(OfReferences):
     punctuation and articles.
     """
 
-    def __init__(self, name: str, rules: str, *, column: str) -> None:
-        super().__init__(_Short(name, rules, column=column), column=column)
+    def __init__(
+        self, name: str, rules: str, *, column: str, tokenizer: str = ""
+    ) -> None:
+        short = _Short(name, rules, column=column, tokenizer=tokenizer)
+        super().__init__(short, column=column)
         self.statistic = f"short-answer:{column}"
 
 
 class Length(MeanMetric):
-    """The mean number of words between white space; a missing answer is an empty text."""
+    """The mean number of words between white space, or of those that the task's tokenizer finds; a missing
+    answer is an empty text.
+    """
 
     statistic = "words"
+    own_version = 2
+    rests_on_tokens = True
     columns = ("words",)
     higher_is_better = None
     scale = 0
     citation = SQUAD
 
+    def __init__(
+        self, name: str, rules: str, *, column: str, tokenizer: str = ""
+    ) -> None:
+        super().__init__(name, rules, column=column)
+        self.tokenizer = tokenizer
+        if tokenizer:
+            self.fixed = {"tokenizer": tokenizer}
+            self.packages = ("sacrebleu",)
+
+    def tokens(self, text: str) -> list[str]:
+        if self.tokenizer:
+            return words(tokenizer(self.tokenizer)(text))
+        return text.split()
+
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         counts = present(gold).astype(np.float64)
-        return np.column_stack(
-            [[len((answer or "").split()) for answer in answers] * counts, counts]
-        )
+        lengths = [len(self.tokens(answer or "")) for answer in answers]
+        return np.column_stack([lengths * counts, counts])

@@ -6,6 +6,7 @@ numbers are ``scoring.metrics.rouge155``.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from scoring.metrics import cache
 from scoring.metrics.base import PARTS, Floats, Parameters, TextMean, harmonic_mean
 from scoring.metrics.porter import rouge_score_stem
+from scoring.metrics.tokenizers import Tokenize, tokenizer, words
 from tasks.types.base import Options
 
 #: The measures that one look at the tokens gives, and the one that needs sentences besides.
@@ -75,6 +77,7 @@ class Rouge(TextMean):
     (NaN). The stemmed and the unstemmed number are different metrics.
     """
 
+    rests_on_tokens = True
     scale = 100
     citation = (
         "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
@@ -91,8 +94,11 @@ class Rouge(TextMean):
         part: str,
         is_stemmed: bool = False,
         options: Options | None = None,
+        tokenizer: str = "",
     ) -> None:
         super().__init__(name, rules, column=f"{kind}_{part}")
+        self.tokenizer = tokenizer
+        self.choose_tokenizer(options)
         self.choose_engine(options)
         self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
         self.columns = tuple(
@@ -101,21 +107,55 @@ class Rouge(TextMean):
         self.is_stemmed = is_stemmed
         family = "rouge" if kind in PLAIN else "rouge_lsum"
         self.statistic = f"{family}_stemmed" if is_stemmed else family
+        if self.tokenizer:
+            self.packages = (*self.packages, "sacrebleu")
 
     @property
     def parameters(self) -> Parameters:
         return {
             **super().parameters,
             "stemmer": "porter" if self.is_stemmed else "none",
-            "tokenizer": "rouge-score",
+            "tokenizer": self.tokenizer or "rouge-score",
             **({"sentences": "lines"} if self.kinds == BY_SENTENCE else {}),
             **self.signed_engine,
         }
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         compute = package_rouge if self.is_by_package else rouge
-        scores = compute(gold, answers, self.kinds, is_stemmed=self.is_stemmed)
+        texts = gold, answers
+        if self.tokenizer:
+            texts = tuple(
+                [in_ascii(text, self.tokens) for text in side] for side in texts
+            )
+        scores = compute(*texts, self.kinds, is_stemmed=self.is_stemmed)
         return np.hstack([scores[kind] for kind in self.kinds])
+
+    def tokens(self, text: str) -> list[str]:
+        return rouge_tokens(text, self.tokenizer)
+
+
+#: What the package takes for a word, of a text in lower case.
+ROUGE_WORDS = re.compile("[a-z0-9]+")
+
+
+def rouge_tokens(text: str, name: str = "") -> list[str]:
+    """Return the words that a tokenizer finds in the text in lower case; without a name the package's own."""
+    lowered = text.lower()
+    return words(tokenizer(name)(lowered)) if name else ROUGE_WORDS.findall(lowered)
+
+
+def in_ascii(text: str, tokenize: Tokenize) -> str:
+    """Return the tokens of each line as words that the package's own tokenizer keeps whole.
+
+    A word of other signs is written by their bytes; no stemmer changes it, as it ends in a digit.
+    """
+    return "\n".join(
+        " ".join(
+            token if ROUGE_WORDS.fullmatch(token) else f"x{token.encode().hex()}0"
+            for token in tokenize(line)
+        )
+        for line in text.split("\n")
+    )
 
 
 class RougeMid(Rouge):

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio
+from scoring.metrics.tokenizers import tokenizer
+from tasks.types.base import Options
 from tasks.types.columns import present
 from tasks.types.ranking.lists import blocks
 
@@ -176,14 +178,37 @@ class Bleu(Counted):
     """
 
     statistic = "bleu"
+    rests_on_tokens = True
     citation = "Papineni et al. 2002, BLEU, ACL; Post 2018, A Call for Clarity in Reporting BLEU Scores, WMT"
-    settings = "no,tok:13a,smooth:exp"
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        tokenizer: str = "",
+        options: Options | None = None,
+    ) -> None:
+        super().__init__(name, rules)
+        self.tokenizer = tokenizer
+        self.choose_tokenizer(options)
+        self.settings = f"no,tok:{self.tokenizer or '13a'},smooth:exp"
+
+    def tokens(self, text: str) -> list[str]:
+        return (tokenizer(self.tokenizer) if self.tokenizer else tokens_13a)(text)
 
     def counts_of(self, texts: Sequence[str]) -> Floats:
-        numbers_of = Tokens13a().__getitem__
-        numbered = [
-            [*chain.from_iterable(map(numbers_of, words_of(text)))] for text in texts
-        ]
+        if self.tokenizer:
+            numbers = defaultdict[str, int](count().__next__)
+            numbered = [
+                [numbers[token] for token in self.tokens(text)] for text in texts
+            ]
+        else:
+            numbers_of = Tokens13a().__getitem__
+            numbered = [
+                [*chain.from_iterable(map(numbers_of, words_of(text)))]
+                for text in texts
+            ]
         counts = gram_counts(*one_line(numbered), ORDER)
         return np.column_stack([counts[:, 0, :2], counts[..., 2], counts[..., 0]])
 
@@ -209,21 +234,37 @@ class Chrf(Counted):
 
     citation = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation, WMT; Post 2018, WMT"
 
-    def __init__(self, name: str, rules: str, *, words: int = 0) -> None:
+    def __init__(
+        self, name: str, rules: str, *, words: int = 0, tokenizer: str = ""
+    ) -> None:
         super().__init__(name, rules)
-        self.words = words
+        self.words, self.tokenizer = words, tokenizer
+        self.rests_on_tokens = bool(words)
         self.statistic = "chrf_with_words" if words else "chrf"
         self.settings = f"yes,nc:{CHARACTERS},nw:{words},space:no"
+
+    @property
+    def parameters(self) -> Parameters:
+        named = {"tokenizer": self.tokenizer} if self.words and self.tokenizer else {}
+        return {**super().parameters, **named}
+
+    def parted(self, text: str) -> str:
+        """Return the text with spaces between the words that its tokenizer finds."""
+        if not (self.words and self.tokenizer):
+            return text
+        return " ".join(tokenizer(self.tokenizer)(text))
+
+    def tokens(self, text: str) -> list[str]:
+        # sacreBLEU has these words by this method alone; its version is pinned.
+        from sacrebleu.metrics.chrf import CHRF
+
+        return CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
 
     def counts_of(self, texts: Sequence[str]) -> Floats:
         counts = gram_counts(*characters(texts), CHARACTERS)
         if self.words:
-            # sacreBLEU has these words by this method alone; its version is pinned.
-            from sacrebleu.metrics.chrf import CHRF
-
-            words = CHRF()._remove_punctuation  # noqa: SLF001
             numbers = defaultdict[str, int](count().__next__)
-            numbered = [[numbers[word] for word in words(text)] for text in texts]
+            numbered = [[numbers[word] for word in self.tokens(text)] for text in texts]
             counts = np.concatenate(
                 [counts, gram_counts(*one_line(numbered), self.words)], axis=1
             )
@@ -274,6 +315,14 @@ class Tokens13a(dict[str, tuple[int, ...]]):
                 line = rule.sub(parted, line)
         tokens = self[word] = tuple(self._numbers[token] for token in line.split())
         return tokens
+
+
+def tokens_13a(text: str) -> list[str]:
+    """Return the tokens of 13a as texts."""
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+    tokens: list[str] = Tokenizer13a()(text.rstrip()).split()
+    return tokens
 
 
 def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:

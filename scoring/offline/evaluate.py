@@ -33,12 +33,18 @@ from scoring.stats.signature import (
     ENTAILMENT_LABELS,
     INTERVAL_VERSION,
     NO_INTERVAL,
+    NO_VALUE,
     column_key,
     signature,
 )
 from tasks.types import Options, Pairs, TaskType
 from tasks.types.base import READING_VERSION, UNIT, ShownInstance
 from tasks.types.columns import Classes, present, renumbered
+from tasks.types.tokenizers import TOKENIZERS
+
+#: Why a measure of texts has no number, and what helps.
+WORDS_NOT_SEEN = "words-not-seen"
+NAME_A_TOKENIZER = f"a rule set may name a tokenizer ({', '.join(TOKENIZERS)})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +75,8 @@ class Value:
     higher_is_better: bool | None
     column: str
     signature: str
+    #: Why the metric is switched off; empty where it is not.
+    off: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -81,6 +89,7 @@ class Value:
             "higher_is_better": self.higher_is_better,
             "column": self.column,
             "signature": self.signature,
+            **({"off": self.off} if self.off else {}),
         }
 
 
@@ -148,6 +157,11 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     """
     metrics = metrics_of(task_type, rules, options)
     statistics, labels = known or matrices(metrics, pairs), _labels_used(metrics, pairs)
+    # What the whole gold says holds for its parts.
+    by_statistic = {metric.statistic: metric for metric in metrics}
+    reasons_off = {
+        name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
+    }
     own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
     # Under some official rules a run without the topics of a part has no row in it.
@@ -167,7 +181,10 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
         n = 0 if is_empty else metric.instances(stats, has_gold)
         column = column_key(metric, gold=gold, part=part, reading=reading)
         low, high = bounds if isinstance(bounds, tuple) else (None, None)
+        off = reasons_off[metric.statistic]
         reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
+        if off:
+            reason = {NO_VALUE: WORDS_NOT_SEEN}
         values[metric.name] = Value(
             value=math.nan if is_empty else value_of(metric, stats, own.units),
             low=low,
@@ -181,6 +198,7 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
                 {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})},
                 metric.packages,
             ),
+            off=f"{off}; {NAME_A_TOKENIZER}" if off else "",
         )
     notes = {name: int(count) for name, count in pairs.notes.items()}
     for metric in () if is_empty else metrics:
@@ -277,13 +295,21 @@ def matrices(
     for place, metric in enumerate(metrics):
         progress(place / len(metrics))
         if metric.statistic not in statistics:
-            stats = metric.instance_stats(pairs.gold, pairs.answers)
+            stats = counted_stats(metric, pairs)
             assert len(stats) == len(pairs.gold), (
                 f"{metric.name} gives {len(stats)} rows"
             )
             refuse_not_finite(stats, f"the rows of {metric.name}")
             statistics[metric.statistic] = stats
     return statistics
+
+
+def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
+    """Return the matrix of a metric. Where it is switched off no row counts, so that every number of it is
+    undefined.
+    """
+    stats = metric.instance_stats(pairs.gold, pairs.answers)
+    return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
 @dataclass(frozen=True, kw_only=True)

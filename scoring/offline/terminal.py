@@ -103,7 +103,9 @@ def shown(value: float | None, *, infinite: bool) -> str:
 
 
 def between(value: Mapping[str, Any]) -> str:
-    """The interval, or why there is none."""
+    """The interval, or why there is none, or no value."""
+    if off := value.get("off"):
+        return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
     # It needs numpy, and checking a run does not.

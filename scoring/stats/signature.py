@@ -23,6 +23,8 @@ INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
 PART = "part"
 #: The part with the version by which runs on the gold are read; version 1 is not named.
 READING = "reading"
+#: The part with why there is no number.
+NO_VALUE = "no_value"
 #: The part with the normal form in which texts are compared.
 UNICODE = "unicode"
 #: The part with the step to which the Ladder has rounded a number.

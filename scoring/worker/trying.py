@@ -12,7 +12,7 @@ from typing import Any
 from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
-from scoring.offline.evaluate import details_of, numbered
+from scoring.offline.evaluate import counted_stats, details_of, numbered
 from scoring.offline.sample import FOLDER, RUN, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
 from tasks.types.declared.folder import sample_files
@@ -97,7 +97,7 @@ def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[st
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}
     try:
-        stats: Floats = metric.instance_stats(pairs.gold, pairs.answers)[rows]
+        stats: Floats = counted_stats(metric, pairs)[rows]
     except Unavailable:
         return {"value": None, "lacks": "model"}
     except InputRefused:

@@ -14,6 +14,7 @@ from tasks.types.jsonlines import Record, is_records_file, read_records, well_fo
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm, TrecForm
+from tasks.types.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
@@ -101,6 +102,18 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
+#: The option by which a built-in task names what finds the words of its texts; a declared task says it in a
+#: rule set.
+OWN_TOKENIZER = "own"
+TOKENIZER = Option(
+    name="tokenizer",
+    default=OWN_TOKENIZER,
+    summary="What finds the words that measures of texts count, outside of the official rules: the measure's "
+    "own, or a tokenizer of sacreBLEU.",
+    choices=(OWN_TOKENIZER, *TOKENIZERS),
+)
+
+
 #: The option by which measures are computed at further cut-offs, in types that have it.
 CUTOFFS = "k"
 MAX_CUTS = 10

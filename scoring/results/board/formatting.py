@@ -200,6 +200,9 @@ def with_interval(
 
 def reason_in_words(reason: str) -> str:
     words = {
+        "words-not-seen": gettext(
+            "switched off: it cannot see the words of the gold, and the task names no tokenizer"
+        ),
         "few-units": gettext("no interval: fewer than three units carry this number"),
         "few-of-a-class": gettext(
             "no interval: a class is there in fewer than five units"

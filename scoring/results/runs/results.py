@@ -32,7 +32,12 @@ from scoring.results.board import (
     standings,
 )
 from scoring.results.board.gold_keys import DRAW, printed_key
-from scoring.stats.signature import NO_INTERVAL, offline_command, provenance_of
+from scoring.stats.signature import (
+    NO_INTERVAL,
+    NO_VALUE,
+    offline_command,
+    provenance_of,
+)
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
@@ -323,7 +328,8 @@ def explained(
             score.signature,
         )
         # In words; empty where none was asked for, or an earlier version made it.
-        why_none = provenance_of(signature).get(NO_INTERVAL, "")
+        parts = provenance_of(signature)
+        why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(
             id=score.pk,
             metric=score.metric,

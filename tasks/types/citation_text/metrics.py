@@ -1,6 +1,14 @@
 """The metrics of the task type, by reference, and its options."""
 
-from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.base import (
+    CORRECTED,
+    ENGINE,
+    OFFICIAL,
+    TOKENIZER,
+    Option,
+    OptionRefused,
+    Options,
+)
 from tasks.types.citation_text.instances import CORWA, INTENT, KINDS
 from tasks.types.positional_citations.options import (
     ENTAILMENT,
@@ -121,6 +129,7 @@ OPTIONS = (
     ROUGE_MID,
     *BERTSCORE,
     ENGINE,
+    TOKENIZER,
     WORDNET,
     LEARNED_MODEL,
     MAUVE_MODEL,
@@ -135,6 +144,7 @@ def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef
             f"rouge_{kind}_f1{ending}",
             f"rouge:{by}",
             ENGINE.name,
+            TOKENIZER.name,
             kind=kind,
             part="f1",
             **more,
@@ -160,10 +170,12 @@ RULES = {
     CORRECTED: (
         *_OF_BOTH,
         *_rouge("_stemmed", is_stemmed=True),
-        metric_ref("bleu", "sacrebleu:Bleu"),
+        metric_ref("bleu", "sacrebleu:Bleu", TOKENIZER.name),
         metric_ref("chrf", "sacrebleu:Chrf"),
-        metric_ref("length", "citation_text:Length", column="words"),
-        metric_ref("length_ratio", "citation_text:LengthRatio", column="words"),
+        metric_ref("length", "citation_text:Length", TOKENIZER.name, column="words"),
+        metric_ref(
+            "length_ratio", "citation_text:LengthRatio", TOKENIZER.name, column="words"
+        ),
         metric_ref(
             "self_reference", "citation_text:SelfReference", column="speaks_of_itself"
         ),
@@ -191,7 +203,8 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
             *(_rouge("_mid", "RougeMid") if options[ROUGE_MID.name] == "yes" else ()),
         )
     if options[WORDNET.name]:
-        found.append(metric_ref("meteor_nltk", "meteor:NltkMeteor", WORDNET.name))
+        wordnet = (WORDNET.name, TOKENIZER.name)
+        found.append(metric_ref("meteor_nltk", "meteor:NltkMeteor", *wordnet))
     if options[LEARNED_MODEL.name]:
         found.append(metric_ref("learned", "local_models:Learned", LEARNED_MODEL.name))
     if options[MAUVE_MODEL.name]:

@@ -7,6 +7,7 @@ from typing import Any
 from tasks.types.declared.keys import Keys, near
 from tasks.types.declared.own_measures import OwnMeasures
 from tasks.types.references import MetricRef
+from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
@@ -30,6 +31,8 @@ class Measure:
     #: Of labels: for tasks with several labels (True), with one (False), or both.
     several: bool | None = False
     asks: str = ""
+    #: Whether it rests on words, so that the rule set may name what finds them.
+    has_tokenizer: bool = False
 
 
 def _labels(metric: str, **more: Any) -> Measure:
@@ -98,9 +101,11 @@ def _of(
     given: tuple[str, ...] = (),
     cut: str = "",
     options: Any = (),
+    has_tokenizer: bool = False,
     **arguments: Any,
 ) -> Measure:
     return Measure(
+        has_tokenizer=has_tokenizer,
         metric=f"scoring.metrics.{metric}",
         given=given,
         cut=cut,
@@ -158,18 +163,24 @@ ONE: Mapping[str, Measure] = {
 }
 _ROUGE = {"part": PARTS, "stemmed": "flag"}
 _BERTSCORE = {"part": PARTS, "model": "text", "layer": "count"}
+
+
+def _of_words(metric: str, **more: Any) -> Measure:
+    return _of(f"references:{metric}", has_tokenizer=True, **more)
+
+
 TEXTS: Mapping[str, Measure] = {
     **{
-        f"rouge_{kind}": _of("references:BestRouge", kind=kind, options=_ROUGE)
+        f"rouge_{kind}": _of_words("BestRouge", kind=kind, options=_ROUGE)
         for kind in ("1", "2", "l", "lsum")
     },
-    "bleu": _of("references:ReferencesBleu"),
-    "chrf": _of("references:ReferencesChrf", options={"words": "count"}),
-    "meteor": _of("references:BestMeteor", options={"wordnet": "text"}),
+    "bleu": _of_words("ReferencesBleu"),
+    "chrf": _of_words("ReferencesChrf", options={"words": "count"}),
+    "meteor": _of_words("BestMeteor", options={"wordnet": "text"}),
     "bertscore": _of("references:BestBertScore", options=_BERTSCORE),
     "exact_match": _of("references:ShortAnswer", column="exact"),
-    "token_f1": _of("references:ShortAnswer", column="f1"),
-    "length": _of("references:Length", column="words"),
+    "token_f1": _of_words("ShortAnswer", column="f1"),
+    "length": _of_words("Length", column="words"),
 }
 RANKING: Mapping[str, Measure] = {
     **{
@@ -207,6 +218,10 @@ class Naming:
         self.own = own or OwnMeasures("", {})
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
+        # Of texts alone; elsewhere it is a key that nobody knows.
+        tokenizer = (
+            rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
+        )
         said = rules.value("measures")
         if not isinstance(said, list) or not said:
             if said is not None and "measures" in rules:
@@ -215,7 +230,7 @@ class Naming:
             return ()
         references = []
         for place, entry in enumerate(said, start=1):
-            found = self._metric(entry, rules, place)
+            found = self._metric(entry, rules, place, tokenizer)
             if isinstance(found, MetricRef):
                 references.append(found)
             elif found:
@@ -229,7 +244,7 @@ class Naming:
         return tuple(references)
 
     def _metric(
-        self, entry: Any, rules: Keys, place: int
+        self, entry: Any, rules: Keys, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
         """Or what is wrong and what was expected; None where that is noted already."""
         keys = rules.entry("measures", entry)
@@ -267,7 +282,8 @@ class Naming:
         for option, kind in measure.options.items():
             self._take(option, kind, keys, arguments, stem)
         keys.close()
-        return MetricRef(name, measure.metric, arguments)
+        parts = {"tokenizer": tokenizer} if tokenizer and measure.has_tokenizer else {}
+        return MetricRef(name, measure.metric, arguments | parts)
 
     def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
         """Why a measure of labels is none of this task."""

@@ -1,6 +1,14 @@
 """The options of the task type, and its metrics."""
 
-from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.base import (
+    CORRECTED,
+    ENGINE,
+    OFFICIAL,
+    TOKENIZER,
+    Option,
+    OptionRefused,
+    Options,
+)
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
@@ -55,7 +63,16 @@ PASSAGES = Option(
     "gold has, a summary, an extraction (a snippet) or all. Claims are held against the text.",
     choices=("text", "summary", "extraction", "all"),
 )
-OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES, ENGINE)
+OPTIONS = (
+    ENTAILMENT,
+    PARSER,
+    SPLITTER,
+    MERGE_GROUPS,
+    MAUVE_MODEL,
+    PASSAGES,
+    ENGINE,
+    TOKENIZER,
+)
 
 _CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
 _SENTENCES = (ENTAILMENT.name, SPLITTER.name)
@@ -77,7 +94,13 @@ _OF_BOTH = (
         for column in ("precision", "recall_5", "f1_5")
     ),
     metric_ref("claim_recall", "entailed:ClaimRecall", ENTAILMENT.name, part="recall"),
-    metric_ref("rouge_lsum_f1", "answers:AnswerRouge", SPLITTER.name, ENGINE.name),
+    metric_ref(
+        "rouge_lsum_f1",
+        "answers:AnswerRouge",
+        SPLITTER.name,
+        ENGINE.name,
+        TOKENIZER.name,
+    ),
     metric_ref("length", "answers:Length", column="words"),
     metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
     metric_ref("positional_share", "answers:PositionalShare", column="positional"),
