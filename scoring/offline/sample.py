@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scoring.metrics import Unavailable
@@ -64,7 +65,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     try:
         found = sample_scores(task_type, files, shown)
     except InputRefused as refused:
-        return list(refused.problems)
+        return [replace(one, file=one.file or shown) for one in refused.problems]
     except Unavailable:
         # Where a model is missing, the sample is scored where it is there.
         return []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from tasks.types.files import Files, InputFile
+from tasks.types.files import Files, InputFile, shown_names
 from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.references import MetricRef
@@ -550,8 +550,17 @@ class TaskType:
         return options.get(UNIT.name) or self.unit
 
     def gold_of(self, files: Files, options: Options) -> Split:
-        """The gold as ``read_gold`` reads it, and its instances' units. Raises InputRefused."""
-        split, name = self.read_gold(files, options), options.get(UNIT.name, "")
+        """The gold as ``read_gold`` reads it, and its instances' units. Raises InputRefused, in which every
+        problem names a file, or the files if it is of several.
+        """
+        try:
+            split, name = self.read_gold(files, options), options.get(UNIT.name, "")
+        except InputRefused as refused:
+            shown = shown_names(files)
+            raise InputRefused(
+                replace(problem, file=problem.file or shown)
+                for problem in refused.problems
+            ) from refused
         if not name or name in self.dimensions:
             return split
         members = [file for file in files if self.is_gold_file(file.name)]

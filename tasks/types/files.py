@@ -109,6 +109,15 @@ class InputFile:
 
 
 Files = Sequence[InputFile]
+#: So many files are named where a message is of several.
+MAX_NAMED = 3
+
+
+def shown_names(files: Files) -> str:
+    """Return what messages call these files together."""
+    names = [file.shown for file in files]
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, kw_only=True)
