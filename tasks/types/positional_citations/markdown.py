@@ -26,10 +26,17 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
 #: What a footnote, or the number of a source, stands for.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
+#: A bullet without an item, and the kind of a note.
+_BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
+#: Tags that do no more than signs do.
+_TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
+_BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
+#: How a line ends that the next one does not go on with.
+_HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
 
@@ -48,7 +55,7 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """Return the blocks of a text that have any text, in order."""
     found = (
-        replace(block, text=without_emphasis(block.text))
+        replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
         for block in _joined(text.splitlines())
     )
     return [block for block in found if block.text]
@@ -86,11 +93,10 @@ def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
         bare = line[quoted:].strip()
         is_below_header = is_in_table
         is_in_table = "|" in bare and (is_in_table or _is_delimiter(following))
-        if is_in_table:
-            found = _Kind.ROW if is_below_header else _Kind.HEADING, _cells(bare)
-        elif (
-            not bare or _is_rule(bare) or _FENCE.match(bare) or _DEFINITION.match(bare)
-        ):
+        if is_in_table or _is_bare_row(bare):
+            is_header = is_in_table and not is_below_header
+            found = _Kind.HEADING if is_header else _Kind.ROW, _cells(bare)
+        elif _is_no_text(bare):
             found = _Kind.END, ""
         else:
             found = _line_of_text(line, quoted, following, listed)
@@ -99,6 +105,9 @@ def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
         is_in_paragraph = found[0] in (_Kind.ITEM, _Kind.TEXT)
         if not (is_in_table and _is_delimiter(bare)):
             yield found
+        if is_in_paragraph and line.endswith(_HARD_BREAKS):
+            is_in_paragraph = False
+            yield _Kind.END, ""
 
 
 def _line_of_text(
@@ -114,7 +123,7 @@ def _line_of_text(
     has_content_below = not is_item or _indent(following) > _indent(line)
     if bold and has_content_below and not bold["text"].endswith(_ENDS):
         return _Kind.HEADING, content
-    return _Kind.ITEM if is_item else _Kind.TEXT, content
+    return _Kind.ITEM if is_item else _Kind.TEXT, content.removesuffix("\\")
 
 
 def _cells(row: str) -> str:
@@ -136,7 +145,7 @@ def _past_markers(line: str, listed: frozenset[str]) -> int:
     while True:
         found = _BULLET.match(line, place) or _NUMBER.match(line, place)
         letter = None if found else _LETTER.match(line, place)
-        if letter and letter["letter"] in listed:
+        if letter and (letter["letter"] in listed or ")" in letter[0]):
             found = letter
         found = found or (_QUOTE.match(line, place) if place else None)
         if not found or found.end() == len(line):
@@ -146,7 +155,7 @@ def _past_markers(line: str, listed: frozenset[str]) -> int:
 
 def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
     """Return the letters at the beginnings of lines that count a list: those with a neighbour at another
-    line. The initial of a name has none.
+    line. The initial of a name has none; behind a letter a bracket is enough.
     """
     letters = {
         found["letter"]
@@ -168,10 +177,22 @@ def _neighbours(letter: str) -> Iterator[str]:
                 yield other if letter.islower() else other.upper()
 
 
+def _is_no_text(bare: str) -> bool:
+    """Whether a line without its quotes is empty, or a sign, rule, fence or definition alone."""
+    if not bare or _is_rule(bare) or _BARE.fullmatch(bare):
+        return True
+    return bool(_FENCE.match(bare) or _DEFINITION.match(bare))
+
+
 def _is_rule(bare: str) -> bool:
     """Whether a line is a horizontal rule, or what stands below a heading."""
     signs = "".join(bare.split())
     return len(signs) > 2 and signs[0] in "-*_=" and not signs.strip(signs[0])
+
+
+def _is_bare_row(bare: str) -> bool:
+    """Whether a line is a row of a table that has no header."""
+    return len(bare) > 2 and bare[0] == bare[-1] == "|" and bool(bare.strip("| "))
 
 
 def _is_delimiter(line: str) -> bool:
@@ -195,7 +216,8 @@ def without_emphasis(text: str) -> str:
     opened: dict[str, re.Match[str]] = {}
     paired: list[re.Match[str]] = []
     for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():
-        before, after = text[: sign.start()][-1:], text[sign.end() : sign.end() + 1]
+        before = text[max(sign.start() - 1, 0) : sign.start()]
+        after = text[sign.end() : sign.end() + 1]
         is_inside = before.isalnum() and after.isalnum() and sign[0] != "**"
         if before.strip() and not is_inside and sign[0] in opened:
             paired += [opened.pop(sign[0]), sign]

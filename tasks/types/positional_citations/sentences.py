@@ -141,7 +141,7 @@ def _pieces(block: Block, split: Splitter) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-_COUNT = re.compile(r"\A([0-9]{1,3})[.)](?:\s+|\Z)")
+_COUNT = re.compile(r"\A[(（]?([0-9]{1,3})[.)）](?:\s+|\Z)")
 
 
 def _cut_behind_wide_ends(text: str) -> Iterator[str]:
@@ -206,7 +206,8 @@ _CITATION = re.compile(
 )
 #: A mark with a link behind it, or in two brackets.
 _LINKED = re.compile(
-    r"\[\[\^?(\d{1,3})\]\](?:\(https?://[^()\s]*\))?|\[(\d{1,3})\]\(https?://[^()\s]*\)"
+    r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
+    r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
 #: So many passages are cited by one citation; with more it is no citation.
 MAX_CITED = 50
