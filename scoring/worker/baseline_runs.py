@@ -54,6 +54,13 @@ def names_for(phase: Phase) -> list[str]:
     return [*names, HUMAN] if has_line else names
 
 
+def lacking(phase: Phase) -> dict[str, str]:
+    """Return by name what baselines of the phase lack here; those that can run are not in it."""
+    known = baselines.baselines_of(phase.task.task_type)
+    reasons = {name: known[name].lacks() for name in known}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
 def ask(
     *, phase: Phase, names: Sequence[str] | None = None, by: User | None
 ) -> list[Asked]:
@@ -64,10 +71,12 @@ def ask(
             words % {"task": phase.task, "phase": phase, "split": phase.split}
         )
     if names is None:
+        unavailable = lacking(phase)
         names = [
             name
             for name in names_for(phase)
-            if name != HUMAN or has_several_annotators(gold)
+            if name not in unavailable
+            and (name != HUMAN or has_several_annotators(gold))
         ]
     elif HUMAN in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
@@ -83,6 +92,10 @@ def ask(
             words
             % {"name": unknown[0], "task_type": phase.task.type, "names": there_are}
         )
+    for name, reason in lacking(phase).items():
+        if name in names:
+            words = _("“%(name)s” cannot be computed: %(reason)s")
+            raise Refused(words % {"name": name, "reason": reason})
     asked = [_ask_for(name, phase, gold) for name in names]
     if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}

@@ -32,6 +32,10 @@ from tasks.types.guarded.json_reader import read_json
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
+#: How the reason of a run begins that waits for a package or model.
+NOT_YET = "It cannot be scored yet:"
+#: How the offline scorer begins the line that says why it stopped.
+SAID = "python -m scoring: "
 #: Seconds in which its server says that a scorer is gone.
 FAREWELL = 2.0
 #: Names of the environment a scorer is given; everything else, secrets above all, stays with the worker.
@@ -96,6 +100,14 @@ class PairsPending(ScorerWaits):
         super().__init__(f"{pending} of {pairs} pairs pending")
 
 
+def waits_for_supply(missing: str) -> Exception:
+    """Return why a run waits: what is missing, and who has to supply it."""
+    return ScorerWaits(
+        f"{NOT_YET} {missing}. Those who run the site have to supply it; then scoring goes on by "
+        "itself."
+    )
+
+
 @dataclass(frozen=True)
 class ScorerCommand:
     """What a scorer's process does, as a command of the offline scorer, and how its failures are told."""
@@ -106,6 +118,8 @@ class ScorerCommand:
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
     #: Whether it computes measures of the task's own.
     runs_measures: bool = False
+    #: What becomes of the jobs if a package or model is missing, which the argument names.
+    unavailable: Callable[[str], Exception] = waits_for_supply
 
 
 _server: ForkServer | None = None
@@ -239,12 +253,15 @@ class Scorer:
             ends.NO_SPACE: ScorerWaits(
                 "The disk of the site is full; scoring goes on by itself when there is room again."
             ),
-            confined.UNAVAILABLE: ScorerWaits(
-                "What this task is scored with, such as a model, is not installed here yet; "
-                "scoring goes on by itself when it is."
-            ),
+            confined.UNAVAILABLE: self._scorer_command.unavailable(self._missing),
         }
         return said.get(code) or OurFault(self._scorer_command.fault)
+
+    @property
+    def _missing(self) -> str:
+        """What the scorer said is missing, such as a package or a model."""
+        said = [line for line in self._described.words if line.startswith(SAID)]
+        return said[-1].removeprefix(SAID) if said else "a package or model is missing"
 
     @property
     def last_words(self) -> str:

@@ -114,6 +114,14 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
             "The baseline could not be computed",
             "it cannot read the files of this phase",
         ),
+        unavailable=_cannot_be_computed,
+    )
+
+
+def _cannot_be_computed(missing: str) -> child.RunFailed:
+    """Return the failure of a baseline, which organisers begin again once nothing is missing."""
+    return child.RunFailed(
+        f"The baseline cannot be computed: {missing}. Those who run the site have to supply it."
     )
 
 

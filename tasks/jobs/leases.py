@@ -39,6 +39,18 @@ UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 Told = Sequence[Mapping[str, Any]]
 
 
+def lacks_supply() -> Exists:
+    """Match runs that have to be scored with what somebody has to supply, such as a package.
+
+    Labels of entailment are none of this: they come by themselves.
+    """
+    return Exists(
+        Job.objects.filter(
+            submission=OuterRef("pk"), state=State.WAITING, pending_labels=None
+        )
+    )
+
+
 class Runs(Kind):
     handler = "scoring.worker.score.score_run"
     lost_reason = "The worker that scored the run was gone."
@@ -48,15 +60,26 @@ class Runs(Kind):
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
         begun = Status.SCORING if state == State.RUNNING else Status.QUEUED
         moving = Status.CHECKING if job.kind == Job.Kind.CHECK else begun
-        _sync_submission_status(
-            job, Status.WAITING if state == State.WAITING else moving, reason
-        )
+        if state == State.WAITING:
+            others = Job.objects.filter(submission=job.submission_id, gold=job.gold_id)
+            if others.filter(kind=Job.Kind.SCORE, state=State.DONE).exists():
+                _publish_other_rule_sets(job)
+                return
+            moving = Status.WAITING
+        _sync_submission_status(job, moving, reason)
 
     def fail_last(self, job: Job, reason: str) -> bool:
         times = "once" if job.attempt == 1 else f"{job.attempt} times"
         return fail(
             job, f"{reason} It was begun {times}, which is as often as a run is begun."
         )
+
+
+def _publish_other_rule_sets(job: Job) -> None:
+    """Show the run as scored under its other rule sets while this job waits."""
+    if _sync_submission_status(job, Status.SCORED):
+        tell_scored(job, is_first=True)
+        bump_version(job.submission.phase_id, job.submission.team_id)
 
 
 RUNS = Runs()

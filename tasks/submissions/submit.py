@@ -20,7 +20,7 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
-from tasks.jobs.leases import create_check, create_jobs
+from tasks.jobs.leases import create_check, create_jobs, lacks_supply
 from tasks.models import (
     ExtraTries,
     Gold,
@@ -377,13 +377,26 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     begins, ends = day_of(at or timezone.now(), phase.zone)
     phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
     counted = [counted_runs(one, team) for one in phases]
+
+    def spent(runs: QuerySet[Submission], limit: int) -> int:
+        """Return the tries that the runs spent.
+
+        One that waits for a package or model spends none; no more of these than the limit
+        are forgiven, since all of them are scored in the end.
+        """
+        waiting = runs.filter(lacks_supply(), status=Submission.Status.WAITING)
+        return runs.count() - min(waiting.count(), limit)
+
     extra = tuple(
         ExtraTries.objects.filter(phase=phase, team=team).select_related("given_by")
     )
     left_today = left_in_total = None
     if phase.runs_per_day is not None:
         today = sum(
-            runs.filter(submitted_at__gte=begins, submitted_at__lt=ends).count()
+            spent(
+                runs.filter(submitted_at__gte=begins, submitted_at__lt=ends),
+                phase.runs_per_day,
+            )
             for runs in counted
         )
         given = sum(more.tries for more in extra if begins <= more.given_at < ends)
@@ -391,7 +404,10 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     if phase.runs_in_total is not None:
         given = sum(more.tries for more in extra)
         left_in_total = max(
-            0, phase.runs_in_total + given - sum(runs.count() for runs in counted)
+            0,
+            phase.runs_in_total
+            + given
+            - sum(spent(runs, phase.runs_in_total) for runs in counted),
         )
     renews_at = ends if left_today is not None and left_in_total != 0 else None
     return Quota(

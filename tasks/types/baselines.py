@@ -34,6 +34,8 @@ class Baseline:
     configured: Callable[[Options], Answering] | None = None
     #: Where options or what is installed decide what the run rests on: that, in words.
     rests_on: Callable[[Options], str] | None = None
+    #: What it lacks on this machine and who supplies it, in words; empty if it can run.
+    lacks: Callable[[], str] = str
     #: What its answers are a run for; filled in from the task types that name it.
     task_types: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any, Self
 
 #: So much of an offending line is quoted back.
@@ -235,6 +236,13 @@ def lacking_package(name: str) -> str:
     package = name.partition(".")[0]
     brings = f"`pip install 'citeboard[{EXTRAS.get(package, 'score')}]'` brings it"
     return f"this needs a package that is not installed: {package}; {brings}"
+
+
+def missing_package(name: str, command: str = "make models") -> str:
+    """Return which package this machine lacks and who installs it; empty if it is installed."""
+    if find_spec(name) is not None:
+        return ""
+    return f"the package {name} is not installed here; those who run the site install it with `{command}`"
 
 
 class Unavailable(Exception):

@@ -49,7 +49,6 @@ def answers(form, answer, measure, name, *, gold, pool=(), train=(), table=""):
 def test_bm25_ranks_a_hundred_candidates_at_most_equal_ones_in_their_order(
     capfd, longest, count
 ):
-    pytest.importorskip("bm25s")
     pool = [
         {"doc": f"d{n:03}", "text": "Rain falls." if n == 70 else "Sand moves."}
         for n in range(120)

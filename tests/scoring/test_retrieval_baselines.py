@@ -61,7 +61,6 @@ def test_a_word_counts_as_often_as_the_query_has_it():
 
 
 def test_lucene_is_the_formula_of_its_name():
-    pytest.importorskip("bm25s")
     lengths = [len(words(text)) for text in DOCUMENTS]
     mean = sum(lengths) / 5
     idf = math.log(1 + (5 - 2 + 0.5) / 2.5)

@@ -229,12 +229,12 @@ class TestRunsThatCannotBeScored:
         self, job, submission, scorer_that, caplog
     ):
         scorer_that(
-            "print('no model of this name: roberta', file=sys.stderr)\nreturn 6"
+            "print('python -m scoring: no model of this name: roberta', file=sys.stderr)\nreturn 6"
         )
         run = scored(submission)
         assert (run.status, read(job).attempt) == ("waiting", 0)
         assert run.reason.startswith(
-            "What this task is scored with, such as a model, is not installed here yet"
+            "It cannot be scored yet: no model of this name: roberta. Those who run the site"
         )
         assert "roberta" in caplog.text
 

@@ -200,7 +200,7 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(
     run.refresh_from_db()
     assert run.status == "waiting"
     assert run.reason.startswith(
-        "What this task is scored with, such as a model, is not installed here yet"
+        f"It cannot be scored yet: the spaCy pipeline {elsewhere} is not installed"
     )
     [models] = examine(["models"])
     assert (models.state, "1 jobs wait" in models.found) == (State.BAD, True)

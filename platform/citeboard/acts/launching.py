@@ -215,10 +215,13 @@ def _ask_everywhere(*, season: Season, by: User) -> int:
     phases = [phase for phase in scored_phases(season) if Gold.objects.current(phase)]
     if not phases:
         raise ValidationError(gettext("No phase has gold yet."))
-    first = [(phase, baseline_runs.names_for(phase)[:1]) for phase in phases]
-    asked = [
-        baseline_runs.ask(phase=phase, names=names, by=by) for phase, names in first
-    ]
+    asked = []
+    for phase in phases:
+        unavailable = baseline_runs.lacking(phase)
+        names = [
+            name for name in baseline_runs.names_for(phase) if name not in unavailable
+        ]
+        asked.append(baseline_runs.ask(phase=phase, names=names[:1], by=by))
     return sum(one.is_new for several in asked for one in several)
 
 

@@ -25,7 +25,13 @@ from citeboard.core.actions import MAX_WORDS
 from citeboard.core.api import INVALID
 from citeboard.core.models import AuditEntry
 from citeboard.ops import season_progress
-from citeboard.ops.season_progress import acknowledged, failed_rescorings, failed_runs
+from citeboard.ops.season_progress import (
+    acknowledged,
+    failed_rescorings,
+    failed_runs,
+    unsupplied_runs,
+    waiting_reason,
+)
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
 from scoring.results.board.standings import standings
 from tasks.delivery.webhooks.services import secret_of
@@ -192,14 +198,15 @@ AcknowledgementSerializer = serializer(
 )
 SeasonFailureSerializer = serializer(
     "SeasonFailure",
-    "A run that failed, or with a `job` a scored run that could not be scored again.",
+    "A run that failed or that waits for a package or model; with a `job` a scored run that could not be "
+    "scored again.",
     submission=int,
     system=str,
     team=(str | None, "Its slug."),
     job=int | None,
     rules=str | None,
     reason=str,
-    failed_at=dt.datetime,
+    failed_at=(dt.datetime, "Of a run that waits the time when it was sent."),
     acknowledged=AcknowledgementSerializer(allow_null=True),
 )
 
@@ -210,7 +217,7 @@ SeasonFailureSerializer = serializer(
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
-    """What failed in a season and is not made good, acknowledged or not; for organisers and helpers."""
+    """What failed in a season or waits for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
         _failure(run, notes.get((run.pk, None)))
@@ -226,7 +233,12 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
         }
         for job in failed_rescorings(season)[:MAX_LISTED]
     ]
-    return [*runs, *jobs]
+    waiting = [
+        _failure(run, None)
+        | {"reason": waiting_reason(run), "failed_at": run.submitted_at}
+        for run in unsupplied_runs(season)[:MAX_LISTED]
+    ]
+    return [*runs, *waiting, *jobs]
 
 
 def _failure(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:

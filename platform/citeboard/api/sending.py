@@ -27,6 +27,7 @@ from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.results.runs.team_view import as_told
+from scoring.worker.supply import supply_warnings
 from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs, season_for
@@ -328,7 +329,8 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         )
     if findings.errors:
         raise RunRejected.of(findings.problems)
-    warnings = [*_unknown_fields(request, CheckForm), *findings.problems]
+    supply = supply_warnings(phase.task)
+    warnings = [*_unknown_fields(request, CheckForm), *supply, *findings.problems]
     return Response({"warnings": [problem.as_dict() for problem in warnings]})
 
 

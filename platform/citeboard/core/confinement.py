@@ -31,7 +31,6 @@ PRELOAD = (
     "scoring.worker.reading",
     "scoring.metrics.*",
     "scoring.offline.proposing",
-    "scoring.offline.early_imports",
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"

@@ -18,7 +18,7 @@ from django.core.cache import caches
 from django.core.files.base import ContentFile
 from django.core.mail import get_connection
 from django.db import connection
-from django.db.models import Exists, OuterRef, Sum
+from django.db.models import Exists, OuterRef, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django_q.brokers import get_broker
@@ -37,18 +37,16 @@ from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
 from citeboard.core.writability import write_problem
-from scoring.metrics import metrics_of
-from scoring.metrics.base import Requirement
-from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel, LogEntry
 from scoring.receipts.log import current_key, why_lost
+from scoring.worker.child import NOT_YET
 from scoring.worker.entailment_labels import pairs_left, waiting_jobs
+from scoring.worker.supply import needs_of
 from tasks.jobs import tallies
 from tasks.jobs.queue_choice import queue_of, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Gold, Job, Phase, Submission, Task
 from tasks.seasons.organisers import how_to_begin
-from tasks.types import OptionRefused
 
 MAIL_PATIENCE = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
@@ -439,9 +437,9 @@ def _models() -> Said:
         need for task in tasks for need in needs_of(task) if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
-    waiting = Job.objects.filter(
-        state=Job.State.WAITING, reason__contains="not installed"
-    ).count()
+    # Reasons of earlier releases name nothing.
+    unsupplied = Q(reason__contains="not installed") | Q(reason__startswith=NOT_YET)
+    waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:
         words = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
         return State.BAD, words, "Run `make models` on the workers."
@@ -542,21 +540,3 @@ CHECKS: dict[str, Callable[[], Said]] = {
         _organiser,
     )
 }
-
-
-def needs_of(task: Task) -> list[Requirement]:
-    """What any of the task's rule sets needs, each once; what the worker's machine has, if this is it."""
-    try:
-        options = task.task_type.checked_options(task.options)
-    except OptionRefused as refused:
-        return [Requirement(kind="options", name=task.slug, missing=str(refused))]
-    wanted: dict[Requirement, None] = {}
-    for rules in task.rules:
-        for metric in metrics_of(task.task_type, rules, options):
-            wanted |= dict.fromkeys(metric.requirements())
-    if model := stored_model(options):
-        deciding = EntailmentModel.objects.deciding(model, task.season)
-        place = _("kept by this site: %(labels)s")
-        place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
-        wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
-    return list(wanted)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
 from tasks.jobs import tallies
+from tasks.jobs.leases import lacks_supply
 from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, Tallied
 
 Status = Submission.Status
@@ -149,6 +150,21 @@ def failed_runs(season: Season) -> QuerySet[Submission]:
         status=Status.FAILED,
     )
     return runs.select_related("phase__task", "team").order_by("-status_since", "-pk")
+
+
+def unsupplied_runs(season: Season) -> QuerySet[Submission]:
+    """Return the runs that wait for a package or model, the longest waiting first."""
+    shown = (Status.WAITING, Status.SCORED)
+    runs = Submission.objects.filter(
+        lacks_supply(), phase__task__season=season, status__in=shown
+    )
+    return runs.select_related("phase__task", "team").order_by("submitted_at", "pk")
+
+
+def waiting_reason(run: Submission) -> str:
+    """Return why a run waits, or why the rest of one waits that is scored in part."""
+    waiting = run.jobs.filter(state=Job.State.WAITING).order_by("pk").first()
+    return run.reason or (waiting.reason if waiting else "")
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:

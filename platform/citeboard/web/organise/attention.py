@@ -16,7 +16,11 @@ from django.utils.translation import gettext as _, ngettext
 from citeboard.core.audit import history
 from citeboard.core.words import counted, listed
 from citeboard.ops.launching import scored_phases
-from citeboard.ops.season_progress import failed_rescorings, failed_runs
+from citeboard.ops.season_progress import (
+    failed_rescorings,
+    failed_runs,
+    waiting_reason,
+)
 from scoring.models import Evaluation
 from scoring.results.board import confirming, counting, visibility
 from scoring.results.board.limit_texts import probe_in_words
@@ -24,6 +28,7 @@ from scoring.results.board.standings import standings
 from tasks.delivery.notifications.events import AHEAD
 from tasks.gold.early import kept_back
 from tasks.jobs import tallies
+from tasks.jobs.leases import lacks_supply
 from tasks.jobs.queue_choice import why_unserved
 from tasks.models import (
     Acknowledgement,
@@ -478,13 +483,18 @@ def _waiting_runs(season: Season) -> Concern:
     runs = moving.filter(
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
+    # Some are scored under other rule sets.
+    runs |= _runs(season).filter(lacks_supply(), status=Status.SCORED)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")
     return Concern.of_rows(
         "waiting-runs",
         _("Runs that wait"),
-        runs.order_by("status_since"),
-        lambda run: _run_line(run, run.reason or unclear),
-        _("They go on by themselves when what they wait for is there."),
+        runs.order_by("submitted_at"),
+        lambda run: _run_line(run, waiting_reason(run) or unclear, run.submitted_at),
+        _(
+            "They go on by themselves when what they wait for is there; somebody has to supply a package or "
+            "model that a reason names."
+        ),
         f"{_address('organise-runs', season)}?status=waiting",
     )
 

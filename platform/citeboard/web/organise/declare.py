@@ -182,10 +182,14 @@ class DeclarationForm(forms.Form):
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
             self._rule_set(number, rules)
+        # The one needs training data, the other a pool with texts.
+        impossible = {"tfidf-logistic"} | (
+            {"bm25"} if "pool" not in self.task else set()
+        )
         if own_baselines := [
             name
             for name in BASELINES[self.task["form"]]
-            if name in baselines or name != "tfidf-logistic"
+            if name in baselines or name not in impossible
         ]:
             many("baselines", _("Baselines"), [(name, name) for name in own_baselines])
         self.fields["own_measures"] = forms.CharField(

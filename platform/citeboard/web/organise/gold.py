@@ -17,7 +17,6 @@ from citeboard.acts.rehearsal import NeedsConfirmation, perform
 from citeboard.background.kinds import jobs_of
 from citeboard.core.query import chosen_value
 from citeboard.core.words import counted, sentence
-from citeboard.ops.doctor import needs_of
 from citeboard.ops.launching import scored_phases
 from citeboard.teams.models import User
 from citeboard.web import pages
@@ -37,6 +36,7 @@ from scoring.worker import (
     entailment_labels as labels,
     rescoring,
 )
+from scoring.worker.supply import needs_of
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
@@ -175,7 +175,7 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
         latest.setdefault(run.built_in, run)
     values = {line["run"].built_in: line["value"] for line in lines(latest.values())}
     names, known = baseline_runs.names_for(phase), baselines_of(phase.task.task_type)
-    shown = []
+    shown, unavailable = [], baseline_runs.lacking(phase)
     for name in names:
         summary, source, sees = (
             baseline_runs.HUMAN_DESCRIPTION,
@@ -188,8 +188,10 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
                 known[name].source,
                 known[name].sees,
             )
-        line = {"name": name, "summary": summary, "source": source, "sees": sees}
-        shown.append({**line, "run": latest.get(name), "value": values.get(name, "")})
+        line: dict[str, Any] = {"name": name, "summary": summary}
+        line |= {"source": source, "sees": sees}
+        line |= {"run": latest.get(name), "value": values.get(name, "")}
+        shown.append({**line, "lacks": unavailable.get(name, "")})
     return {
         "phase": phase,
         "gold": Gold.objects.current(phase),

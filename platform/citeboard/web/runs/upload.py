@@ -20,6 +20,7 @@ from citeboard.teams.models import Team, User
 from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
 from scoring.results.board.exports import csv_text
 from scoring.results.runs.team_view import as_told
+from scoring.worker.supply import supply_warnings
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card
@@ -204,7 +205,8 @@ def _checked(
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
-    problems, more = capped([*warnings, *found.problems])
+    supply = [] if found.errors else supply_warnings(phase.task)
+    problems, more = capped([*warnings, *supply, *found.problems])
     if found.errors:
         sentence = _("This run would be refused. Nothing was stored or counted.")
     elif not found.is_read:

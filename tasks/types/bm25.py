@@ -1,0 +1,92 @@
+"""BM25 in NumPy: the postings of a collection, and the variant of Lucene."""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1, B = 1.5, 0.75
+#: The stop words of Lucene's EnglishAnalyzer, which bm25s leaves out by default.
+_STOP_WORDS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these they
+this to was will with
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+
+
+def words(text: str) -> list[str]:
+    """Return the tokens of bm25s.tokenize: words of two letters or more in lower case, no stop words."""
+    return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+
+
+class Postings:
+    """The documents of each term and how often each has the term, as arrays sorted by term."""
+
+    def __init__(self, documents: Iterable[Sequence[str]]) -> None:
+        self._terms: dict[str, int] = {}
+        lengths, term_of, document_of, counts = (array("q") for _ in range(4))
+        for number, tokens in enumerate(documents):
+            lengths.append(len(tokens))
+            for word, count in Counter(tokens).items():
+                term_of.append(self._terms.setdefault(word, len(self._terms)))
+                document_of.append(number)
+                counts.append(count)
+        self.lengths = np.array(lengths, dtype=np.float64)
+        terms = np.array(term_of, dtype=np.int64)
+        order = np.argsort(terms, kind="stable")
+        self._starts = np.searchsorted(terms[order], np.arange(len(self._terms) + 1))
+        self._documents = np.array(document_of, dtype=np.int64)[order]
+        self._counts = np.array(counts, dtype=np.float64)[order]
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return len(self.lengths)
+
+    @property
+    def document_counts(self) -> NDArray[np.int64]:
+        """Of each term the number of documents that have it."""
+        return np.diff(self._starts)
+
+    def weights(
+        self, idf: NDArray[np.float64], *, k1: float, b: float, gain: float = 1.0
+    ) -> NDArray[np.float64]:
+        """Return of each posting idf * count * gain / (count + k1 * (1 - b + b * length / mean))."""
+        mean = self.lengths.mean() if self.lengths.any() else 1.0
+        shares = b * self.lengths / mean
+        counts = self._counts
+        saturated = counts * gain / (counts + k1 * (1 - b + shares[self._documents]))
+        return np.repeat(idf, self.document_counts) * saturated
+
+    def sums(
+        self, weights: NDArray[np.float64], query: Iterable[str]
+    ) -> NDArray[np.float64]:
+        """Return the sum of weights of each document; a word counts as often as the query has it."""
+        scores = np.zeros(self.size)
+        for word in query:
+            if (term := self._terms.get(word)) is not None:
+                part = slice(self._starts[term], self._starts[term + 1])
+                scores[self._documents[part]] += weights[part]
+        return scores
+
+
+class Lucene:
+    """BM25 as Lucene computes it, with an idf that is never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
+
+    Equal to bm25s.BM25(method="lucene", dtype="float64") on the same tokens.
+    """
+
+    def __init__(
+        self, documents: Iterable[Sequence[str]], *, k1: float = K1, b: float = B
+    ) -> None:
+        self._postings = Postings(documents)
+        having = self._postings.document_counts
+        idf = np.log1p((self._postings.size - having + 0.5) / (having + 0.5))
+        self._weights = self._postings.weights(idf, k1=k1, b=b)
+
+    def scores(self, query: Iterable[str]) -> NDArray[np.float64]:
+        return self._postings.sums(self._weights, query)
