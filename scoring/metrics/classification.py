@@ -149,11 +149,21 @@ class Accuracy(Classification):
         return quotient(both.sum(axis=-1), count)
 
 
+#: What 0/0 of a class is: 0, or undefined, which leaves the class out of averages.
+AS_ZERO, LEFT_OUT = "0", "left-out"
+
+
+def _fixed_zero(zero: str) -> dict[str, str]:
+    """What the signature says of a class without a value, where this is not the default."""
+    return {} if zero == AS_ZERO else {"zero": zero}
+
+
 class ClassAverage(Classification):
     """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the plain mean over
     classes, ``weighted`` the mean weighted by how many instances have the class in the gold, ``micro`` pools
     the counts. 0/0 is 0, which scikit-learn calls ``zero_division=0``; a class without instances counts in a
-    macro average, with 0.
+    macro average, with 0. With ``zero`` "left-out", 0/0 is undefined and leaves its class out of the average,
+    as with ``zero_division=np.nan``.
     """
 
     def __init__(
@@ -164,10 +174,11 @@ class ClassAverage(Classification):
         part: str,
         average: str,
         labels: Sequence[Label] | None = None,
+        zero: str = AS_ZERO,
     ) -> None:
         super().__init__(name, rules, labels=labels)
-        self.part, self.average = part, average
-        self.fixed = {**self.fixed, "average": average}
+        self.part, self.average, self.zero = part, average, zero
+        self.fixed = {**self.fixed, "average": average, **_fixed_zero(zero)}
         self.needs_each_class = average == "macro"
         self.holds_with_rare_classes = not self.needs_each_class
 
@@ -183,8 +194,16 @@ class ClassAverage(Classification):
             return part_of(
                 self.part,
                 *(counts.sum(axis=-1) for counts in (both, answered, support)),
+                zero=self.zero,
             )
-        by_class = part_of(self.part, both, answered, support)
+        by_class = part_of(self.part, both, answered, support, zero=self.zero)
+        if self.zero == LEFT_OUT:
+            is_defined = ~np.isnan(by_class)
+            weights = is_defined * (1.0 if self.average == "macro" else support)
+            # Without any weight the plain mean counts, as in scikit-learn.
+            weights = np.where(weights.any(-1, keepdims=True), weights, is_defined)
+            total = (np.where(is_defined, by_class, 0) * weights).sum(axis=-1)
+            return quotient(total, weights.sum(axis=-1))
         if self.average == "macro":
             return quotient(by_class.sum(axis=-1), np.asarray(by_class.shape[-1]))
         return ratio((by_class * support).sum(axis=-1), support.sum(axis=-1))
@@ -268,13 +287,21 @@ class HammingLoss(LabelSets):
 
 
 class OneClass(Classification):
-    """Precision, recall or F1 of one class; 0/0 is 0."""
+    """Precision, recall or F1 of one class; 0/0 is 0, or undefined with ``zero`` "left-out"."""
 
     def __init__(
-        self, name: str, rules: str, *, part: str, label: Label, labels: Sequence[Label]
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        label: Label,
+        labels: Sequence[Label],
+        zero: str = AS_ZERO,
     ) -> None:
         super().__init__(name, rules, labels=labels)
-        self.part, self.place = part, list(labels).index(label)
+        self.part, self.place, self.zero = part, list(labels).index(label), zero
+        self.fixed = {**self.fixed, **_fixed_zero(zero)}
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, _ = class_counts(rows)
@@ -289,6 +316,7 @@ class OneClass(Classification):
             both[..., self.place],
             answered[..., self.place],
             support[..., self.place],
+            zero=self.zero,
         )
 
 
@@ -443,7 +471,18 @@ def denominator_of(part: str, answered: Floats, support: Floats) -> Floats:
     return {"precision": answered, "recall": support, "f1": answered + support}[part]
 
 
-def part_of(part: str, both: Floats, answered: Floats, support: Floats) -> Floats:
+def part_of(
+    part: str,
+    both: Floats,
+    answered: Floats,
+    support: Floats,
+    *,
+    zero: str = AS_ZERO,
+) -> Floats:
+    """Return precision, recall or F1 from counts; 0/0 is 0, or NaN if ``zero`` is left out."""
+    if zero == LEFT_OUT:
+        doubled = 2 * both if part == "f1" else both
+        return quotient(doubled, denominator_of(part, answered, support))
     if part == "precision":
         return ratio(both, answered)
     return (

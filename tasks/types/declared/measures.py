@@ -1,7 +1,7 @@
 """The measures that a folder may name: by form, each with the class that computes it and its options."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tasks.types.declared.keys import Keys, near
@@ -14,6 +14,9 @@ WEIGHTED = "scoring.metrics.weighted"
 #: What a measure of labels reads of a run besides its labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
+#: What 0/0 of a class is under a rule set, and the metrics that this concerns.
+ZEROS = ("0", "left-out")
+OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +244,24 @@ class Naming:
                 rules.refuse(
                     "measures", f"two measures are called “{name}”", "a `name` for each"
                 )
-        return tuple(references)
+        return self._with_zero(rules, references)
+
+    def _with_zero(
+        self, rules: Keys, references: Iterable[MetricRef]
+    ) -> tuple[MetricRef, ...]:
+        """Tell the metrics over classes what 0/0 is, if the rule set says so."""
+        if "zero" not in rules:
+            return tuple(references)
+        zero = rules.choice("zero", ZEROS, ZEROS[0])
+        if self.form != "labels":
+            rules.refuse("zero", f"“zero” is of labels, and this form is {self.form}")
+        given = {} if zero == ZEROS[0] else {"zero": zero}
+        return tuple(
+            replace(reference, arguments={**reference.arguments, **given})
+            if reference.metric in OF_CLASSES
+            else reference
+            for reference in references
+        )
 
     def _metric(
         self, entry: Any, rules: Keys, place: int, tokenizer: str
