@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -60,6 +61,8 @@ TRUST = "--trust-measures"
 USAGE_FAULT = 2
 #: A model or program that a metric needs is not there; the same command works once it is.
 UNAVAILABLE = 6
+#: What every command that scores imports.
+SCORER = ("numpy", "scipy")
 #: What a shell says of programs that a signal has ended: 128 and the signal's number.
 INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
 #: What is wrong with a path that a command is given to read or to write.
@@ -118,6 +121,9 @@ def main(
 def _exit_code(given: argparse.Namespace) -> int:
     """Run the command that the arguments name; report its refusals and faults."""
     as_objects = getattr(given, "progress", False)
+    if getattr(given, "needs_scorer", False) and (absent := missing_of(SCORER)):
+        # Before anything is read, which may take a while.
+        return stopped(lacking_package(absent), code=UNAVAILABLE)
     try:
         return int(given.command(given))
     except Refused as refused:
@@ -138,6 +144,11 @@ def _exit_code(given: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         return stopped(lacking_package(missing.name or ""), code=UNAVAILABLE)
     return USAGE_FAULT
+
+
+def missing_of(packages: Sequence[str]) -> str:
+    """Return the first package that is not installed; empty if all are."""
+    return next((name for name in packages if find_spec(name) is None), "")
 
 
 def lacking(missing: Unavailable, *, as_objects: bool, **facts: str) -> int:
@@ -326,6 +337,9 @@ def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
     problems = (
         [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
     )
+    if not given.json and (ties := scores["notes"].get("tied_scores")):
+        words = f"{ties} scores equal the one before: these keep the order of the gold's file"
+        problems.append(Problem(message=words, fatal=False))
     for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 

@@ -1,8 +1,9 @@
 """Commands as a group's `commands.toml` declares them, so that code has what they do alone.
 
-A table is a command: its `help`, the function that it `does` where this has another name, what it takes
-`one_of`, and its arguments in order; a group of commands does nothing itself. An argument is what
-`add_argument` takes, or the name of one that several commands share; those of `every` come first.
+A table is a command: its `help`, the function that it `does` where this has another name, whether it
+`needs_scorer`, the packages of the extra `score`, what it takes `one_of`, and its arguments in order; a group
+of commands does nothing itself. An argument is what `add_argument` takes, or the name of one that several
+commands share; those of `every` come first.
 """
 
 import argparse
@@ -41,7 +42,9 @@ def add_declared(
                 add(command.add_subparsers(required=True, metavar="COMMAND"), table)
                 continue
             command.set_defaults(
-                command=named[table.pop("does", name.replace("-", "_"))], **defaults
+                command=named[table.pop("does", name.replace("-", "_"))],
+                needs_scorer=table.pop("needs_scorer", False),
+                **defaults,
             )
             one_of = table.pop("one_of", ())
             group = (

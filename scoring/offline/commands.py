@@ -15,6 +15,7 @@ from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, prin
 from tasks.types import InputRefused, OptionRefused, TaskType, task_type
 from tasks.types.files import open_input
 from tasks.types.problems import fatal
+from tasks.types.registry import inputs_type
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
@@ -244,6 +245,34 @@ def check_folder(args: argparse.Namespace) -> int:
     return _say(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
     )
+
+
+def report_on_gold(args: argparse.Namespace) -> int:
+    from scoring.offline import trivial
+    from tasks.types.trivial import CONSTANT
+
+    # Gold is looked at while a task is made, before its sample has the right scores.
+    is_folder = Path(args.type).is_dir()
+    chosen = inputs_type(Path(args.type)) if is_folder else task_type(args.type)
+    report = trivial.report_on_gold(
+        chosen, args.gold, args.options_of(chosen, args.option)
+    )
+    lines = [f"{report.instances} instances"]
+    for finding in report.findings:
+        where = (
+            f" (lines {', '.join(map(str, finding.lines))})" if finding.lines else ""
+        )
+        lines.append(f"{finding.kind}: {finding.message}{where}")
+    if not report.findings:
+        lines.append("nothing is odd about the gold")
+    for name, shares in report.trivial.items():
+        values = ", ".join(
+            f"{metric} {'undefined' if share is None else f'{share:.4f}'}"
+            for metric, share in shares.items()
+        )
+        answer = f" (“{printable(report.best_constant)}”)" if name == CONSTANT else ""
+        lines.append(f"{name + answer:<14} {values}")
+    return say(args, report.as_dict(), *lines)
 
 
 def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:

@@ -6,11 +6,13 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tasks.types.base import DECLARED, TaskType, UnknownTaskType
+from tasks.types.base import DECLARED, OptionRefused, TaskType, UnknownTaskType
+from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
@@ -21,6 +23,11 @@ from_reference: Callable[[str], TaskType] = lazy(
 read_folder: Callable[[Path], TaskType] = lazy(
     "tasks.types.declared.folder", "read_folder"
 )
+read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
+    "tasks.types.declared.folder", "read_declaration"
+)
+#: The files of a declaration, and those that tell given-out inputs from the folder of a task.
+TOML, MEASURES, INPUTS, SAMPLE = "task.toml", "measures.py", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
 #: Where declared tasks are looked up by their slugs.
@@ -38,20 +45,60 @@ def task_types() -> dict[str, TaskType]:
 
 
 def task_type(name: str) -> TaskType:
-    """By its slug; a declared one by its folder or by what its ``reference`` says. Raises UnknownTaskType,
-    and InputRefused of a folder that is wrong.
+    """By its slug; a declared one by its folder or by what its ``reference`` says; any by the inputs that a
+    site gives out, as a zip or unpacked. Raises UnknownTaskType, and InputRefused of a folder that is wrong.
     """
     if found := task_types().get(name):
         return found
     if name.startswith("{"):
         return from_reference(name)
-    # Unlike a path's own method it has an answer for any text.
+    # Unlike a path's own method these have an answer for any text.
     if os.path.isdir(name):  # noqa: PTH112
-        return folder_type(Path(name))
+        folder = Path(name)
+        return inputs_type(folder) if _are_inputs(folder) else folder_type(folder)
+    if os.path.isfile(name) and zipfile.is_zipfile(name):  # noqa: PTH113
+        return inputs_type(Path(name))
     if known := stored(name):
         return known
-    there_are = f"there are {', '.join(task_types())}, and folders with a task.toml"
+    there_are = f"there are {', '.join(task_types())}, folders with a task.toml and zips of a task's inputs"
     raise UnknownTaskType(f"there is no task type “{name}”; {there_are}")
+
+
+def _are_inputs(folder: Path) -> bool:
+    """Inputs have the declaration beside them, and no folder of a sample."""
+    return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
+
+
+def inputs_type(path: Path) -> TaskType:
+    """Return the task of these inputs: the declared one, or the only built-in type that can read them.
+
+    Raise InputRefused or UnknownTaskType.
+    """
+    files = open_inputs([path])
+    declaration = {
+        file.base: file.read().decode()
+        for file in files
+        if file.base in (TOML, MEASURES)
+    }
+    if TOML in declaration:
+        return read_declaration(declaration)
+    readers = [
+        candidate for candidate in task_types().values() if _reads(candidate, files)
+    ]
+    if len(readers) == 1:
+        return readers[0]
+    fitting = ", ".join(candidate.slug for candidate in readers) or "no task type"
+    raise UnknownTaskType(f"“{path}” has the inputs of {fitting}; name one task type")
+
+
+def _reads(task_type: TaskType, files: Sequence[InputFile]) -> bool:
+    try:
+        index = task_type.read_inputs(
+            files, task_type.checked_options({}, builds=False)
+        )
+    except (InputRefused, OptionRefused):
+        return False
+    return any(index.values())
 
 
 def stored(slug: str) -> TaskType | None:
