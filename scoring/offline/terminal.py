@@ -108,7 +108,7 @@ def between(value: Mapping[str, Any]) -> str:
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # It needs numpy, and checking a run does not.
+    # It takes time to load, which a command without numbers saves.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(

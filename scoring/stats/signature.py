@@ -9,9 +9,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
+from typing import TYPE_CHECKING
 
-from scoring.metrics.base import Metric
 from tasks.types.base import DECLARED
+
+if TYPE_CHECKING:
+    from scoring.metrics.base import Metric
 
 #: Enough of a digest to tell gold versions apart by eye; the whole digest stands beside the score.
 DIGEST_LENGTH = 12
@@ -31,7 +34,7 @@ UNICODE = "unicode"
 LADDER = "ladder"
 
 
-def column_key(metric: Metric, *, gold: str, part: str = "", reading: int = 1) -> str:
+def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1) -> str:
     """Return the key of a column: metric, rules, parameters, gold, part, reading version, version.
 
     Numbers with the same key can be compared. The key names reading versions from 2 on.

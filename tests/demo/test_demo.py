@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import re
 import tarfile
 from pathlib import Path
 
@@ -10,18 +11,29 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.management import call_command
+from django.urls import reverse
 from django.utils import timezone
 
+from citeboard.core import storage
 from citeboard.demo import prepare
 from citeboard.demo.prepare import EXAMPLES, address_of
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from scoring.__main__ import main
 from scoring.models import Sheet
 from scoring.results.board.standings import standings
 from scoring.worker.score import score
 from scripts.demo.systems import write_demo
 from scripts.write_demo import BY_HAND, FILES
 from tasks.jobs.mails import send_mails
-from tasks.models import Notification, Organiser, Phase, Season, Submission
+from tasks.models import (
+    Notification,
+    Organiser,
+    Phase,
+    Registration,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.models.notifications import Kind
 from tasks.submissions.submit import quota, submit_run
 from tasks.submissions.uploads import Upload
@@ -136,6 +148,39 @@ def test_every_example_run_can_be_sent_by_the_participant(without_runs):
             system="Lead",
         )
         assert sent.warnings == []
+
+
+def test_the_command_on_each_upload_page_checks_a_run_with_the_inputs(
+    loaded, client, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    person = User.objects.get(email="participant@demo.example")
+    client.force_login(person)
+    now = timezone.now()
+    phases = Phase.objects.filter(opens__lte=now, closes__gt=now)
+    checked = set()
+    for phase in phases.select_related("task__season"):
+        place = (phase.task.season.slug, phase.task.slug, phase.slug)
+        runs = phase.submissions.filter(kind="primary").exclude(file="")
+        if (run := runs.first()) is None:
+            continue
+        Registration.objects.get_or_create(
+            season=phase.task.season,
+            team=person.memberships.get().team,
+            defaults={"is_approved": True},
+        )
+        page = client.get(reverse("upload", args=place)).content.decode()
+        words = re.search(r"<code>citeboard (check .*?)</code>", page)[1].split()
+        inputs = client.get(reverse("inputs", args=place))
+        assert f"citeboard data {'/'.join(place)} --out inputs.zip" in page
+        Path("inputs.zip").write_bytes(b"".join(inputs.streaming_content))
+        with storage.runs.open(run.file) as content:
+            Path("run.jsonl").write_bytes(content.read())
+        assert main(words) == 0, capsys.readouterr().err
+        checked.add(phase.task_id)
+    assert checked == {
+        *Task.objects.filter(phases__in=phases).values_list("pk", flat=True)
+    }
 
 
 def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of_people(

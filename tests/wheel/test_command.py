@@ -261,6 +261,36 @@ def test_what_is_missing_is_told_with_the_extra_that_brings_it(unpacked, sample)
     )
 
 
+def test_a_missing_extra_is_told_before_the_input_is_read(unpacked):
+    told = without_packages(unpacked, "gold", "clsumm-1a", "--gold", "no-such-file")
+    assert told.returncode == 6
+    assert "`pip install 'citeboard[score]'` brings it" in told.stderr
+    assert "no-such-file" not in told.stderr
+
+
+PRINTED = """
+import sys
+sys.path.append({unpacked!r})
+from argparse import Namespace
+from citeboard_client import actions
+value = {{"value": 0.5, "low": None, "high": None, "n": 2, "scale": 1,
+         "signature": "macro_f1|no_interval:fewer than three units carry this number"}}
+run = {{"id": 1, "system": "A", "phase": 1, "submission": 1, "kind": "baseline", "exclusion": "",
+       "scores": {{"metrics": {{"macro_f1": value}}}}}}
+site = Namespace(get=lambda path: {{"rows": [], "shows": "scores"}})
+sys.exit(actions._print_scores(site, run, Namespace(json=False)))
+"""
+
+
+def test_scores_are_printed_without_the_packages_of_others(unpacked):
+    program = PRINTED.format(unpacked=str(unpacked))
+    command = [sys.executable, "-I", "-S", "-c", program]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "0.500000" in told.stdout
+    assert "no interval: fewer than three units carry this number" in told.stdout
+
+
 def test_a_run_is_checked_without_the_packages_of_others(unpacked, sample):
     told = without_packages(unpacked, "check", *sample)
     assert (told.returncode, told.stderr) == (0, "")
