@@ -103,7 +103,7 @@ def keep_uploaded_gold(
                 raise InputRefused(problems)
             for name in packing.FILES:
                 done.file(name)
-            names = ("digests", "instances", "statistics", "findings")
+            names = ("digests", "instances", "statistics", "findings", "trivial")
             return keep_gold(
                 PreparedGold(
                     folder=done.folder, **{name: done.result[name] for name in names}
@@ -125,7 +125,8 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     columns: dict[str, Any] = {
         column: _kept(folder / name, place) for column, name in stored.items()
     }
-    columns |= {"statistics": prepared.statistics, "findings": prepared.findings}
+    kept = ("statistics", "findings", "trivial")
+    columns |= {name: getattr(prepared, name) for name in kept}
     contents = tuple(
         (folder / name).read_bytes()
         for name in (packing.CONTENT, packing.HELD, packing.PAPERS)

@@ -27,6 +27,7 @@ from tasks.types import (
 )
 from tasks.types.digests import is_nonce, salted_digest
 from tasks.types.files import NONCE_FILE, InputFile, open_input
+from tasks.types.references import referenced
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
 #: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
@@ -45,6 +46,8 @@ MAX_NONCE = 200
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
 Finding = dict[str, Any]
+#: What tries runs that know nothing; named, since scoring stands above tasks.
+TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
 #: So much of a text is shown of an instance that something is said of, and so many of each kind are.
 MAX_QUOTE, MAX_NAMED = 80, 5
 #: What comes behind so many instances is not looked at, for their digests have to be remembered.
@@ -68,6 +71,8 @@ class PreparedGold:
     statistics: list[dict[str, Any]]
     #: What is odd about it, for its organisers.
     findings: list[Finding]
+    #: The scores of trivial runs, for its organisers.
+    trivial: dict[str, Any]
     #: The nonce that an archive of a site brings for this content.
     nonce: str = ""
 
@@ -184,7 +189,25 @@ def prepare_gold(
         "instances": split.instances,
         "statistics": statistics,
     }
-    return PreparedGold(folder=folder, findings=odd.all(), **facts)
+    anomalies, trivial = _tried(task_type, members, split, checked)
+    findings = [*odd.all(), *anomalies]
+    return PreparedGold(folder=folder, findings=findings, trivial=trivial, **facts)
+
+
+def _tried(
+    task_type: TaskType,
+    files: Sequence[InputFile],
+    split: Split,
+    options: Mapping[str, str],
+) -> tuple[list[Finding], dict[str, Any]]:
+    """Return the anomalies of the gold, and what trivial runs score on it."""
+    report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
+        TRIVIAL_REPORT
+    )
+    try:
+        return report(task_type, files, split, options)
+    except Exception as fault:  # noqa: BLE001  (advice must not keep gold from being published)
+        return [{"kind": "untried", "count": 1, "names": [type(fault).__name__]}], {}
 
 
 def _units(

@@ -1030,6 +1030,11 @@ class Gold(models.Model):
         "What is odd about it, for organisers; empty for gold of before.",
         editable=False,
     )
+    trivial: models.JSONField[dict[str, Any]] = late_json(
+        dict,
+        "Scores of runs that know nothing, for organisers until it is released; empty for earlier gold.",
+        editable=False,
+    )
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)
     sealed_at = models.DateTimeField(

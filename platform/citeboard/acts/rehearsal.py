@@ -104,6 +104,8 @@ class GoldStep:
     shared: list[str]
     #: What is odd about it.
     findings: list[dict[str, Any]]
+    #: What runs that know nothing score on it.
+    trivial: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -585,6 +587,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 instances=gold.instances,
                 counts=compared(was, gold) if was else None,
                 findings=gold.findings,
+                trivial=gold.trivial,
                 shared=[
                     words for words in after.shared.get(split, []) if words not in known
                 ],

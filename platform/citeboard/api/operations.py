@@ -156,6 +156,10 @@ mirror(
     findings=serializers.ListField(
         child=serializers.DictField(), help_text="Kind, count and names."
     ),
+    trivial=serializers.DictField(
+        help_text="Shares of the scales of measures by `runs` that know nothing, on so many `instances`; "
+        "`constant` is the best answer that never changes."
+    ),
 )
 RehearsalSerializer = mirror(
     acts.Rehearsal,

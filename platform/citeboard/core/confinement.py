@@ -31,6 +31,7 @@ PRELOAD = (
     "scoring.worker.reading",
     "scoring.metrics.*",
     "scoring.offline.proposing",
+    "scoring.offline.trivial",
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"

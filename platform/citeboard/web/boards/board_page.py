@@ -39,6 +39,7 @@ from scoring.results.board.query import RANK, BoardQuery, chosen_rows
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.results.board.table import OwnRun, Table, own_runs, sorted_in_words, table
+from scoring.results.board.trivial_line import TrivialLine, trivial_line
 from scoring.results.comparison.contenders import CompareQuery
 from scoring.results.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
@@ -170,6 +171,10 @@ class BoardPage:
     @cached_property
     def confirmation(self) -> confirming.Confirmation | None:
         return confirming.confirmation_of(self.board)
+
+    @cached_property
+    def trivial(self) -> TrivialLine | None:
+        return trivial_line(self.board)
 
     @cached_property
     def human_agreement(self) -> str:
