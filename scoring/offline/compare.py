@@ -74,7 +74,7 @@ def read_runs(
     key: GoldKey = PLAIN_KEY,
 ) -> RunsRead:
     """Raises InputRefused with every fatal problem of any run."""
-    split = read_split(task_type, gold, options)
+    split = key.ordered(task_type, read_split(task_type, gold, options))
     metrics = metrics_of(task_type, rules, options)
     inputs = [open_input(run) for run in runs]
     named = zip(inputs, map(str, runs), strict=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.types import OptionRefused, Split
+from tasks.types import OptionRefused, Split, TaskType
 from tasks.types.base import DIGEST_RULE, READING_VERSION
 from tasks.types.digests import NONCE_BYTES, is_nonce, salted_digest
 
@@ -35,6 +35,17 @@ class GoldKey:
                 raise OptionRefused(
                     f"{option} {number}: this release knows 1 to {newest}"
                 )
+
+    def ordered(self, task_type: TaskType, split: Split) -> Split:
+        """Return the split with the candidates of rankings in the order in which they are given out."""
+        if not self.nonce or task_type.declared is None:
+            return split
+        # Few commands meet a declared task, and its forms need numpy.
+        from tasks.types.given_order import has_given_order, ordered_split
+
+        if not has_given_order(self.nonce, self.reading):
+            return split
+        return ordered_split(task_type, split, self.nonce)
 
     def digest_of(self, split: Split) -> str:
         """Return the digest that stands in column keys."""

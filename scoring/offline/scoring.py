@@ -72,7 +72,7 @@ def check(
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
         progress("reading gold", 0.0)
-        split = read_split(task_type, gold, options)
+        split = key.ordered(task_type, read_split(task_type, gold, options))
         index = split.index
         result["gold"] = key.printed(split)
     else:
@@ -117,6 +117,7 @@ def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
     """Raises InputRefused with every problem where one is fatal."""
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options)
+    split = scoring.key.ordered(scoring.task_type, split)
     progress("reading the run", 0.2)
     files = open_input(scoring.run, shown=scoring.run_name)
     name = scoring.run_name or str(scoring.run)

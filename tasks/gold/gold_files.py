@@ -1,14 +1,15 @@
 """Gold on its way into the site: packed, kept, and numbered where it is new; sealed and deleted versions."""
 
 import hashlib
+import io
 import json
 import secrets
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +38,12 @@ from tasks.types import Index, InputRefused, Problem
 from tasks.types.base import DIGEST_RULE, READING_VERSION
 from tasks.types.digests import NONCE_BYTES, salted_digest
 from tasks.types.files import NONCE_FILE, open_inputs
+from tasks.types.given_order import (
+    has_given_order,
+    ordered_index,
+    ordered_public,
+    ranking_of,
+)
 from tasks.types.problems import from_values
 
 #: Copies of indexes on this machine; the oldest goes first.
@@ -157,7 +164,9 @@ def record_gold(
         present = versions.order_by("-number").first()
         if present is not None and present.holds(kept.digests) and not anew:
             if present.has_order_of(kept.digests):
-                Gold.objects.filter(pk=present.pk).update(**kept.columns)
+                key = present.nonce, present.reading_version
+                columns = kept.columns | _in_given_order(task, kept.columns, *key)
+                Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
                 note_content(present, *kept.contents)
             return present, False
@@ -173,6 +182,8 @@ def record_gold(
             "reason": reason,
             **kept.columns,
         }
+        key = facts["nonce"], facts["reading_version"]
+        facts |= _in_given_order(task, facts, *key)
         new = Gold.objects.create(task=task, split=split, number=number, **facts)
         note_content(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
@@ -181,6 +192,35 @@ def record_gold(
         queue_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
         publishing.follow()
     return new, True
+
+
+def _in_given_order(
+    task: Task, columns: Mapping[str, Any], nonce: str, reading: int
+) -> dict[str, str]:
+    """Store index and public inputs once more, with candidates in the order that the nonce gives them."""
+    form = ranking_of(task.task_type)
+    if form is None or not has_given_order(nonce, reading):
+        return {}
+    with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
+        index, public = Path(folder) / packing.INDEX, Path(folder) / packing.PUBLIC
+        with storage.gold.open(columns["index"], "rb") as stored:
+            ordered = ordered_index(json.load(stored), nonce)
+        text = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
+        index.write_text(text, encoding="utf-8")
+        with (
+            storage.gold.open(columns["public"], "rb") as stored,
+            zipfile.ZipFile(stored) as archive,
+        ):
+            given = [(name, archive.read(name)) for name in archive.namelist()]
+        packing.write_archive(
+            public,
+            [
+                (name, partial(io.BytesIO, content))
+                for name, content in ordered_public(form, given, nonce)
+            ],
+        )
+        place = columns["file"].rpartition("/")[0]
+        return {"index": _kept(index, place), "public": _kept(public, place)}
 
 
 def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
