@@ -11,7 +11,7 @@ from citeboard.core.refusals import Refused
 from citeboard.ops.season_progress import unsupplied_runs, waiting_reason
 from scoring.metrics.base import Requirement
 from scoring.tools import baselines
-from scoring.worker.baseline_runs import ask, names_for
+from scoring.worker.baseline_runs import ask, lacking, names_for
 from scoring.worker.score import score
 from tasks.jobs import engine
 from tasks.models import Job, Organiser, Phase, Submission
@@ -71,6 +71,15 @@ def test_a_baseline_that_cannot_run_is_neither_offered_nor_asked_for(
     assert asked == {*names_for(phase)} - {ONE, "human-line"}
     with pytest.raises(Refused, match=f"“{ONE}” cannot be computed: {MISSING}"):
         ask(phase=phase, names=[ONE], by=None)
+
+
+def test_a_plain_installation_lacks_the_packages_of_two_baselines_of_texts(monkeypatch):
+    monkeypatch.setattr("tasks.types.problems.find_spec", lambda name: None)
+    phase = factories.make_phase(task=factories.make_task(type="citation-text"))
+    found = lacking(phase)
+    assert set(found) == {"citation-text-lexrank", "citation-text-textrank"}
+    assert "the package lexrank is not installed here" in found["citation-text-lexrank"]
+    assert "those who run the site" in found["citation-text-lexrank"]
 
 
 def test_a_baseline_whose_worker_lacks_a_model_fails_with_its_name_and_is_not_begun_again(
