@@ -31,7 +31,7 @@ labels = ["a", "b", "c"]
 name = "corrected"
 measures = ["accuracy"]
 """
-GOLD = [{"id": f"x{n}", "text": f"T{n}.", "label": "aaab"[n % 4]} for n in range(16)]
+GOLD = [{"id": f"x{n}", "text": f"T{n}.", "label": "aaab"[n % 4]} for n in range(20)]
 LINE = "A run that knows nothing, constant , has 0.7500 of Accuracy. It always answers “a”."
 SECRET = "Only organisers see this until the gold is released"
 
@@ -69,7 +69,7 @@ def place(phase) -> list[str]:
 def test_the_version_keeps_its_anomalies_and_what_trivial_runs_score(phase):
     gold = Gold.objects.get()
     assert [finding["kind"] for finding in gold.findings] == ["label_absent"]
-    assert (gold.trivial["instances"], gold.trivial["constant"]) == (16, "a")
+    assert (gold.trivial["instances"], gold.trivial["constant"]) == (20, "a")
     assert gold.trivial["runs"]["constant"] == {"accuracy": 0.75}
 
 
