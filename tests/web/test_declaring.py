@@ -269,8 +269,10 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
     if has_runs:
         assert (asked.status_code, Task.objects.get().type) == (409, before["type"])
         rehearsal = asked.context["rehearsal"]
-        assert "2 runs" in rehearsal.scored[0]
-        assert "tasks.why-cite.type" in [change["key"] for change in rehearsal.changes]
+        assert "2 runs" in rehearsal.effects.scores.scored[0]
+        assert "tasks.why-cite.type" in [
+            change["key"] for change in rehearsal.effects.steps.changes
+        ]
         best, _rest = work_off()
         assert {row["system"] for row in best.result["scores"]} == {"majority", "prior"}
         assert all(row["after"] and not row["why"] for row in best.result["scores"])

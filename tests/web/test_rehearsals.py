@@ -162,7 +162,8 @@ def test_another_way_of_counting_shows_the_ranks_that_follow(browser, phase):
     where = settings_of(phase)
     asked = browser.post(where, {**form_of(browser, where), "counting": "last"})
     ranks = [
-        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+        (row.system, row.before, row.after)
+        for row in asked.context["rehearsal"].effects.scores.moved
     ]
     assert ranks == [("best", "1", ""), ("theirs", "2", "1"), ("last", "", "2")]
     assert "last Ada not on the board 2 (0.4000)" in text_of(asked)
@@ -175,7 +176,7 @@ def test_other_scores_at_the_same_ranks_are_shown_too(browser, phase):
     asked = browser.post(
         where, {**form_of(browser, where), "rules": "official-2017\ncorrected"}
     )
-    (row,) = asked.context["rehearsal"].moved
+    (row,) = asked.context["rehearsal"].effects.scores.moved
     assert (row.before, row.score_before, row.after, row.score_after) == (
         "1",
         "0.6000",
@@ -203,7 +204,10 @@ def test_what_is_hidden_from_those_who_see_it_now_is_asked(browser, phase, part)
         in text_of(asked).partition("Who will not see any more what they see now")[2]
     )
     # Of a hidden season nothing else has to be said.
-    assert part == "phase" or len(asked.context["rehearsal"].unseen) == 1
+    assert (
+        part == "phase"
+        or len(asked.context["rehearsal"].effects.disclosure.unseen) == 1
+    )
     assert go_on(browser, where, asked).status_code == 302
     hidden = (Season.objects.get().is_public, Phase.objects.get().board)
     assert hidden == ((True, "organisers") if part == "phase" else (False, "everyone"))
@@ -221,10 +225,10 @@ def test_names_of_teams_that_are_shown_or_hidden_are_asked(browser, phase, part)
     )
     words = "Everybody: which teams the runs of Spans, Test, are of"
     asked = browser.post(where, {**form_of(browser, where), name: hides})
-    assert asked.context["rehearsal"].unseen == [words]
+    assert asked.context["rehearsal"].effects.disclosure.unseen == [words]
     assert go_on(browser, where, asked).status_code == 302
     asked = browser.post(where, {**form_of(browser, where), name: shows})
-    assert asked.context["rehearsal"].seen == [words]
+    assert asked.context["rehearsal"].effects.disclosure.seen == [words]
 
 
 def test_a_season_file_sent_by_a_program_is_rehearsed_and_asks_before_it_touches_what_is_confirmed(
@@ -348,10 +352,10 @@ def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_
         "file": archive(tmp_path),
     }
     asked = browser.post(where, sent)
-    (step,) = asked.context["rehearsal"].gold
+    (step,) = asked.context["rehearsal"].effects.scores.gold
     counts = step.counts
     assert (counts.same, counts.answered, counts.added, counts.gone) == (2, 2, 0, 0)
-    assert "2 runs" in asked.context["rehearsal"].scored[0]
+    assert "2 runs" in asked.context["rehearsal"].effects.scores.scored[0]
     assert Gold.objects.count() == 1
     assert "It waits for a worker" in text_of(asked)
     best, rest = work_off()
@@ -606,7 +610,8 @@ def test_excluding_a_team_shows_whose_runs_leave_and_whose_ranks_move_and_is_tak
     said = text_of(asked)
     assert "refused Ada: It has seen the gold." in said
     ranks = [
-        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+        (row.system, row.before, row.after)
+        for row in asked.context["rehearsal"].effects.scores.moved
     ]
     assert ranks == [("Ada's", "1", ""), ("Bob's", "2", "1")]
     assert "after ten minutes: Ada does not take part in The season" in said
@@ -641,7 +646,8 @@ def test_letting_a_team_back_is_asked_too_and_what_it_sent_meanwhile_is_told(
     refused = AuditEntry.objects.get(action="team-refused")
     where, asked = decide(browser, ada, decision="approve")
     ranks = [
-        (row.system, row.before, row.after) for row in asked.context["rehearsal"].moved
+        (row.system, row.before, row.after)
+        for row in asked.context["rehearsal"].effects.scores.moved
     ]
     assert ranks == [("Bob's", "1", "2"), ("Ada's", "", "1")]
     go_on(browser, where, asked)

@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, partial
 from inspect import cleandoc
 from types import MappingProxyType
@@ -27,9 +27,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from citeboard.acts import rehearsal as acts
+from citeboard.acts import effects, rehearsal as acts
 from citeboard.acts.declared import HOLDERS, Act, Lookup, numbered, within
-from citeboard.api.serializers import form_of, mirror, serializer
+from citeboard.api.serializers import form_of, mirror, serializer, text_list
 from citeboard.background.kinds import ask_for_dry_runs
 from citeboard.core import api
 from citeboard.core.api import readable_anywhere
@@ -140,18 +140,20 @@ class TooEarly(api.Closed):
     )
 
 
-mirror(
-    acts.Told,
+ToldSerializer = mirror(
+    effects.Told,
     "What people would be told; `title` and `text` are the words of one of them.",
 )
 mirror(Compared, "Instances of the version before and of the new one.")
-mirror(acts.MadePhase, "A phase of a season that would be made, in words.")
-mirror(
-    acts.Moved,
+MadePhaseSerializer = mirror(
+    effects.MadePhase, "A phase of a season that would be made, in words."
+)
+MovedSerializer = mirror(
+    effects.Moved,
     "A run that would count otherwise; rank and score are empty where it stands on no board.",
 )
-mirror(
-    acts.GoldStep,
+GoldStepSerializer = mirror(
+    effects.GoldStep,
     "A new version of a split's gold.",
     findings=serializers.ListField(
         child=serializers.DictField(), help_text="Kind, count and names."
@@ -161,24 +163,44 @@ mirror(
         "`constant` is the best answer that never changes."
     ),
 )
-RehearsalSerializer = mirror(
-    acts.Rehearsal,
-    "What would be done and what would follow; nothing is done.",
-    changes=serializers.ListField(
-        child=serializers.DictField(), help_text="Key, before and after."
-    ),
-    posted="How many posts to webhooks.",
-    jobs="Addresses of the background jobs that tell the scores that would follow: of the best, of the rest.",
-    name="That is to be typed to go on, with a reason, where `asks_for_name`.",
-    early=None,
-    scorings=None,
-    lets_out=LetOutSerializer(
+
+
+class RehearsalSerializer(serializers.Serializer[Any]):
+    """What would be done and what would follow; nothing is done."""
+
+    done = text_list(source="effects.steps.done")
+    made = MadePhaseSerializer(many=True, source="effects.steps.made")
+    changes = serializers.ListField(
+        child=serializers.DictField(),
+        source="effects.steps.changes",
+        help_text="Key, before and after.",
+    )
+    seen = text_list(source="effects.disclosure.seen")
+    unseen = text_list(source="effects.disclosure.unseen")
+    told = ToldSerializer(many=True, source="effects.messages.told")
+    posted = serializers.IntegerField(
+        source="effects.messages.posted", help_text="How many posts to webhooks."
+    )
+    gold = GoldStepSerializer(many=True, source="effects.scores.gold")
+    scored = text_list(source="effects.scores.scored")
+    jobs = text_list(
+        "Addresses of the background jobs that tell the scores that would follow: of the best, of the rest."
+    )
+    moved = MovedSerializer(many=True, source="effects.scores.moved")
+    confirmed = text_list(source="effects.scores.confirmed")
+    changes_tries = serializers.BooleanField(source="effects.changes_tries")
+    is_final = serializers.BooleanField()
+    name = serializers.CharField(
+        help_text="That is to be typed to go on, with a reason, where `asks_for_name`."
+    )
+    lets_out = LetOutSerializer(
         many=True, help_text="What would be known before its time."
-    ),
-    asks=serializers.BooleanField(help_text="Whether something changes for somebody."),
-    asks_for_name=serializers.BooleanField(),
-    digest=serializers.CharField(help_text="Of what this was computed from."),
-)
+    )
+    asks = serializers.BooleanField(help_text="Whether something changes for somebody.")
+    asks_for_name = serializers.BooleanField()
+    digest = serializers.CharField(help_text="Of what this was computed from.")
+
+
 DRY_RUN = OpenApiParameter(
     "dry_run",
     bool,
@@ -544,16 +566,16 @@ def does(
             )
         if is_dry_run(request):
             rehearsal = acts.rehearsed(act, thing, person(request), sent)
-            if rehearsal.scorings:
-                jobs = ask_for_dry_runs(
-                    acts.season_of(thing), rehearsal.scorings, person(request)
-                )
-                rehearsal.jobs = [
-                    request.build_absolute_uri(
-                        reverse("api:background-job", args=[job.pk])
-                    )
-                    for job in jobs
-                ]
+            jobs = ask_for_dry_runs(
+                acts.season_of(thing),
+                rehearsal.effects.scores.scorings,
+                person(request),
+            )
+            addresses = [
+                request.build_absolute_uri(reverse("api:background-job", args=[job.pk]))
+                for job in jobs
+            ]
+            rehearsal = replace(rehearsal, jobs=addresses)
             return Response(RehearsalSerializer(rehearsal).data)
         return gives(
             request, acts.perform(act, thing, person(request), sent, said_in(request))

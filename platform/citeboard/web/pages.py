@@ -161,7 +161,7 @@ class Pages:
             return asked_again(
                 request, asked, **self._context(thing), part=part, leave=leave
             )
-        if asked.rehearsal.made:
+        if asked.rehearsal.effects.steps.made:
             return ask_first(request, asked.rehearsal)
         return shown_first(
             request, asked.rehearsal, season_of(thing), part=part, leave=leave
@@ -354,7 +354,7 @@ def shown_first(
 ) -> HttpResponse:
     """With the scores that would follow, which workers find meanwhile."""
     assert isinstance(request.user, User)
-    jobs = ask_for_dry_runs(season, rehearsal.scorings, request.user)
+    jobs = ask_for_dry_runs(season, rehearsal.effects.scores.scorings, request.user)
     return ask_first(
         request, rehearsal, stored, season=season, part=part, jobs=jobs, leave=leave
     )

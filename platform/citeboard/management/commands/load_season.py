@@ -108,7 +108,8 @@ class Command(BaseCommand):
         for notice in loaded.notices:
             self.stdout.write(f"note: {notice}")
         if rehearsal:
-            text = render_to_string("organise/rehearsed.txt", {"rehearsal": rehearsal})
+            context = {"rehearsal": rehearsal, "effects": rehearsal.effects}
+            text = render_to_string("organise/rehearsed.txt", context)
             self.stdout.write("\n".join(line for line in text.splitlines() if line))
 
     def _tell_conflicts(self, conflicts: list[Difference]) -> None:

@@ -1,0 +1,591 @@
+"""What follows for whom from an act of organisers: the act is done, compared with before, and rolled back."""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max, Model, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+
+from citeboard.core import audit
+from citeboard.core.instants import written_end, written_instant
+from citeboard.core.models import AuditEntry
+from citeboard.core.words import counted, listed
+from scoring.models import OF_RANKING, Evaluation, Score
+from scoring.results.board.confirming import official_since, results_of
+from scoring.results.board.counting import board_gold, counting_runs, unsettled
+from scoring.results.board.embargo_table import GROUPS, embargo_table, shared_by_split
+from scoring.results.board.formatting import score_text
+from scoring.results.board.public_results import names_publicly
+from scoring.results.board.standings import Row, rank
+from tasks.delivery.notifications.events import OF_DATES
+from tasks.delivery.notifications.wording import words_of
+from tasks.gold.content import Compared, compared
+from tasks.gold.early import WORDS
+from tasks.gold.secrecy import NEVER, Kind
+from tasks.models import (
+    Delivery,
+    ExtraTries,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Season,
+    Submission,
+)
+from tasks.seasons.file.entries import phase_prefix, task_prefix
+from tasks.seasons.phase_acts import describe_board, describe_freeze
+from tasks.submissions.submit import quota
+
+#: Settings of a task or a phase from which no result follows.
+_OF_WORDS = (
+    "title",
+    "summary",
+    "board",
+    "board_from",
+    "board_then",
+    "shows_teams",
+    "inputs_from",
+)
+_SOONEST = dict.fromkeys(GROUPS, NEVER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What people are told, in words of which ``title`` and ``text`` are one of them's."""
+
+    kind: str
+    people: int
+    mails: int
+    title: str
+    text: str
+    is_at_once: bool
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A run that counts otherwise; rank and score are empty of one that stands on no board."""
+
+    phase: str
+    system: str
+    team: str
+    before: str
+    after: str
+    score_before: str
+    score_after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldStep:
+    split: str
+    version: int
+    digest: str
+    before: int | None
+    instances: int
+    counts: Compared | None
+    #: With which other splits it has instances in common, in words.
+    shared: list[str]
+    #: What is odd about it.
+    findings: list[dict[str, Any]]
+    #: What runs that know nothing score on it.
+    trivial: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadePhase:
+    title: str
+    opens: str
+    closes: str
+    board: str
+    own_scores: str
+    frozen: str
+    gold: str
+
+    @classmethod
+    def of(cls, phase: Phase) -> "MadePhase":
+        return cls(
+            title=f"{phase.task}, {phase}",
+            opens=written_instant(phase.opens, phase.zone),
+            closes=written_end(phase.closes, phase.zone),
+            board=describe_board(phase),
+            own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
+            frozen=describe_freeze(phase),
+            gold=_("given out") if phase.gold_is_public else _("not given out"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """What is done in the words of the history, the settings that change, and the phases of a new season."""
+
+    done: list[str] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    made: list[MadePhase] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disclosure:
+    """Sentences about what people will see earlier than before, and what they will no longer see."""
+
+    seen: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Messages:
+    """Notifications of people, and the number of posts to webhooks."""
+
+    told: list[Told] = field(default_factory=list)
+    posted: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreChanges:
+    """New gold, the runs that are scored again, and the results that change."""
+
+    gold: list[GoldStep] = field(default_factory=list)
+    scored: list[str] = field(default_factory=list)
+    #: What the runs of each phase would be scored by.
+    scorings: list[dict[str, Any]] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    #: Confirmed or official results that the act touches.
+    confirmed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects:
+    steps: Steps = field(default_factory=Steps)
+    disclosure: Disclosure = field(default_factory=Disclosure)
+    messages: Messages = field(default_factory=Messages)
+    scores: ScoreChanges = field(default_factory=ScoreChanges)
+    changes_tries: bool = False
+
+    @property
+    def concern_others(self) -> bool:
+        """Return whether something changes for somebody else than the organisers."""
+        return bool(
+            self.steps.made
+            or self.disclosure.seen
+            or self.disclosure.unseen
+            or self.messages.told
+            or self.messages.posted
+            or self.scores.scored
+            or self.scores.moved
+            or self.changes_tries
+        )
+
+
+def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
+    """Do it, compare the season with before, and roll back. Raises what the act itself refuses."""
+    before = _State.of(season)
+    with transaction.atomic():
+        _leave_cached_boards(season)
+        last = _Last.now()
+        tries = set(_extra_tries(season))
+        do()
+        after = _State.of(Season.objects.get(pk=season.pk))
+        entries = last.entries()
+        changes = [
+            change
+            for entry in entries
+            for change in entry.told_changes
+            if change["key"] != "rows"
+        ]
+        disclosure = _disclosure(before, after)
+        messages = Messages(
+            told=list(_told(last.notifications())), posted=last.deliveries().count()
+        )
+        queued = set(last.jobs().values_list("submission__phase", flat=True).distinct())
+        keys = [str(change["key"]) for change in changes]
+        scores = _score_changes(before, after, queued, keys)
+        changed = tries ^ set(_extra_tries(season))
+        tries_then = {
+            row: quota(row.phase, row.team).left
+            for row in sorted(changed, key=lambda row: row.pk)
+        }
+        transaction.set_rollback(True)
+    # Without a limit there are no extra tries.
+    limited = {row: left for row, left in tries_then.items() if left is not None}
+    return Effects(
+        steps=Steps(
+            done=[
+                *(entry.words for entry in entries),
+                *(_tries_in_words(row, left) for row, left in limited.items()),
+            ],
+            # The rehearsal shows versions of the gold in a table of their own.
+            changes=[change for change in changes if ".gold." not in change["key"]],
+        ),
+        disclosure=disclosure,
+        messages=messages,
+        scores=scores,
+        changes_tries=bool(limited),
+    )
+
+
+def effects_of_draft(made: Season, last_notification: int) -> Effects:
+    """Return what follows from a new season, which nobody sees before it is public."""
+    phases = Phase.objects.filter(task__season=made).select_related("task__season")
+    return Effects(
+        steps=Steps(
+            done=[entry.words for entry in audit.history(made)],
+            made=[
+                MadePhase.of(phase)
+                for phase in phases.order_by("task__position", "position")
+            ],
+        ),
+        messages=Messages(
+            told=list(_told(Notification.objects.filter(pk__gt=last_notification)))
+        ),
+    )
+
+
+def _leave_cached_boards(season: Season) -> None:
+    """Give the phases versions of their own, since no rollback empties the caches of boards."""
+    unique = 1 + secrets.randbelow(1 << 40)
+    Phase.objects.filter(task__season=season).update(version=F("version") + unique)
+
+
+def last_number(model: type[Model]) -> int:
+    rows = getattr(model, "all_kinds", None) or model._default_manager  # noqa: SLF001  (documented)
+    return int(rows.aggregate(last=Max("pk"))["last"] or 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Last:
+    """The newest rows before the act, in the tables that acts add to; and the rows that came since."""
+
+    entry: int
+    notification: int
+    delivery: int
+    job: int
+
+    @classmethod
+    def now(cls) -> "_Last":
+        return cls(
+            entry=last_number(AuditEntry),
+            notification=last_number(Notification),
+            delivery=last_number(Delivery),
+            job=last_number(Job),
+        )
+
+    def entries(self) -> list[AuditEntry]:
+        rows = AuditEntry.objects.filter(pk__gt=self.entry)
+        return list(rows.exclude(action="let-out").order_by("pk"))
+
+    def notifications(self) -> QuerySet[Notification]:
+        return Notification.objects.filter(pk__gt=self.notification)
+
+    def deliveries(self) -> QuerySet[Delivery]:
+        return Delivery.objects.filter(pk__gt=self.delivery)
+
+    def jobs(self) -> QuerySet[Job]:
+        return Job.objects.filter(pk__gt=self.job).order_by()
+
+
+def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
+    rows = ExtraTries.objects.filter(phase__task__season=season)
+    return rows.select_related("team", "phase__task__season")
+
+
+def _tries_in_words(row: ExtraTries, left: int) -> str:
+    words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+    return words % {
+        "team": row.team,
+        "task": row.phase.task,
+        "phase": row.phase,
+        "runs": counted(left, "run"),
+        "now": quota(row.phase, row.team).left,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _State:
+    """A season: who knows what of its gold and when, the versions that count, the ranks of runs."""
+
+    season: Season
+    phases: dict[int, Phase]
+    #: By task, split and kind of fact, the time for each group of people.
+    known: dict[tuple[str, str, Kind], dict[str, Any]]
+    gold: dict[tuple[int, str], Gold]
+    #: Runs that are not scored by the newest gold, by phase.
+    unscored: dict[int, int]
+    ranked: dict[int, dict[int, Row]]
+    settled: dict[int, str]
+    shared: dict[tuple[int, str], list[str]]
+    #: The ranking score of each evaluation, as text.
+    scores: dict[int, str]
+
+    @classmethod
+    def of(cls, season: Season) -> "_State":
+        phases = Phase.objects.filter(task__season=season).select_related(
+            "task__season"
+        )
+        in_order = list(phases.order_by("task__position", "position", "opens"))
+        by_number = (
+            Gold.objects.filter(task__season=season)
+            .select_related("task")
+            .order_by("number")
+        )
+        golds = {(gold.task_id, gold.split): gold for gold in by_number}
+        known = {
+            (str(content.task), content.split, row.kind): row.times
+            if content.versions
+            else _SOONEST
+            for content in embargo_table(season)
+            for row in content.rows
+        }
+        scored = [
+            phase
+            for phase in in_order
+            if (phase.task_id, phase.split) in golds and phase.task.rules
+        ]
+        ranked = {phase.pk: _ranked(phase) for phase in scored}
+        evaluations = [
+            row.evaluation for rows in ranked.values() for row in rows.values()
+        ]
+        scores = Score.objects.filter(OF_RANKING, evaluation__in=evaluations)
+        return cls(
+            season=season,
+            phases={phase.pk: phase for phase in in_order},
+            known=known,
+            gold=golds,
+            unscored={
+                phase.pk: unsettled(phase, golds[phase.task_id, phase.split]).count()
+                for phase in scored
+            },
+            ranked=ranked,
+            settled={phase.pk: words for phase in scored if (words := _settled(phase))},
+            shared=shared_by_split(season),
+            scores={
+                score.evaluation_id: score_text(score)
+                for score in scores.select_related("shared")
+            },
+        )
+
+
+def _ranked(phase: Phase) -> dict[int, Row]:
+    """As organisers see the board, by value."""
+    gold = board_gold(phase)
+    rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
+    values = dict(
+        Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list(
+            "pk", "rank_value"
+        )
+    )
+    for row in rows:
+        row.value = values[row.evaluation]
+    rank(rows)
+    return {row.submission: row for row in rows}
+
+
+def _settled(phase: Phase) -> str:
+    """What teams have confirmed, or that results are official, in words; empty where neither is."""
+    if not phase.confirms_results or phase.closes > timezone.now():
+        return ""
+    results, named = results_of(phase), {"task": phase.task, "phase": phase}
+    if official_since(phase, results) is not None:
+        return _("the results of %(task)s, %(phase)s, are official") % named
+    confirmed = sum(result.is_confirmed for result in results)
+    words = ngettext(
+        "%(number)s result of %(task)s, %(phase)s, is confirmed",
+        "%(number)s results of %(task)s, %(phase)s, are confirmed",
+        confirmed,
+    )
+    return words % {**named, "number": confirmed} if confirmed else ""
+
+
+def _told(rows: Any) -> Iterable[Told]:
+    by_kind: dict[str, list[Notification]] = {}
+    for row in rows.select_related(
+        "season", "team", "phase__task", "submission", "user"
+    ).order_by("pk"):
+        by_kind.setdefault(row.kind, []).append(row)
+    for kind, told in by_kind.items():
+        words = words_of(told[0])
+        yield Told(
+            kind=kind,
+            people=len({row.user_id for row in told}),
+            mails=sum(row.job_id is not None for row in told),
+            title=words.title,
+            text=words.text,
+            is_at_once=kind in OF_DATES,
+        )
+
+
+def _disclosure(before: _State, after: _State) -> Disclosure:
+    seen, unseen = [], []
+    for is_new, words in _disclosed(before, after):
+        (seen if is_new else unseen).append(words)
+    return Disclosure(seen=seen, unseen=unseen)
+
+
+def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+    """Yield what is known earlier than before (True), and what was known by now and no longer is (False)."""
+    was_public, is_public = before.season.is_public, after.season.is_public
+    if was_public != is_public:
+        words = _("Everybody: that there is %(season)s, with its pages")
+        yield is_public, words % {"season": after.season}
+    stays_public = was_public and is_public
+    for pk, phase in after.phases.items() if stays_public else ():
+        was_named = names_publicly(before.phases.get(pk, phase))
+        is_named = names_publicly(phase)
+        if was_named != is_named:
+            words = _("Everybody: which teams the runs of %(task)s, %(phase)s, are of")
+            yield is_named, words % {"task": phase.task, "phase": phase}
+    for (task, split, kind), times in after.known.items():
+        earlier = before.known.get((task, split, kind), _SOONEST)
+        groups: dict[tuple[Any, Any], list[str]] = {}
+        for group, at in times.items():
+            was = earlier[group]
+            is_lost = was is None and at is not None and stays_public
+            is_sooner = was is not None and (at is None or at < was)
+            if is_lost or is_sooner:
+                groups.setdefault((was, at), []).append(str(GROUPS[group]))
+        for (was, at), names in groups.items():
+            words = _(
+                "%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s"
+            )
+            facts = {
+                "who": listed(names),
+                "what": WORDS[kind],
+                "task": task,
+                "split": split,
+                "after": _when(at),
+                "before": _when(was),
+            }
+            yield was is not None, words % facts
+
+
+def _when(at: Any) -> str:
+    if at is None:
+        return _("now")
+    return (
+        _("never")
+        if at == NEVER
+        else _("from %(instant)s") % {"instant": f"{at:%Y-%m-%d %H:%M} UTC"}
+    )
+
+
+def _score_changes(
+    before: _State, after: _State, queued: Collection[int], keys: Sequence[str]
+) -> ScoreChanges:
+    """``queued`` are the phases of new jobs, ``keys`` those of the settings that change."""
+    scored = dict(_scored(before, after, queued))
+    moved = list(_moved(before, after))
+    return ScoreChanges(
+        gold=list(_gold(before, after)),
+        scored=list(scored.values()),
+        scorings=[
+            _scoring(phase, after.gold[phase.task_id, phase.split])
+            for pk, phase in after.phases.items()
+            if pk in scored
+        ],
+        moved=moved,
+        confirmed=list(_confirmed(before, after, keys, {row.phase for row in moved})),
+    )
+
+
+def _scoring(phase: Phase, gold: Gold) -> dict[str, Any]:
+    task = phase.task
+    return {
+        "phase": phase.pk,
+        "gold": gold.file,
+        "type": task.task_type.reference,
+        "rules": task.ranking_rules,
+        "options": task.options,
+        "rank_by": task.rank_by,
+    }
+
+
+def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
+    for split, gold in after.gold.items():
+        was = before.gold.get(split)
+        if was is None or was.pk != gold.pk:
+            known = before.shared.get(split, [])
+            yield GoldStep(
+                split=f"{gold.task}, {gold.split}",
+                version=gold.number,
+                digest=gold.plain_digest,
+                before=was.number if was else None,
+                instances=gold.instances,
+                counts=compared(was, gold) if was else None,
+                findings=gold.findings,
+                trivial=gold.trivial,
+                shared=[
+                    words for words in after.shared.get(split, []) if words not in known
+                ],
+            )
+
+
+def _scored(
+    before: _State, after: _State, queued: Collection[int]
+) -> Iterable[tuple[int, str]]:
+    """Yield phases whose runs are scored again, each with a sentence."""
+    for pk, phase in after.phases.items():
+        runs = max(after.unscored.get(pk, 0) - before.unscored.get(pk, 0), 0)
+        if not runs and pk not in queued:
+            continue
+        if not runs:
+            scored = Submission.objects.filter(
+                phase=phase, status=Submission.Status.SCORED
+            )
+            runs = scored.count()
+        words = _("%(task)s, %(phase)s: %(runs)s")
+        facts = {"task": phase.task, "phase": phase, "runs": counted(runs, "run")}
+        yield pk, words % facts
+
+
+def _moved(before: _State, after: _State) -> Iterable[Moved]:
+    for pk, phase in after.phases.items():
+        old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
+        for run, row in {**old, **new}.items():
+            moved = Moved(
+                phase=f"{phase.task}, {phase}",
+                system=row.system,
+                team=row.display_name,
+                before=_rank(old.get(run)),
+                after=_rank(new.get(run)),
+                score_before=_score(before, old.get(run)),
+                score_after=_score(after, new.get(run)),
+            )
+            if (moved.before, moved.score_before) != (moved.after, moved.score_after):
+                yield moved
+
+
+def _rank(row: Row | None) -> str:
+    return "" if row is None else str(row.rank or "–")
+
+
+def _score(state: _State, row: Row | None) -> str:
+    return "" if row is None else state.scores.get(row.evaluation, "")
+
+
+def _confirmed(
+    before: _State, after: _State, keys: Sequence[str], moved: Collection[str]
+) -> Iterable[str]:
+    for pk, words in before.settled.items():
+        phase = before.phases[pk]
+        if (
+            pk not in after.phases
+            or _changes_results(phase, keys)
+            or f"{phase.task}, {phase}" in moved
+        ):
+            yield words
+
+
+def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
+    """Return whether a key is one of the phase's gold or of a setting from which results follow."""
+    of_task = f"{task_prefix(phase.task.slug)}."
+    of_phase = f"{phase_prefix(phase.task.slug, phase.slug)}."
+    names = {
+        key.removeprefix(prefix)
+        for key in keys
+        for prefix in (of_task, of_phase)
+        if key.startswith(prefix)
+    }
+    return f"{of_task}gold.{phase.split}" in keys or any(
+        "." not in name and name not in _OF_WORDS for name in names
+    )
