@@ -11,8 +11,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts import gold as acts, human
+from citeboard.acts import human
 from citeboard.acts.archives import MAKE_ARCHIVE
+from citeboard.acts.judgements import (
+    IMPORT_JUDGEMENTS,
+    PUBLISH_JUDGEMENTS,
+    TAKE_JUDGEMENTS_BACK,
+)
+from citeboard.acts.labels import IMPORT_LABELS, SHARE_LABELS
+from citeboard.acts.sheets import MAKE_SHEET, PUBLISH_SHEET, TAKE_SHEET_BACK
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (
@@ -123,7 +130,7 @@ begins = partial(
     does, gives=_accepted, answers=BackgroundJobSerializer, status=202, responses=ASKED
 )
 begins(
-    acts.MAKE_SHEET,
+    MAKE_SHEET,
     "phases/<int:pk>/sheets/",
     "make_sheet",
     role=phase_to_judge,
@@ -132,21 +139,21 @@ begins(
     lets_out=False,
 )
 begins(
-    acts.IMPORT_LABELS,
+    IMPORT_LABELS,
     "seasons/<slug:slug>/labels/",
     "import_labels",
     is_upload=True,
     name="labels",
 )
 begins(
-    acts.IMPORT_JUDGEMENTS,
+    IMPORT_JUDGEMENTS,
     "submissions/<int:pk>/judgements/",
     "import_judgements",
     is_upload=True,
     name="judgements",
 )
 does(
-    acts.SHARE_LABELS,
+    SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
     "share_labels",
     answers=serializer(
@@ -158,15 +165,15 @@ does(
     ),
 )
 begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
-does(acts.PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
-does(acts.TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
+does(PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
+does(TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
 does(
-    acts.PUBLISH_JUDGEMENTS,
+    PUBLISH_JUDGEMENTS,
     "submissions/<int:pk>/judgements/publish/",
     "publish_judgements",
 )
 does(
-    acts.TAKE_JUDGEMENTS_BACK,
+    TAKE_JUDGEMENTS_BACK,
     "submissions/<int:pk>/judgements/take-back/",
     "take_judgements_back",
 )

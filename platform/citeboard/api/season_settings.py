@@ -11,12 +11,20 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts import gold as acts
+from citeboard.acts.baselines import COMPUTE_BASELINES
 from citeboard.acts.declared import numbered
 from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
+from citeboard.acts.gold import DELETE_GOLD, PUBLISH_GOLD, SEAL_GOLD
 from citeboard.acts.launching import COMPUTE_FIRST, TEST_MAIL
 from citeboard.acts.new_seasons import CLONE, FROM_PRESET
 from citeboard.acts.rehearsal import done, perform, rehearsed, rehearsed_load
+from citeboard.acts.rescoring import (
+    DRAW_AGAIN,
+    RESCORE,
+    RESCORE_RUN,
+    RESCORE_SEASON,
+    STOP_RESCORING,
+)
 from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.api import operations
 from citeboard.api.seasons import phase_to_organise
@@ -342,7 +350,7 @@ def _split(task: Task, named: str) -> str:
 
 
 operations.does(
-    acts.PUBLISH_GOLD,
+    PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
     "publish_gold",
     role=task_to_organise,
@@ -407,12 +415,12 @@ operations.does(
     responses={422: REFUSED_FILE},
 )
 operations.does(
-    acts.SEAL_GOLD,
+    SEAL_GOLD,
     "gold/<int:pk>/seal/",
     answers=GoldVersionSerializer,
     name="seal-gold",
 )
-operations.does(acts.DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
+operations.does(DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
 RescoringSerializer = mirror(
     Progress,
     "How far the runs of a phase are scored against its newest gold.",
@@ -439,14 +447,14 @@ def rescoring(request: Request, phase: Phase) -> Progress:
 
 
 operations.does(
-    acts.RESCORE,
+    RESCORE,
     "phases/<int:pk>/rescore/",
     "rescore",
     gives=lambda request, order: progress(order.phase),
     answers=RescoringSerializer,
 )
 operations.does(
-    acts.STOP_RESCORING,
+    STOP_RESCORING,
     "phases/<int:pk>/rescore/stop/",
     "stop_rescoring",
     gives=lambda request, made: progress(made[0]),
@@ -462,7 +470,7 @@ DrawSerializer = mirror_of_model(
     ),
 )
 operations.does(
-    acts.DRAW_AGAIN,
+    DRAW_AGAIN,
     "phases/<int:pk>/draw/",
     "draw_again",
     answers=DrawSerializer,
@@ -472,12 +480,12 @@ queues = partial(
     gives=lambda request, made: {"queued": made},
     answers=QueuedSerializer,
 )
-queues(acts.RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season")
-queues(acts.RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
+queues(RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season")
+queues(RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
 queues(
     COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"
 )
-queues(acts.COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
+queues(COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
 operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
 operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")
 operations.does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

@@ -11,9 +11,25 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from citeboard.acts import gold as acts
-from citeboard.acts.gold import IMPORT_LABELS
+from citeboard.acts.baselines import COMPUTE_BASELINES
+from citeboard.acts.gold import (
+    DELETE_GOLD,
+    PUBLISH_GOLD,
+    SEAL_GOLD,
+    GoldForm,
+    packed_gold,
+    stored_gold,
+)
+from citeboard.acts.labels import IMPORT_LABELS, NO_LABELS, SHARE_LABELS
 from citeboard.acts.rehearsal import NeedsConfirmation, perform
+from citeboard.acts.rescoring import (
+    DRAW_AGAIN,
+    RESCORE,
+    RESCORE_RUN,
+    RESCORE_SEASON,
+    STOP_RESCORING,
+    run_to_organise,
+)
 from citeboard.background.kinds import jobs_of
 from citeboard.core.query import chosen_value
 from citeboard.core.words import counted, sentence
@@ -45,17 +61,17 @@ from tasks.types.problems import capped
 @pages.organisers.form("organise/gold.html", "gold")
 def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Versions of the gold, a new one, and how far the runs have been scored against it."""
-    form = acts.GoldForm(**pages.sent(request), of=season)
+    form = GoldForm(**pages.sent(request), of=season)
     pages.require_known_fields(request, form)
     context: dict[str, Any] = {}
     if form.is_valid():
         with pages.refusals_at(form, "file"):
             try:
-                ready = acts.packed_gold(season, form.cleaned_data, request.user)
+                ready = packed_gold(season, form.cleaned_data, request.user)
                 _tell(
                     request,
                     perform(
-                        acts.PUBLISH_GOLD,
+                        PUBLISH_GOLD,
                         season,
                         request.user,
                         ready,
@@ -64,7 +80,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
                 )
                 return redirect("organise-gold", season.slug)
             except NeedsConfirmation as asked:
-                again = [("stored", acts.stored_gold(ready))]
+                again = [("stored", stored_gold(ready))]
                 return pages.shown_first(
                     request, asked.rehearsal, season, again, "gold"
                 )
@@ -107,17 +123,17 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
         )
 
 
-rescore = pages.does(acts.RESCORE, "organise-gold season")
-draw_again = pages.does(acts.DRAW_AGAIN, "organise-settings-phase season phase")
-stop_rescoring = pages.does(acts.STOP_RESCORING, "organise-gold season")
-rescore_season = pages.does(acts.RESCORE_SEASON, "organise-gold season")
+rescore = pages.does(RESCORE, "organise-gold season")
+draw_again = pages.does(DRAW_AGAIN, "organise-settings-phase season phase")
+stop_rescoring = pages.does(STOP_RESCORING, "organise-gold season")
+rescore_season = pages.does(RESCORE_SEASON, "organise-gold season")
 rescore_run = pages.does(
-    acts.RESCORE_RUN, "submission pk", pages.Pages(acts.run_to_organise, "pk")
+    RESCORE_RUN, "submission pk", pages.Pages(run_to_organise, "pk")
 )
 
 
 def _versions_by_split(
-    season: Season, form: acts.GoldForm, reader: User
+    season: Season, form: GoldForm, reader: User
 ) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
     for version in (
@@ -206,7 +222,7 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     }
 
 
-compute = pages.does(acts.COMPUTE_BASELINES, "organise-baselines season")
+compute = pages.does(COMPUTE_BASELINES, "organise-baselines season")
 
 
 @pages.organisers.page("organise/secrecy.html", "secrecy")
@@ -226,8 +242,8 @@ def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
     )
 
 
-seal = pages.does(acts.SEAL_GOLD, "organise-secrecy season")
-delete_version = pages.does(acts.DELETE_GOLD, "organise-secrecy season")
+seal = pages.does(SEAL_GOLD, "organise-secrecy season")
+delete_version = pages.does(DELETE_GOLD, "organise-secrecy season")
 
 AT_A_TIME = 25
 IMPORTS_SHOWN = 10
@@ -307,10 +323,10 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
         list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
     )
     if not deciding:
-        raise Http404(acts.NO_LABELS)
+        raise Http404(NO_LABELS)
     return pages.attachment(
         labels.label_lines(deciding), "labels.jsonl", is_private=True
     )
 
 
-share = pages.does(acts.SHARE_LABELS, "organise-models season")
+share = pages.does(SHARE_LABELS, "organise-models season")

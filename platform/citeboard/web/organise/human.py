@@ -8,7 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts import gold as acts, human
+from citeboard.acts import human
+from citeboard.acts.judgements import (
+    IMPORT_JUDGEMENTS,
+    PUBLISH_JUDGEMENTS,
+    TAKE_JUDGEMENTS_BACK,
+)
+from citeboard.acts.sheets import MAKE_SHEET, PUBLISH_SHEET, TAKE_SHEET_BACK, SheetForm
 from citeboard.background.kinds import jobs_of, run_to_judge
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
@@ -36,7 +42,7 @@ def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 
 def _sheets(
-    season: Season, viewer: User, bound: acts.SheetForm | None = None
+    season: Season, viewer: User, bound: SheetForm | None = None
 ) -> dict[str, Any]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = [
@@ -44,7 +50,7 @@ def _sheets(
             "phase": phase,
             "form": bound
             if bound and bound.of == phase
-            else acts.SheetForm(of=phase, by=viewer),
+            else SheetForm(of=phase, by=viewer),
             "sheets": Sheet.objects.filter(phase=phase).annotate(
                 raters=Count("annotators", distinct=True)
             ),
@@ -56,14 +62,14 @@ def _sheets(
 
 @pages.organisers.act("organise-human season", fields=None)
 def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
-    form = acts.SheetForm(request.POST, of=phase, by=request.user)
+    form = SheetForm(request.POST, of=phase, by=request.user)
     pages.require_known_fields(request, form)
     with pages.refusals_at(form, None):
         if form.is_valid():
             return pages.to_job(
                 request,
                 phase,
-                acts.MAKE_SHEET(phase, request.user, **form.cleaned_data),
+                MAKE_SHEET(phase, request.user, **form.cleaned_data),
             )
     context = {"season": season, "part": "human", **_sheets(season, request.user, form)}
     return render(request, "organise/human.html", context, status=422)
@@ -161,8 +167,8 @@ def bring_ratings(
 
 remove = pages.does(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
 references = pages.does(human.SHOW_REFERENCES, "organise-sheet season sheet")
-publish_sheet = pages.does(acts.PUBLISH_SHEET, "organise-sheet season sheet")
-take_sheet_back = pages.does(acts.TAKE_SHEET_BACK, "organise-sheet season sheet")
+publish_sheet = pages.does(PUBLISH_SHEET, "organise-sheet season sheet")
+take_sheet_back = pages.does(TAKE_SHEET_BACK, "organise-sheet season sheet")
 
 
 @pages.organisers.form(
@@ -267,7 +273,7 @@ def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
 
 
 judgements = pages.fills(
-    acts.IMPORT_JUDGEMENTS,
+    IMPORT_JUDGEMENTS,
     "organise/judgements.html",
     at="file",
     shows=_judged,
@@ -276,10 +282,10 @@ judgements = pages.fills(
 )
 
 publish_judgements = pages.does(
-    acts.PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs
+    PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs
 )
 take_judgements_back = pages.does(
-    acts.TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs
+    TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs
 )
 
 

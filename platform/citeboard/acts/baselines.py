@@ -1,0 +1,45 @@
+"""Computing the built-in baselines of a phase."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, Words, by_organisers
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.worker import baseline_runs
+from tasks.models import Phase
+
+
+class BaselinesForm(ActForm):
+    """Which baseline."""
+
+    name = forms.CharField(required=False, max_length=200)
+    api = {"name": "One of those that the type has; left out, all that are possible."}
+
+
+def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
+    """Return the number of baselines that were neither computed nor asked for before."""
+    names = [name] if name else None
+    asked = baseline_runs.ask(phase=phase, names=names, by=by)
+    return sum(one.is_new for one in asked)
+
+
+def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]]:
+    if not new:
+        return _(
+            "%(task)s, %(phase)s: they were computed before, or are under way."
+        ), {}
+    words = _("%(task)s, %(phase)s: %(baselines)s queued.")
+    return words, {"baselines": counted(new, "baseline")}
+
+
+COMPUTE_BASELINES = by_organisers(
+    _ask_for_baselines,
+    "Have a phase's built-in baselines computed and scored; for organisers.",
+    _describe_asked,
+    form=BaselinesForm,
+    subject="phase",
+)

@@ -1,0 +1,60 @@
+"""People's judgements of a run's responses: importing them, and showing them on the board."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm
+from citeboard.background.kinds import run_to_judge
+from citeboard.teams.models import User
+from scoring.human import claim_review
+from scoring.models import BackgroundJob
+from scoring.worker.background import Kind, ask
+from tasks.models import Submission
+from tasks.submissions.uploads import received
+
+
+class JudgementsForm(ActForm):
+    """The annotators' file."""
+
+    file = forms.FileField(
+        label=_("Judgements"),
+        help_text=_("JSON lines, as the guide on positional citations describes them."),
+        error_messages={
+            "required": _("Choose the file that holds the judgements."),
+            "empty": _("The file is empty."),
+        },
+    )
+    api = {"file": "JSON lines, as the guide on positional citations describes them."}
+
+
+def _import_judgements(*, submission: Submission, file: Any, by: User) -> BackgroundJob:
+    with received(file) as upload:
+        season = submission.phase.task.season
+        return ask(
+            Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload
+        )
+
+
+IMPORT_JUDGEMENTS = Act(
+    _import_judgements,
+    "Import people's judgements of a run, in the place of earlier ones; for organisers.",
+    role=run_to_judge,
+    form=JudgementsForm,
+    subject="submission",
+)
+PUBLISH_JUDGEMENTS = Act(
+    claim_review.publish,
+    "Put people's ratings of a run's responses on the board; for organisers.",
+    _("The ratings stand on the board."),
+    role=run_to_judge,
+    subject="submission",
+)
+TAKE_JUDGEMENTS_BACK = Act(
+    claim_review.revoke,
+    "Take people's ratings of a run's responses off the board; for organisers.",
+    _("The ratings are off the board."),
+    role=run_to_judge,
+    subject="submission",
+)

@@ -1,0 +1,107 @@
+"""Labels of entailment models that runs wait for: importing them, and sharing them with all seasons."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
+
+from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.background import kinds
+from citeboard.core.words import counted, thousands
+from citeboard.teams.models import User
+from scoring.models import BackgroundJob, EntailmentModel
+from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
+from tasks.models import Season
+from tasks.submissions.uploads import received, upload_limit
+
+
+class LabelsForm(ActForm):
+    """A file of labels of one of the models that the season's tasks ask for."""
+
+    model = forms.ChoiceField(label=_("Model"))
+    file = forms.FileField(
+        label=_("Labels"),
+        error_messages={
+            "required": _("Choose the file that holds the labels."),
+            "empty": _("The file is empty."),
+        },
+    )
+    only_on_pages = ("model",)
+    only_in_api = {"model": forms.CharField()}
+    api = {"file": "JSON lines as `python -m scoring decide` writes them."}
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
+        super().__init__(data, files, of=of)
+        choices = [(name, name) for name in models_of_season(of)]
+        self.fields["model"].choices = choices  # type: ignore[attr-defined]
+        self.fields["file"].help_text = gettext(
+            "JSON lines as “python -m scoring decide” writes them, at most %(megabytes)s. Larger files are "
+            "brought by “manage.py import_labels” where the site runs."
+        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
+
+
+def _import_labels(*, season: Season, model: str, file: Any, by: User) -> BackgroundJob:
+    models = models_of_season(season)
+    if model not in models:
+        names = " and ".join(models) or "none"
+        words = (
+            f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
+        )
+        raise ValidationError({"model": words})
+    with received(file) as upload:
+        return kinds.ask_for_labels(season=season, model=model, upload=upload, by=by)
+
+
+NO_LABELS = _("No task of the season asks for labels of this model, or there are none.")
+
+
+class ModelForm(ActForm):
+    """One of the models that the season's tasks ask for."""
+
+    model = forms.CharField(label=_("Model"))
+
+
+def _share_labels(*, season: Season, model: str, by: User) -> Imported:
+    if not by.is_staff or model not in models_of_season(season):
+        raise Http404(NO_LABELS)
+    try:
+        return share_labels(season=season, model=model, by=by)
+    except EntailmentModel.DoesNotExist:
+        raise Http404(NO_LABELS) from None
+
+
+def _describe_shared(
+    done: Imported, filled: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
+    words = gettext("%(labels)s of %(model)s added for all seasons.")
+    if done.known:
+        words = gettext(
+            "%(labels)s of %(model)s added for all seasons, %(others)s were there."
+        )
+    if done.resumed:
+        words += " " + gettext("%(scorings)s gone on with.")
+    others = ngettext("%(number)s other", "%(number)s others", done.known)
+    return words, {
+        "labels": counted(done.added, "label"),
+        "model": done.model,
+        "others": others % {"number": thousands(done.known)},
+        "scorings": counted(done.resumed, "scoring"),
+    }
+
+
+IMPORT_LABELS = by_organisers(
+    _import_labels,
+    "Import entailment labels; for organisers.",
+    form=LabelsForm,
+    subject="season",
+)
+SHARE_LABELS = by_organisers(
+    _share_labels,
+    "Let the season's labels of a model decide the runs of all seasons; for staff.",
+    _describe_shared,
+    form=ModelForm,
+    subject="season",
+)
