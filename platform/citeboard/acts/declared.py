@@ -1,7 +1,7 @@
 """Acts, each declared once for `citeboard.web.pages` and `citeboard.api.operations`."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, reduce
 from typing import Any, ClassVar
@@ -296,19 +296,18 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        words = self.done(made, filled) if callable(self.done) else self.done
-        words, more = words if isinstance(words, tuple) else (words, {})
-        named = {
-            self.subject: made if isinstance(made, type(thing)) else thing,
-            **filled,
-        }
-        named = {
-            name: fact
-            for name, fact in named.items()
-            if fact is made or not hasattr(made, name)
-        }
-        things = made if isinstance(made, tuple) else (made,)
-        return str(words) % Facts({**named, **more}, *things, thing)
+        """Return the message on the page about what the service ``made``. Its names are found by `Facts`."""
+        message = self.done(made, filled) if callable(self.done) else self.done
+        words, stated = message if isinstance(message, tuple) else (message, {})
+        # A service that changes the thing returns its newer state.
+        newest = made if isinstance(made, type(thing)) else thing
+        facts = Facts(
+            stated,
+            results=made if isinstance(made, tuple) else (made,),
+            fields={self.subject: newest, **filled},
+            thing=thing,
+        )
+        return str(words) % facts
 
 
 def _read(field: forms.Field, posted: str | None) -> Any:
@@ -328,21 +327,37 @@ with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
 class Facts(dict[str, Any]):
-    """What words about an act may name: what was filled in, the thing, what is in it and in what was made.
-    How many were made or moved, `3 runs`, goes by the plural, ``runs``.
+    """The facts that a message can name: those ``stated`` with it, attributes of what the service returned,
+    the ``fields`` of the act, attributes of the thing. A number that the service returned is found by the
+    plural of what it counts: 3 is `3 runs` by the name ``runs``.
     """
 
-    def __init__(self, filled: Mapping[str, Any], *things: Any) -> None:
-        super().__init__(filled)
-        self.things = things
+    def __init__(
+        self,
+        stated: Mapping[str, Any],
+        *,
+        results: Sequence[Any],
+        fields: Mapping[str, Any],
+        thing: Any,
+    ) -> None:
+        super().__init__(stated)
+        self.results, self.fields, self.thing = results, fields, thing
 
     def __missing__(self, name: str) -> Any:
-        name = "user" if name == "person" else name
-        facts = [getattr(thing, name) for thing in self.things if hasattr(thing, name)]
-        facts = [fact for fact in facts if not isinstance(fact, Manager)]
-        facts += [
-            counted(thing, name.removesuffix("s"))
-            for thing in self.things
-            if type(thing) is int
-        ]
-        return next(iter(facts))
+        attribute = "user" if name == "person" else name
+        for result in self.results:
+            if _has_value(result, attribute):
+                return getattr(result, attribute)
+        if name in self.fields:
+            return self.fields[name]
+        if _has_value(self.thing, attribute):
+            return getattr(self.thing, attribute)
+        for result in self.results:
+            if type(result) is int:
+                return counted(result, name.removesuffix("s"))
+        raise KeyError(name)
+
+
+def _has_value(thing: Any, name: str) -> bool:
+    """Return whether the attribute exists and is no manager of rows that refer to the thing."""
+    return hasattr(thing, name) and not isinstance(getattr(thing, name), Manager)
