@@ -179,17 +179,8 @@ class Pages:
     ) -> View:
         @wraps(view)
         def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
-            thing = self._find(request.user, *(address[name] for name in self._parts))
-            phase = getattr(thing, "phase", thing)
-            if isinstance(task := getattr(phase, "task", thing), Task):
-                name_as(task)
-            rest = {
-                name: value
-                for name, value in address.items()
-                if name not in self._parts
-            }
-            for name in rest.keys() & self._rows.keys():
-                rest[name] = self._rows[name](thing, rest[name])
+            thing = self._thing(request, address)
+            rest = self._rest(thing, address)
             if fields is not None:
                 require_known_fields(request, names=fields)
             try:
@@ -209,20 +200,31 @@ class Pages:
                 return redirect(self._address(request, back, address, thing))
             if isinstance(answered, HttpResponseBase):
                 return answered
-            context = {
-                **self._context(thing),
-                **({"part": part} if part else {}),
-                **rest,
-                **answered,
-            }
-            return render(
-                request,
-                template,
-                context,
-                status=422 if request.method == "POST" else 200,
-            )
+            context = {**self._context(thing), **rest, **answered}
+            if part:
+                context.setdefault("part", part)
+            status = 422 if request.method == "POST" else 200
+            return render(request, template, context, status=status)
 
         return answer
+
+    def _thing(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
+        """Find what the page is about. Metrics on the page go by their names in its task."""
+        thing = self._find(request.user, *(address[name] for name in self._parts))
+        phase = getattr(thing, "phase", thing)
+        task = getattr(phase, "task", thing)
+        if isinstance(task, Task):
+            name_as(task)
+        return thing
+
+    def _rest(self, thing: Any, address: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parts of the address after the thing, with rows in the place of their numbers."""
+        rest = {
+            name: value for name, value in address.items() if name not in self._parts
+        }
+        for name in rest.keys() & self._rows.keys():
+            rest[name] = self._rows[name](thing, rest[name])
+        return rest
 
     @staticmethod
     def _address(
