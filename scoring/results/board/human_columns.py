@@ -20,9 +20,8 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    cells: dict[int, tuple[int, float, float | None, float | None]] = field(
-        default_factory=dict
-    )
+    #: By the number of the run.
+    scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
 #: Of the ratings of sheets; what a column's decimals follow from.
@@ -48,7 +47,6 @@ def published_judgements(
 
 
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
-    """The cells name their scores by negative numbers, which no score of the offline scorer has."""
     rated: list[HumanColumn] = []
     if (sheet := published_sheet(phase, at)) is not None:
         parts = column_parts(sheet)
@@ -76,13 +74,8 @@ def _filled(
     columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]
 ) -> list[HumanColumn]:
     for score in scores:
-        columns[score.criterion].cells[score.submission_id] = (
-            -score.pk,
-            score.value,
-            score.low,
-            score.high,
-        )
-    return [column for column in columns.values() if column.cells]
+        columns[score.criterion].scores[score.submission_id] = score
+    return [column for column in columns.values() if column.scores]
 
 
 def agreement_in_words(sheet: Sheet) -> str:

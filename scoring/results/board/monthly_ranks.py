@@ -66,15 +66,12 @@ def _ranked(phase: Phase, rules: str) -> list[RankedRun]:
     )
     if board.ranking is None:
         return []
-    sign = -1 if board.ranking.higher_is_better is False else 1
     counting = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows])
     untold = dict(counting.values_list("pk", "untold"))
     for row in board.rows:
         value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
-        row.value, row.is_comparable = (
-            None if value is None else sign * value,
-            value is not None,
-        )
+        row.is_comparable = value is not None
+        row.value = None if value is None else board.ranking.sign * value
     rank(board.rows)
     return [
         RankedRun(run=row.submission, team=row.team_slug, rank=row.rank)

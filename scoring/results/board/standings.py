@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.cache import caches
 from django.db.models import Q
@@ -62,6 +62,11 @@ class Column:
     position: int
     is_ranking: bool = False
     is_exchangeable: bool = True
+
+    @property
+    def sign(self) -> int:
+        """The factor of values by which the highest is the best."""
+        return -1 if self.higher_is_better is False else 1
 
 
 class Cell(NamedTuple):
@@ -481,13 +486,12 @@ def significant(value: float) -> float:
 
 def _fill(board: Board) -> None:
     """Give the rows their numbers, and the board its columns."""
-    cells: dict[int, dict[int, Cell]] = {row.evaluation: {} for row in board.rows}
-    undefined = []
-    for evaluation, score, signature, value, low, high in scores_of([*cells]):
-        cells[evaluation][signature] = Cell(score, value, low, high)
-        if value is None:
-            undefined.append(score)
+    cells = _cells_of([row.evaluation for row in board.rows])
     columns, names = _columns(Counter(chain.from_iterable(cells.values())), board)
+    for row in board.rows:
+        row.scores = {
+            names[signature]: cell for signature, cell in cells[row.evaluation].items()
+        }
     rated = human_columns(board.phase, board.frozen_at)
     rating_columns = [
         Column(
@@ -501,36 +505,56 @@ def _fill(board: Board) -> None:
         for position, human in enumerate(rated, start=HUMAN_COLUMNS)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
-    reasons = _reasons(undefined)
-    for row in board.rows:
-        row.scores = {
-            names[signature]: cell._replace(**reasons.get(cell.score, {}))
-            if cell.value is None
-            else cell
-            for signature, cell in cells[row.evaluation].items()
-        }
     for column in rated:
         for row in board.rows:
-            if cell := column.cells.get(row.submission):
-                row.scores = {**row.scores, column.metric: Cell(*cell)}
+            score = column.scores.get(row.submission)
+            if score is not None:
+                # No score of the offline scorer has a negative number.
+                row.scores[column.metric] = Cell(
+                    score=-score.pk, value=score.value, low=score.low, high=score.high
+                )
     ranking = board.ranking
-    sign = -1 if ranking and ranking.higher_is_better is False else 1
     for row in board.rows:
         ranked_by = row.scores.get(ranking.name) if ranking else None
         row.is_comparable = ranked_by is not None
-        if ranked_by is not None and ranked_by.value is not None:
-            row.value = sign * ranked_by.value
+        if ranking and ranked_by is not None and ranked_by.value is not None:
+            row.value = ranking.sign * ranked_by.value
 
 
-def _reasons(undefined: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Return why scores have no value, by their ids: fields of `Cell`."""
+def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
+    """Return the scores of each evaluation, by the numbers of their signatures."""
+    cells: dict[int, dict[int, Cell]] = {evaluation: {} for evaluation in evaluations}
+    undefined = []
+    for evaluation, score, signature, value, low, high in scores_of(evaluations):
+        cells[evaluation][signature] = Cell(score, value, low, high)
+        if value is None:
+            undefined.append((evaluation, signature, score))
+    reasons = _reasons([score for _evaluation, _signature, score in undefined])
+    for evaluation, signature, score in undefined:
+        if score in reasons:
+            cells[evaluation][signature] = cells[evaluation][signature]._replace(
+                is_infinite=reasons[score].is_infinite,
+                withheld=reasons[score].withheld,
+            )
+    return cells
+
+
+class _Reason(NamedTuple):
+    """Why a score has no value."""
+
+    is_infinite: bool
+    withheld: str
+
+
+def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
+    """Return the reasons of undefined scores that have one, by the numbers of the scores."""
     if not undefined:
         return {}
     scores = Score.objects.filter(
         Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined
     )
     return {
-        score: {"is_infinite": is_infinite, "withheld": withheld}
+        score: _Reason(is_infinite, withheld)
         for score, is_infinite, withheld in scores.order_by().values_list(
             "id", "is_infinite", "withheld"
         )
