@@ -26,6 +26,7 @@ from tasks.models import Phase
 
 SECONDS = 3600
 HTML = "text/html; charset=utf-8"
+VARY = "Cookie, HX-Request"
 
 
 class Page(NamedTuple):
@@ -52,12 +53,13 @@ def phase_page(
     """Return a page about a board. ``query`` are the parameters that the view reads; the page also depends
     on ``more``.
     """
-    return page_response(
-        request,
-        page_key(request, query, board_version(phase), audience, *more),
-        lambda: Page(body(), hides_activity(phase, audience)),
-        is_public=is_public(phase),
-        content_type=content_type,
+    key = page_key(request, query, board_version(phase), audience, *more)
+    response = cached_response(request, key, content_type=content_type)
+    if response is not None:
+        return response
+    page = Page(body(), hides_activity(phase, audience))
+    return made_response(
+        request, key, page, is_public=is_public(phase), content_type=content_type
     )
 
 
@@ -91,61 +93,61 @@ def is_signed_in(request: HttpRequest) -> bool:
     return isinstance(request.user, User)
 
 
-def page_response(
+def cached_response(
+    request: HttpRequest, key: str, *, content_type: str = HTML
+) -> HttpResponse | None:
+    """Return the cached page, 304 if the reader has it, or None if the page has to be made."""
+    if _is_for_one_reader(request):
+        return None
+    tag = f'"{key}"'
+    response = get_conditional_response(request, etag=tag)
+    if response is not None and response.status_code == 304:
+        instruments.PAGES.labels("reader").inc()
+        return _for_everybody(response)
+    entry: _Entry | None = caches["pages"].get(key)
+    if entry is None:
+        return None
+    instruments.PAGES.labels("cache").inc()
+    return _for_everybody(_conditional(request, entry, content_type))
+
+
+def made_response(
     request: HttpRequest,
     key: str,
-    make: Callable[[], Page],
+    page: Page,
     *,
     is_public: bool,
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """Return the cached page, 304 if the reader has it, or a page made for this request alone: for a
-    signed-in user, or with a message to show.
-    """
+    """Return a page that was made for this request. The cache stores it if it is the page of all visitors."""
+    instruments.PAGES.labels("made").inc()
+    content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
-        return HttpResponse(_made(make()).content, content_type=content_type)
+        return HttpResponse(content, content_type=content_type)
+    entry = _Entry(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
     if is_signed_in(request):
-        response = _conditional(request, _made(make()), content_type)
+        response = _conditional(request, entry, content_type)
         if is_public:
             response["Cache-Control"] = "private, no-cache"
-    else:
-        response = _cached(request, key, make, content_type, seconds)
-        response["Cache-Control"] = "no-cache"
-    response["Vary"] = "Cookie, HX-Request"
+        response["Vary"] = VARY
+        return response
+    # The key of a page that hides activity changes with it, so that the content is the validator.
+    if not page.hides_activity:
+        entry = entry._replace(tag=f'"{key}"')
+    caches["pages"].set(key, entry, seconds)
+    return _for_everybody(_conditional(request, entry, content_type))
+
+
+def _is_for_one_reader(request: HttpRequest) -> bool:
+    """Return whether the reader is signed in, or has a message to read."""
+    return bool(request.COOKIES.get("messages")) or is_signed_in(request)
+
+
+def _for_everybody(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-cache"
+    response["Vary"] = VARY
     return response
-
-
-def _cached(
-    request: HttpRequest,
-    key: str,
-    make: Callable[[], Page],
-    content_type: str,
-    seconds: int,
-) -> HttpResponse:
-    tag = f'"{key}"'
-    unchanged = get_conditional_response(request, etag=tag)
-    if unchanged is not None and unchanged.status_code == 304:
-        instruments.PAGES.labels("reader").inc()
-        return unchanged
-    entry: _Entry | None = caches["pages"].get(key)
-    if entry is None:
-        page = make()
-        entry = _made(page)
-        # The key of a page that hides activity changes with it, so that the content is the validator.
-        if not page.hides_activity:
-            entry = entry._replace(tag=tag)
-        caches["pages"].set(key, entry, seconds)
-    else:
-        instruments.PAGES.labels("cache").inc()
-    return _conditional(request, entry, content_type)
-
-
-def _made(page: Page) -> _Entry:
-    instruments.PAGES.labels("made").inc()
-    content = page.content
-    encoded = content.encode() if isinstance(content, str) else content
-    return _Entry(encoded, f'"{hashlib.sha256(encoded).hexdigest()[:32]}"')
 
 
 def _conditional(

@@ -28,17 +28,18 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     if version is None:
         return _own_board(request, query, season, task, phase)
 
-    def make() -> cache.Page:
-        found = phase_for(None, season, task, phase)
-        shown = BoardPage(requested_board(found, None, query, PUBLIC), query)
-        return cache.Page(
-            render_to_string("boards/board.html", _context(shown), request),
-            hides_activity=visibility.hides_activity(found, PUBLIC),
-        )
-
     # A single statement decides whether visitors, who are many, have the page already.
     key = cache.page_key(request, query, version, PUBLIC)
-    return cache.page_response(request, key, make, is_public=True)
+    response = cache.cached_response(request, key)
+    if response is not None:
+        return response
+    found = phase_for(None, season, task, phase)
+    shown = BoardPage(requested_board(found, None, query, PUBLIC), query)
+    page = cache.Page(
+        render_to_string("boards/board.html", _context(shown), request),
+        hides_activity=visibility.hides_activity(found, PUBLIC),
+    )
+    return cache.made_response(request, key, page, is_public=True)
 
 
 def _own_board(

@@ -24,9 +24,10 @@ from scoring.exchange.data_sets import released_phases
 from scoring.results.board import counting, open_gold
 from scoring.results.board.cache import (
     Page,
+    cached_response,
     is_signed_in,
+    made_response,
     page_key,
-    page_response,
 )
 from scoring.results.comparison.drawing import drawn_example
 from tasks.gold.secrecy import with_phases
@@ -74,12 +75,13 @@ def _page(
     if is_signed_in(request):
         return render(request, template, context)
 
-    def make() -> Page:
-        content = render_to_string(template, context, request)
-        return Page(content, hides_activity=True)
-
     key = page_key(request, number, counting.site_facts())
-    return page_response(request, key, make, is_public=True, seconds=CACHE_SECONDS)
+    response = cached_response(request, key)
+    if response is not None:
+        return response
+    content = render_to_string(template, context, request)
+    page = Page(content, hides_activity=True)
+    return made_response(request, key, page, is_public=True, seconds=CACHE_SECONDS)
 
 
 @require_safe
