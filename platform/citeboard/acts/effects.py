@@ -416,10 +416,11 @@ def _told(rows: Any) -> Iterable[Told]:
 
 
 def _disclosure(before: _State, after: _State) -> Disclosure:
-    seen, unseen = [], []
-    for is_new, words in _disclosed(before, after):
-        (seen if is_new else unseen).append(words)
-    return Disclosure(seen=seen, unseen=unseen)
+    disclosed = list(_disclosed(before, after))
+    return Disclosure(
+        seen=[words for is_new, words in disclosed if is_new],
+        unseen=[words for is_new, words in disclosed if not is_new],
+    )
 
 
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
