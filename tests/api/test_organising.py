@@ -123,6 +123,10 @@ def test_a_lead_hands_over_leaves_and_is_gone_by_token(world):
     reader = world.people["reader"].pk
     led = world.member.post(f"{team}members/{reader}/lead/").json()
     assert {member["id"]: member["role"] for member in led["members"]}[reader] == "lead"
+    address = {"address": "dave@example.org"}
+    sent = world.ask("reader").post(f"{team}invitations/", address).json()["id"]
+    assert world.member.get(f"{team}invitations/").status_code == 403
+    assert world.member.delete(f"{team}invitations/{sent}/").status_code == 403
     gone = world.people["member"].pk
     assert world.member.delete(f"{team}members/{gone}/").status_code == 403
     assert world.ask("reader").delete(f"{team}members/{gone}/").status_code == 204

@@ -22,6 +22,7 @@ from tasks.models import (
 )
 from tasks.seasons.file.licences import checked_licence
 from tests.factories import (
+    make_phase,
     make_submission,
     make_team,
     make_user,
@@ -261,6 +262,16 @@ def test_a_task_keeps_its_type_and_a_phase_its_split_once_there_are_runs(folder)
         "season.toml:9: the task has runs of the type clsumm-1a; expected a new task for the new type",
         "season.toml:17: the phase has runs on split test; expected a new phase for the new split",
     ]
+
+
+def test_runs_of_another_season_leave_the_split_of_a_phase_open(folder):
+    edit(folder, ('[[tasks.baselines]]\nsystem = "Lead"\nrun = "lead.jsonl"\n', ""))
+    load(folder)
+    make_submission(phase=make_phase(slug="final"))
+    edit(folder, ('slug = "final"', 'slug = "final"\nsplit = "later"'))
+    load(folder)
+    final = Phase.objects.get(task__season__slug="small", slug="final")
+    assert final.split == "later"
 
 
 def test_another_file_for_a_baseline_replaces_its_run(folder):

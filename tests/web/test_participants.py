@@ -167,6 +167,15 @@ def test_the_header_leads_to_the_runs_of_ones_teams(client, phase, team):
     assert "Somebody else" not in text_of(page)
 
 
+def test_the_own_teams_are_listed_by_name(client, team):
+    for name in ("Zebra", "Aardvark"):
+        factories.make_team(name=name, lead=team.members.get())
+    page = text_of(client.get(reverse("own-runs")))
+    assert page.index("Aardvark") < page.index("Zebra")
+    names = [row["name"] for row in client.get(reverse("api:teams")).json()["results"]]
+    assert names.index("Aardvark") < names.index("Zebra")
+
+
 def test_who_is_in_no_team_of_the_season_reads_what_to_do_next(client, phase):
     client.force_login(factories.make_user())
     response = client.get(boards.address("upload", phase))

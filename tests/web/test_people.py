@@ -89,6 +89,14 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
 
 
 @pytest.mark.both_databases
+def test_an_account_that_was_closed_is_given_no_role(client, season, olga, ada):
+    ada.is_active = False
+    ada.save()
+    client.force_login(olga)
+    give(client, season, ada.email, "organiser")
+    assert roles(season) == {"Olga": "organiser"}
+
+
 def test_a_season_keeps_an_organiser(client, season, olga, ada):
     client.force_login(olga)
     own = season.organisers.get()

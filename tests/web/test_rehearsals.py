@@ -110,6 +110,8 @@ def test_what_changes_nothing_for_anybody_is_saved_at_once(browser, phase):
 def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
     browser, phase
 ):
+    # A run that waits to be scored is not scored again.
+    factories.make_submission(phase=phase, team=Registration.objects.get().team)
     where = settings_of(phase)
     asked = browser.post(
         where, {**form_of(browser, where), "closes": LATER, "runs_per_day": "2"}
@@ -117,6 +119,7 @@ def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
     assert asked.status_code == 409
     said = text_of(asked)
     assert "Nothing has been done yet" in said
+    assert "Scored again" not in said
     assert f"1 person, 1 by e-mail, at once: Spans, Test closes at {LATER}" in said
     assert (
         "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was"
