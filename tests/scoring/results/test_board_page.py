@@ -16,14 +16,14 @@ from scoring.results.board.standings import standings
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tests import factories
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def phase():
-    """Three teams and a baseline; Bo leads by F1, Cy by recall."""
+def make_board() -> Phase:
+    """Return a phase with three teams and a baseline; Bo leads by F1, Cy by recall."""
     phase = boards.make_phase()
     for name, f1, recall in (("Ada", 0.2, 0.5), ("Bo", 0.6, 0.4), ("Cy", 0.4, 0.9)):
         run = boards.make_run(
@@ -34,6 +34,16 @@ def phase():
     lead = boards.make_run(phase, None, system="Lead")
     boards.score(lead, 0.3, overlap_recall_micro=0.1)
     return phase
+
+
+@pytest.fixture(scope="module")
+def kept_board(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_board, django_db_blocker)
+
+
+@pytest.fixture
+def phase(db, kept_board) -> Phase:
+    return kept_board()
 
 
 def text_of(response) -> str:
@@ -64,13 +74,14 @@ def test_a_visitor_reads_the_board(client, phase):
 def test_rows_stand_in_the_order_of_their_numbers_with_the_baseline_among_them(
     client, phase
 ):
-    assert systems(board(client, phase)) == [
+    response = board(client, phase)
+    assert systems(response) == [
         "Bo's system",
         "Cy's system",
         "Lead",
         "Ada's system",
     ]
-    assert ">baseline<" in text_of(board(client, phase))
+    assert ">baseline<" in text_of(response)
 
 
 @pytest.mark.both_databases
@@ -172,9 +183,12 @@ def test_a_board_whose_ranking_metric_has_no_number_still_names_it(client):
 def test_every_number_leads_to_its_signature(client, phase):
     numbers = re.findall(r'href="(runs/\d+/)#s(\d+)"', text_of(board(client, phase)))
     assert len(set(numbers)) == 8
+    pages = {
+        path: text_of(client.get(boards.address("board", phase) + path))
+        for path, _score in set(numbers)
+    }
     for path, score in set(numbers):
-        own = client.get(boards.address("board", phase) + path)
-        assert f'id="s{score}"' in text_of(own)
+        assert f'id="s{score}"' in pages[path]
         alone = client.get(boards.address("board", phase) + f"{path}?score={score}")
         assert "rules:corrected" in text_of(alone)
         assert "python -m scoring score clsumm-1a" in text_of(alone)
