@@ -93,6 +93,7 @@ def as_xlsx(results: Results) -> bytes:
             if board.gold
             else "",
         ),
+        *([("verdict", board.verdict.text)] if board.verdict else []),
         (),
         ("column", "metric", "scale", "higher is better", "key"),
         *map(

@@ -376,6 +376,9 @@ def _first(board: Board) -> Iterator[str]:
     best = listed([f"{_system(row)} with {_number(board, row)}" for row in board.best])
     is_sure = len(board.may_be_first) == 1
     yield f"Of {counted(ranked, 'ranked run')} {best} {'is first' if is_sure else f'{verb} the best value'}."
+    if verdict := board.verdict:
+        yield _markdown(verdict.text)
+        return
     if not board.is_compared:
         if ranked > 1:
             yield "Significance has not been computed yet."

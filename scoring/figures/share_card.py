@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.figures.frame import fitting, plain, tag
+from scoring.figures.frame import fitting, plain, tag, width_of
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
@@ -13,6 +13,8 @@ LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
 #: Where intervals are drawn.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
+#: With a sentence below the rows there is room for so many.
+MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
 #: `fitting` measures text of the size of charts.
 CHART_SIZE = 13.0
 
@@ -31,9 +33,14 @@ class CardRow:
 
 
 def share_card(
-    title: str, facts: str, heading: str, rows: Sequence[CardRow], foot: str
+    title: str,
+    facts: str,
+    heading: str,
+    rows: Sequence[CardRow],
+    foot: str,
+    sentence: str = "",
 ) -> str:
-    shown = rows[:MAX_ROWS]
+    shown = rows[: MAX_ROWS_ABOVE_SENTENCE if sentence else MAX_ROWS]
     ends = [
         end
         for row in shown
@@ -67,6 +74,10 @@ def share_card(
             text_anchor="end",
         ),
     ]
+    lines = _wrapped(sentence, 20, RIGHT - LEFT) if sentence else []
+    for place, line in enumerate(lines):
+        y = 548 - 26 * (len(lines) - 1 - place)
+        parts.append(_words(LEFT, y, line, 20, RIGHT - LEFT))
     for place, row in enumerate(shown):
         y = FIRST + STEP * place
         name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
@@ -94,6 +105,21 @@ def share_card(
         width=WIDTH,
         height=HEIGHT,
     )
+
+
+def _wrapped(text: str, size: int, width: float) -> list[str]:
+    """Break a text into lines of the width; the last one has the rest, which is cut if it is too long."""
+    lines, words = [""], text.split()
+    for place, word in enumerate(words):
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer) * size / CHART_SIZE <= width:
+            lines[-1] = longer
+        elif len(lines) == SENTENCE_LINES:
+            lines[-1] = " ".join([lines[-1], *words[place:]])
+            break
+        else:
+            lines.append(word)
+    return lines
 
 
 def _words(

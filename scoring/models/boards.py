@@ -110,6 +110,11 @@ class BoardOrder(models.Model):
     classes_at = models.DateTimeField(
         null=True, help_text="When something was last found of its classes."
     )
+    settled_at = models.DateTimeField(
+        null=True,
+        help_text="When a board that was settled before boards had verdicts closed or was frozen; it keeps "
+        "its sentences.",
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["phase", "rules"]
@@ -124,11 +129,14 @@ class BoardOrder(models.Model):
 
 
 class RankRange(TypedDict):
-    """The ranks that its comparisons leave open to the run of an evaluation."""
+    """The ranks that its comparisons leave open to the run of an evaluation, and the adjusted p of the
+    comparison that decides on them.
+    """
 
     evaluation: int
     low: int
     high: int
+    p: float | None
 
 
 class BoardRanks(models.Model):

@@ -511,6 +511,23 @@ def min_units(comparisons: int = 1, level: float = ALPHA) -> int:
 ROW, BOARD = "row", "board"
 
 
+def adjusted_p(p: Floats) -> Floats:
+    """The larger of the two p-values that each pair of rows has after Holm's correction in the family of
+    either row: at most ``ALPHA`` exactly where ``surely_above`` tells the rows apart. ``p`` is that of
+    ``standings_of``; the diagonal and pairs without a p-value are NaN.
+    """
+    count = len(p)
+    own = np.where(np.eye(count, dtype=bool), np.nan, p)
+    order = np.argsort(own, axis=1)
+    ordered = np.take_along_axis(own, order, axis=1)
+    defined = count - np.isnan(own).sum(axis=1, keepdims=True)
+    raised = np.minimum(1.0, ordered * (defined - np.arange(count)))
+    adjusted = np.empty(p.shape)
+    largest = np.maximum.accumulate(raised, axis=1)
+    np.put_along_axis(adjusted, order, largest, axis=1)
+    return np.asarray(np.maximum(adjusted, adjusted.T))
+
+
 class Standing(NamedTuple):
     """A row's rank by value, and the ranks that it may have."""
 

@@ -41,6 +41,7 @@ def test_the_board_has_the_rows_and_numbers_of_the_page(world, board):
         "compared",
         "leader",
         "separation",
+        "verdict",
         "frozen_at",
         "confirmation",
         "counting",

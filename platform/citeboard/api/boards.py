@@ -36,7 +36,7 @@ from scoring.results.board.confirming import (
     confirmation_of,
     errata_for,
 )
-from scoring.results.board.exports import described
+from scoring.results.board.exports import described, verdict_values
 from scoring.results.board.manual_scores import figures_of, manual_scores_of
 from scoring.results.board.public_results import first_places
 from scoring.results.board.query import (
@@ -51,6 +51,7 @@ from scoring.results.board.standings import (
     UnknownRules,
     cached_standings,
 )
+from scoring.results.board.verdict import Untested
 from scoring.results.board.visibility import Audience, Visibility, audience_of
 from scoring.results.comparison.contenders import ReadQuery, SeveralQuery
 from scoring.results.comparison.reading import (
@@ -151,7 +152,42 @@ SeparationSerializer = mirror(
     can_differ=serializers.BooleanField(
         help_text="Whether two rows can differ at 5 % after it."
     ),
-    words=text_list("What the page says of it.", source="sentences"),
+    words=text_list("The sentences of the page.", source="sentences"),
+)
+RankedSystemSerializer = serializer(
+    "RankedSystem",
+    None,
+    submission=int,
+    system=str,
+    p=(
+        float | None,
+        "The adjusted p against the leader, or against a row that it is behind; null where it is hidden.",
+    ),
+)
+VerdictSerializer = serializer(
+    "Verdict",
+    "Who leads, who could be tied, who is behind, and by which test.",
+    leader=RankedSystemSerializer(),
+    equal=RankedSystemSerializer(
+        many=True, help_text="Systems with the same value as the leader."
+    ),
+    tied=RankedSystemSerializer(
+        many=True, help_text="Other systems that could be tied for first place."
+    ),
+    behind=RankedSystemSerializer(many=True),
+    test=(str, "Empty if the board ranks without a test."),
+    untested=serializers.ChoiceField(
+        choices=[reason.value for reason in Untested],
+        allow_null=True,
+        help_text="Why the board ranks without a test.",
+    ),
+    unit=str,
+    units=int | None,
+    p=(
+        float | None,
+        "The smallest adjusted p of the tied systems, or the largest of those behind if none is tied.",
+    ),
+    words=(str, "The sentences of every page that shows the verdict."),
 )
 ConfirmationSerializer = mirror(
     Confirmation,
@@ -196,6 +232,10 @@ LeaderboardSerializer = serializer(
     leader=LeaderSerializer(allow_null=True),
     separation=SeparationSerializer(
         allow_null=True, help_text="Null until the first two rows have been compared."
+    ),
+    verdict=VerdictSerializer(
+        allow_null=True,
+        help_text="Null if no system is ranked, and for a board that was settled before boards had verdicts.",
     ),
     counting=serializers.ChoiceField(
         choices=Phase.Counting.choices, help_text="Which runs of a team stand on it."
@@ -265,6 +305,11 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     """Written out, since a serializer would take longer over a large board than everything else."""
     figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, separation = confirmation_of(board), board.separation
+    verdict = verdict_values(board.verdict)
+    if separation is not None:
+        separation = SeparationSerializer(separation).data
+        if verdict is not None and board.verdict is not None:
+            separation["words"] = board.verdict.sentences
     return {
         "phase": board.phase.pk,
         "version": board.version,
@@ -277,7 +322,8 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "compared": board.is_compared,
         **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
         "leader": leader(first_places(board)),
-        "separation": separation and SeparationSerializer(separation).data,
+        "separation": separation,
+        "verdict": verdict,
         "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
         "rows": [_row(board, row, figures.get(row.submission, {})) for row in rows],

@@ -244,6 +244,7 @@ class Ranks:
     ranges: list[RankRange]
     is_complete: bool
     first_two: FirstTwo | None = None
+    keeps_sentences: bool = False
 
 
 def compute_ranks(
@@ -256,12 +257,30 @@ def compute_ranks(
     first_two = None
     if len(evaluations) > 1 and p[0, 1] != NOT_YET:
         first_two = _first_two(evaluations, metric, differ=standings[1].low > 1)
+    deciding = _deciding_p(merits, p)
     ranges = [
-        RankRange(evaluation=evaluation, low=standing.low, high=standing.high)
-        for evaluation, standing in zip(evaluations, standings, strict=True)
+        RankRange(evaluation=evaluation, low=standing.low, high=standing.high, p=own)
+        for evaluation, standing, own in zip(
+            evaluations, standings, deciding, strict=True
+        )
     ]
     is_complete = not np.any(p == NOT_YET)
     return Ranks(ranges=ranges, is_complete=is_complete, first_two=first_two)
+
+
+def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
+    """Return the adjusted p of each row against the first, or against a row that it is behind if it is
+    behind another row alone.
+    """
+    adjusted = significance.adjusted_p(p)
+    above = significance.surely_above(np.array(merits), p)
+    deciding: list[float | None] = []
+    for row, is_above in enumerate(above):
+        own = adjusted[row, 0]
+        if is_above.any() and not is_above[0]:
+            own = adjusted[row, is_above].min()
+        deciding.append(None if row == 0 else base.finite(float(own)))
+    return deciding
 
 
 def _first_two(evaluations: Sequence[int], metric: str, *, differ: bool) -> FirstTwo:

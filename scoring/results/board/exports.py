@@ -27,6 +27,7 @@ from scoring.results.board.formatting import (
 from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.results.board.public_results import LAST, LEFT_OUT
 from scoring.results.board.standings import Board, Row
+from scoring.results.board.verdict import RankedSystem, Verdict
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
 
@@ -144,6 +145,27 @@ def described(board: Board, row: Row) -> dict[str, Any]:
     }
 
 
+def verdict_values(verdict: Verdict | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+
+    def system(row: RankedSystem) -> dict[str, Any]:
+        return {"submission": row.submission, "system": row.system, "p": row.p}
+
+    return {
+        "leader": system(verdict.leader),
+        "equal": [system(row) for row in verdict.leaders[1:]],
+        "tied": [system(row) for row in verdict.tied],
+        "behind": [system(row) for row in verdict.behind],
+        "test": verdict.test,
+        "untested": verdict.untested and verdict.untested.value,
+        "unit": verdict.unit,
+        "units": verdict.units,
+        "p": verdict.p,
+        "words": verdict.text,
+    }
+
+
 def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     heads, lines = heads_and_lines(board, rows, of_teams)
     return csv_text(heads, *lines)
@@ -208,7 +230,14 @@ def heads_and_lines(
     return heads, map(line, rows)
 
 
-def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+def as_json(
+    board: Board,
+    rows: Sequence[Row],
+    of_teams: TeamFigures,
+    *,
+    has_verdict: bool = True,
+) -> str:
+    """Return the board as JSON. Snapshots have no verdict, so that unchanged boards keep their digests."""
     confirmation = confirming.confirmation_of(board)
     entered = manual_scores_of(board, rows)
     content: dict[str, Any] = {
@@ -218,6 +247,11 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "gold": _gold(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
+        **(
+            {"verdict": verdict_values(board.verdict)}
+            if has_verdict and board.verdict
+            else {}
+        ),
         **(
             {"rank_by": board.ranking.metric}
             if board.phase.task.rank_by and board.ranking
@@ -283,7 +317,10 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     if choice.has_marks and board.ranking in columns and board.is_compared:
         tied = {row.submission for row in board.may_be_first[1:]}
     confirmation = confirming.confirmation_of(board)
-    caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
+    verdict = board.verdict.text if board.verdict and board.ranking in columns else ""
+    marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
+    verdict_first = f"{verdict} " if verdict else ""
+    caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
     # Columns of one's choice are the board's own.
     entered = (
         ManualScores(measures=[], values={})
@@ -331,6 +368,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
         [
             title,
             *([confirmation.sentence] if confirmation else []),
+            *([verdict] if verdict else []),
             *(column.key for column in columns),
             *(measure.signature for measure in measures),
         ],

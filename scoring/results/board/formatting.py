@@ -11,6 +11,7 @@ from django.utils.translation import get_language, gettext, pgettext
 
 from citeboard.core.words import in_decimals, thousands
 from scoring.models import Score
+from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import columns, task_types
 
@@ -166,6 +167,16 @@ def shown(
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     return in_decimals(f"{value:z.{decimals(scale)}f}".replace("-", MINUS))
+
+
+def p_text(p: float) -> str:
+    """Return a p-value with two significant digits, and with more where these would read as 0.050."""
+    for digits in range(1, 6):
+        rounded = float(f"{p:.{digits}e}")
+        if rounded != ALPHA or p == ALPHA:
+            break
+    decimals = digits - math.floor(math.log10(rounded)) if rounded else digits
+    return f"{rounded:.{decimals}f}"
 
 
 def score_text(score: Score | None) -> str:

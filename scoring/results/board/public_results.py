@@ -11,13 +11,14 @@ import numpy as np
 from django.core.cache import caches
 from django.http import Http404
 from django.utils.text import slugify
+from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _
 from numpy.typing import NDArray
 
 from citeboard.core.release import release
 from citeboard.teams import access, models
 from scoring.models import Evaluation
-from scoring.results.board.cache import SECONDS
+from scoring.results.board.cache import SECONDS, digest_of
 from scoring.results.board.comparisons import told_apart
 from scoring.results.board.formatting import interval, metric_label, ranks, shown
 from scoring.results.board.standings import (
@@ -28,6 +29,7 @@ from scoring.results.board.standings import (
     Row,
     cached_standings,
 )
+from scoring.results.board.verdict import Verdict
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
@@ -210,6 +212,18 @@ def public_first_places(phase: Phase) -> tuple[Placing, ...]:
     return _kept_places(phase, "first-places", first_places)
 
 
+def public_verdict(phase: Phase) -> Verdict | None:
+    """Return the verdict of the board that everybody may see."""
+
+    def verdicts() -> tuple[Verdict | None]:
+        return (cached_standings(phase, None, audience=Audience.PUBLIC).verdict,)
+
+    facts = digest_of(phase.board_facts(now()))
+    return _kept_for_public(
+        phase, "verdict", verdicts, _names_of(phase), get_language(), facts
+    )[0]
+
+
 def public_top(phase: Phase) -> tuple[Placing, ...]:
     """The first rows of its board, without a person's, and the best baseline where it stands below."""
 
@@ -233,20 +247,19 @@ def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
 def _kept_places(
     phase: Phase, what: str, of: Callable[[Board], tuple[Placing, ...]]
 ) -> tuple[Placing, ...]:
-    names = (
-        "names"
-        if shows_teams(phase, Audience.PUBLIC)
-        else "numbers"
-        if phase.shows_teams
-        else "nothing"
-    )
     return _kept_for_public(
         phase,
         what,
         lambda: of(cached_standings(phase, None, audience=Audience.PUBLIC)),
-        names,
+        _names_of(phase),
         get_language(),
     )
+
+
+def _names_of(phase: Phase) -> str:
+    if shows_teams(phase, Audience.PUBLIC):
+        return "names"
+    return "numbers" if phase.shows_teams else "nothing"
 
 
 def shows_baselines_alone(phase: Phase) -> bool:

@@ -52,7 +52,10 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     # It is kept for all, whatever language somebody reads in who cites it.
     with translation.override(ENGLISH):
         content = as_json(
-            board, board.rows, figures_of(board.rows) if has_scores else {}
+            board,
+            board.rows,
+            figures_of(board.rows) if has_scores else {},
+            has_verdict=False,
         )
     return Snapshot.objects.keep(
         content,

@@ -15,7 +15,7 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
 from scoring.metrics import UnknownMetric, metric_of
-from scoring.models import MonthlyRanks, Score, Signature, Withheld
+from scoring.models import BoardOrder, MonthlyRanks, Score, Signature, Withheld
 from scoring.results.board import formatting, visibility as visible
 from scoring.results.board.cache import SECONDS, board_version, digest_of
 from scoring.results.board.comparisons import (
@@ -32,7 +32,13 @@ from scoring.results.board.counting import (
     scores_of,
 )
 from scoring.results.board.human_columns import human_columns
-from scoring.results.board.stored_ranks import RankedBoard, RankedRow, ranks_of
+from scoring.results.board.stored_ranks import (
+    RankedBoard,
+    RankedRow,
+    keeps_sentences,
+    ranks_of,
+)
+from scoring.results.board.verdict import RankedSystem, Untested, Verdict, verdict_of
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
@@ -110,6 +116,8 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
+    #: The adjusted p of the comparison that decides on the rank.
+    p: float | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -167,6 +175,11 @@ class Board:
     columns: list[Column] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
+    untested: Untested | None = None
+    #: The ranked rows that have the value of the first one, which counts itself.
+    equal_to_first: int = 1
+    #: Whether the board was settled before boards had verdicts.
+    keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
     #: By whose private part of the split the rows are ranked; None where they are not, or not yet.
     ranks_of: dt.date | None = None
@@ -207,6 +220,28 @@ class Board:
         """None that is ranked until all have been compared."""
         return (
             [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
+        )
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None if no row is ranked, and for a board that was settled before boards had verdicts."""
+        if self.keeps_sentences:
+            return None
+        return verdict_of(
+            [
+                RankedSystem(
+                    submission=row.submission,
+                    system=row.system,
+                    team=row.team or "",
+                    may_be_first=row.rank_low == 1,
+                    p=row.p,
+                )
+                for row in self.rows
+                if row.rank is not None
+            ],
+            separation=self.separation,
+            untested=self.untested,
+            equal_to_first=self.equal_to_first,
         )
 
     @property
@@ -308,7 +343,11 @@ def standings(
     rank(board.rows)
     if phase.has_monthly_ranks:
         _rank_by_month(board)
+        board.untested = Untested.MONTHLY
+        order = BoardOrder.objects.filter(phase=phase, rules=board.rules).first()
+        board.keeps_sentences = keeps_sentences(order, phase, board.frozen_at)
     else:
+        board.equal_to_first = sum(row.rank == 1 for row in board.rows)
         _give_ranges(board, by, stores_ranks=stores_ranks)
     if not visible.shows_teams(phase, audience):
         _hide_other_teams(board, viewer)
@@ -332,7 +371,7 @@ def _hide_other_teams(board: Board, viewer: object) -> None:
 def _hide_scores(board: Board) -> None:
     board.columns = []
     for row in board.rows:
-        row.scores, row.value = {}, None
+        row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
         # Both numbers reveal the distance between scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
@@ -456,6 +495,7 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
             rules=board.rules or "",
             gold=board.gold,
             metric=board.ranking.metric,
+            frozen_at=board.frozen_at,
             rows=[
                 RankedRow(
                     evaluation=row.evaluation,
@@ -468,12 +508,17 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
         stores=stores_ranks,
     )
     board.is_compared = ranks.is_complete
+    board.keeps_sentences = ranks.keeps_sentences
+    if not board.ranking.is_exchangeable:
+        board.untested = Untested.MEASURE
+    elif not ranks.is_complete:
+        board.untested = Untested.NOT_COMPARED
     if ranks.first_two is not None:
         unit = board.phase.task.unit
         board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
     board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
     for row, own in zip(rows, ranks.ranges, strict=True):
-        row.rank_low, row.rank_high = own["low"], own["high"]
+        row.rank_low, row.rank_high, row.p = own["low"], own["high"], own["p"]
         if board.by == SIGNIFICANCE:
             row.rank = own["low"]
 

@@ -1,12 +1,16 @@
 """The ranks of boards in the database, where workers store them."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from scoring.models import BoardOrder, BoardRanks
 from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
 from tasks.models import Gold, Phase
+
+#: Raised when stored ranks have other fields or follow from other arithmetic.
+VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,7 @@ class RankedBoard:
     gold: Gold
     metric: str
     rows: Sequence[RankedRow]
+    frozen_at: dt.datetime | None = None
 
     def inputs(self, revision: int) -> str:
         """Return a digest of what complete ranks follow from.
@@ -32,8 +37,19 @@ class RankedBoard:
         A frozen board has other rows, so the digest differs from that of the current board. A comparison
         that is made again changes the ``revision``.
         """
-        facts = self.metric, revision, self.rows
+        facts = VERSION, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def keeps_sentences(
+    order: BoardOrder | None, phase: Phase, frozen_at: dt.datetime | None
+) -> bool:
+    """Return True for a board that was settled before boards had verdicts, until it opens or freezes anew."""
+    return (
+        order is not None
+        and order.settled_at is not None
+        and order.settled_at in (frozen_at, phase.closes)
+    )
 
 
 def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
@@ -44,10 +60,11 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     # The revision is read before the comparisons: what is stored under it is never older.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     inputs = board.inputs(order.revision) if order else ""
+    is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     if order:
         stored = order.ranks.filter(gold=board.gold).first()
         if stored and _is_current(stored, inputs, board.phase.version):
-            return _ranks(stored)
+            return replace(_ranks(stored), keeps_sentences=is_settled)
     ranks = compute_ranks(
         [row.evaluation for row in board.rows],
         [row.value for row in board.rows],
@@ -55,7 +72,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     )
     if order and stores:
         _store(order, board, inputs, ranks)
-    return ranks
+    return replace(ranks, keeps_sentences=is_settled)
 
 
 def _is_current(stored: BoardRanks, inputs: str, version: int) -> bool:

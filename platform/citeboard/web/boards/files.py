@@ -379,6 +379,7 @@ def board_card(
     heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
+    verdict = None if runs else public_results.public_verdict(found)
     return _png(
         share_card(
             found.task.title,
@@ -386,6 +387,7 @@ def board_card(
             heading,
             [_card_row(place) for place in places],
             foot,
+            verdict.text if verdict else "",
         )
     )
 

@@ -306,13 +306,11 @@ def _without_first_rank(season: Season) -> Concern:
         board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
-            words = _(
-                "Any of %(systems)s may be first: no other is told apart from rank one."
-            )
-            why = board.separation.sentences if board.separation else ()
-            words = " ".join(
-                [words % {"systems": counted(ranked, "ranked system")}, *why]
-            )
+            words = _("Any of %(systems)s may be first.") % {
+                "systems": counted(ranked, "ranked system")
+            }
+            if verdict := board.verdict:
+                words = f"{words} {verdict.text}"
             lines.append(_phase_line(phase, "organise-power", words))
     advice = _(
         "A larger test set tells more apart; the page behind each says how large."

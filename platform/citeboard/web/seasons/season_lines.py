@@ -9,8 +9,10 @@ from django.utils.timezone import now
 from scoring.results.board.public_results import (
     Placing,
     public_first_places,
+    public_verdict,
     shows_baselines_alone,
 )
+from scoring.results.board.verdict import Verdict
 from scoring.results.publications import published
 from tasks.gold.secrecy import with_phases
 from tasks.models import Phase, Season, Task
@@ -24,6 +26,7 @@ class PhaseLine:
     state: str
     leaders: tuple[Placing, ...]
     has_baselines_alone: bool
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +112,11 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
             )
             phases.append(
                 PhaseLine(
-                    phase, state, leaders, not leaders and shows_baselines_alone(phase)
+                    phase,
+                    state,
+                    leaders,
+                    not leaders and shows_baselines_alone(phase),
+                    public_verdict(phase) if leaders else None,
                 )
             )
         lines[task.season_id].append(

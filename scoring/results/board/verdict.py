@@ -1,0 +1,217 @@
+"""The verdict of a board: who leads, who could be tied, who is behind, and by which test."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from citeboard.core.words import counted, in_decimals, listed
+from scoring.results.board.comparisons import Separation, counted_units
+from scoring.results.board.formatting import p_text
+
+#: Systems that a sentence names; the others it counts.
+MAX_NAMED = 3
+TEST = "paired randomisation test"
+
+
+class Untested(StrEnum):
+    """Why a board ranks without a test."""
+
+    MEASURE = "measure"
+    MONTHLY = "monthly-ranks"
+    ONE_SYSTEM = "one-system"
+    NOT_COMPARED = "not-compared"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedSystem:
+    """A ranked row. ``p`` is the adjusted p of the comparison that decides on its rank: with the leader, or
+    with a row above that it is behind. It is None for the leader, and where it is hidden or undefined.
+    """
+
+    submission: int
+    system: str
+    team: str = ""
+    may_be_first: bool = True
+    p: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """``leaders`` has several systems only if their values are equal; the first of them is the leader.
+
+    ``test`` is empty and ``untested`` gives the reason if the board ranks without a test.
+    """
+
+    systems: int
+    leaders: tuple[RankedSystem, ...]
+    tied: tuple[RankedSystem, ...] = ()
+    behind: tuple[RankedSystem, ...] = ()
+    test: str = ""
+    untested: Untested | None = None
+    unit: str = ""
+    units: int | None = None
+    smallest_p: float | None = None
+
+    @property
+    def leader(self) -> RankedSystem:
+        return self.leaders[0]
+
+    @property
+    def p(self) -> float | None:
+        """Return the smallest p of the tied systems, or the largest of the systems behind if none is tied."""
+        tied = [*self.leaders[1:], *self.tied]
+        own = [row.p for row in tied or self.behind if row.p is not None]
+        return (min if tied else max)(own, default=None)
+
+    @property
+    def text(self) -> str:
+        """Return the verdict in the reader's language."""
+        return " ".join(self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        if self.untested is not None:
+            return [self._first, str(_WHY[self.untested])]
+        if self.smallest_p is not None:
+            return [self._first, self._too_few_units]
+        return [self._first, *self._could_be_tied, *self._are_behind, self._test]
+
+    @property
+    def _names(self) -> dict[int, str]:
+        """Return the names by submission; a name that two teams use is followed by the team."""
+        rows = [*self.leaders, *self.tied, *self.behind]
+        number = Counter(row.system for row in rows)
+        return {
+            row.submission: f"{row.system} ({row.team})"
+            if number[row.system] > 1 and row.team
+            else row.system
+            for row in rows
+        }
+
+    def _listed(self, rows: Sequence[RankedSystem]) -> str:
+        names = [self._names[row.submission] for row in rows]
+        if len(names) <= MAX_NAMED + 1:
+            return listed(names)
+        return listed(
+            [*names[:MAX_NAMED], counted(len(names) - MAX_NAMED, "other system")]
+        )
+
+    @property
+    def _first(self) -> str:
+        facts = {
+            "systems": counted(self.systems, "ranked system"),
+            "leaders": self._listed(self.leaders),
+        }
+        if self.systems == 1:
+            return _("%(leaders)s is the only ranked system.") % facts
+        if self.test and not self.tied and len(self.leaders) == 1:
+            return _("%(leaders)s is first of %(systems)s.") % facts
+        words = ngettext(
+            "%(leaders)s has the best value of %(systems)s.",
+            "%(leaders)s share the best value of %(systems)s.",
+            len(self.leaders),
+        )
+        return words % facts
+
+    @property
+    def _could_be_tied(self) -> list[str]:
+        if not self.tied:
+            return []
+        words = ngettext(
+            "%(names)s could be tied for first place%(p)s.",
+            "%(names)s could be tied for first place%(p)s.",
+            len(self.tied),
+        )
+        least = min((row.p for row in self.tied if row.p is not None), default=None)
+        p = (
+            _("adjusted p %(p)s")
+            if len(self.tied) == 1
+            else _("smallest adjusted p %(p)s")
+        )
+        return [words % {"names": self._listed(self.tied), "p": _in_brackets(p, least)}]
+
+    @property
+    def _are_behind(self) -> list[str]:
+        if not self.behind:
+            return []
+        words = ngettext(
+            "%(names)s is behind%(p)s.", "%(names)s are behind%(p)s.", len(self.behind)
+        )
+        most = max((row.p for row in self.behind if row.p is not None), default=None)
+        p = (
+            _("adjusted p %(p)s")
+            if len(self.behind) == 1
+            else _("largest adjusted p %(p)s")
+        )
+        return [
+            words % {"names": self._listed(self.behind), "p": _in_brackets(p, most)}
+        ]
+
+    @property
+    def _test(self) -> str:
+        return _(
+            "Tested by paired randomisation over %(units)s, with Holm's correction."
+        ) % {"units": counted_units(self.units or 0, self.unit)}
+
+    @property
+    def _too_few_units(self) -> str:
+        return _(
+            "With %(units)s no test can find a difference between any two of them at 5 %%: "
+            "the smallest possible adjusted p is %(p)s."
+        ) % {
+            "units": counted_units(self.units or 0, self.unit),
+            "p": in_decimals(p_text(self.smallest_p or 0.0)),
+        }
+
+
+def _in_brackets(words: str, p: float | None) -> str:
+    return "" if p is None else f" ({words % {'p': in_decimals(p_text(p))}})"
+
+
+_WHY = {
+    Untested.MEASURE: gettext_lazy(
+        "The board ranks without a test: its measure cannot compare two runs."
+    ),
+    Untested.MONTHLY: gettext_lazy(
+        "The board ranks without a test: its ranks are those of the month by the private part of the data."
+    ),
+    Untested.ONE_SYSTEM: gettext_lazy("The board ranks without a test."),
+    Untested.NOT_COMPARED: gettext_lazy(
+        "The board ranks without a test until all systems have been compared."
+    ),
+}
+
+
+def verdict_of(
+    systems: Sequence[RankedSystem],
+    *,
+    separation: Separation | None = None,
+    untested: Untested | None = None,
+    equal_to_first: int = 1,
+) -> Verdict | None:
+    """Return the verdict on ranked ``systems``, best first; None if no system is ranked.
+
+    ``equal_to_first`` is the number of systems that have the value of the first, which counts itself.
+    """
+    if not systems:
+        return None
+    leaders, others = tuple(systems[:equal_to_first]), systems[equal_to_first:]
+    if len(systems) == 1:
+        untested = untested or Untested.ONE_SYSTEM
+    elif separation is None:
+        untested = untested or Untested.NOT_COMPARED
+    if untested is not None or separation is None:
+        return Verdict(systems=len(systems), leaders=leaders, untested=untested)
+    return Verdict(
+        systems=len(systems),
+        leaders=leaders,
+        tied=tuple(row for row in others if row.may_be_first),
+        behind=tuple(row for row in others if not row.may_be_first),
+        test=TEST,
+        unit=separation.unit,
+        units=separation.units,
+        smallest_p=None if separation.can_differ else separation.smallest_corrected_p,
+    )
