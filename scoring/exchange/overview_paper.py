@@ -20,7 +20,12 @@ from scoring.exchange.report_figures import report_tables
 from scoring.exchange.results import as_yaml, file_name, packed
 from scoring.figures import Figure
 from scoring.results.board import exports
-from scoring.results.board.charts import heat_map, ranking_chart
+from scoring.results.board.charts import (
+    fixed_in_words,
+    heat_map,
+    ranking_chart,
+    tested_in_words,
+)
 from scoring.results.board.confirming import confirmation_of
 from scoring.results.board.counting import turnout
 from scoring.results.board.differences import (
@@ -423,6 +428,10 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         if ranking.metric not in metrics_of(board, dimension):
             continue
         table = class_table(board, systems, dimension, ranking.metric)
+        if table.is_tested:
+            if words := f"{fixed_in_words(table)} {tested_in_words(table)}".strip():
+                yield f"By {_markdown(dimension_label(dimension))}: {_markdown(words)}"
+            continue
         means = [
             (mean, name)
             for name in table.classes

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -64,6 +65,25 @@ def looked_for(
     return Requirement(kind=kind, name=name, place=place, version=version)
 
 
+class Fixed(StrEnum):
+    """Why the gold of a class fixes the value of a measure there, or restricts its range."""
+
+    ONE_LABEL = "one-label"
+    BAND_OF_GOLD = "band-of-gold"
+    EMPTY_GOLD = "empty-gold"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassGold:
+    """A class as its gold is: the rows that any run has there, the number of labels that occur in its gold
+    (None if instances have no labels), and whether the class is a band of the number that runs predict.
+    """
+
+    rows: Floats
+    labels: int | None = None
+    is_band: bool = False
+
+
 class Metric(ABC):
     """A measure under one rule set. ``statistic`` names the matrix: metrics that share it (precision, recall
     and F1 of one overlap) share the work. ``per_unit`` says that the rows of each resampling unit are added
@@ -95,6 +115,8 @@ class Metric(ABC):
     #: False where it means little on the instances of one gold label alone: a mean over labels is small there
     #: whatever a run does, a precision 1, and a correlation undefined.
     is_valid_in_one_label: bool = True
+    #: Where the measure is valid although the class fixes others, such as accuracy where one label occurs.
+    stands_in: tuple[Fixed, ...] = ()
     #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
     #: of its own: no two runs are then compared or tested by it, and single instances have no value.
     is_exchangeable: bool = True
@@ -129,6 +151,18 @@ class Metric(ABC):
     def comparable(self, text: str) -> str:
         """Return the text in the form in which it is compared."""
         return composed(text) if self.normal_form else text
+
+    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+        """Return why the class fixes the value, whatever runs answer there, or None if it does not."""
+        if self.is_valid_in_one_label:
+            return None
+        if gold.is_band:
+            return Fixed.BAND_OF_GOLD
+        return Fixed.ONE_LABEL if gold.labels == 1 else None
+
+    def is_constant(self, rows: Floats) -> bool:
+        """Return True if the rows show that the run gives one answer everywhere."""
+        return False
 
     @property
     def value_range(self) -> tuple[float, float]:

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import (
+    ClassGold,
+    Fixed,
     Floats,
     MeanMetric,
     Metric,
@@ -56,6 +58,12 @@ class Classification(Metric):
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, -1]
+
+    def is_constant(self, rows: Floats) -> bool:
+        """Return True if at most one label is answered."""
+        if self.kind != Classification.kind:
+            return False
+        return int(np.count_nonzero(class_counts(rows)[1].sum(axis=0))) <= 1
 
     def has_enough_units(self, rows: Floats) -> bool:
         """Where it has to, each class occurs in enough of the units, or in all of few."""
@@ -144,6 +152,11 @@ def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 class Accuracy(Classification):
     """The share of instances whose answer is the gold answer; undefined (NaN) over none."""
 
+    stands_in = (Fixed.ONE_LABEL,)
+
+    def fixed_by(self, gold: ClassGold) -> None:
+        """Return None: the share of right answers is valid in any class."""
+
     def aggregate(self, sums: Floats) -> Floats:
         _, _, both, count = class_counts(sums)
         return quotient(both.sum(axis=-1), count)
@@ -181,6 +194,11 @@ class ClassAverage(Classification):
         self.fixed = {**self.fixed, "average": average, **_fixed_zero(zero)}
         self.needs_each_class = average == "macro"
         self.holds_with_rare_classes = not self.needs_each_class
+        self.stands_in = (Fixed.ONE_LABEL,) if average == "micro" else ()
+
+    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+        """Return None for a micro average, which pools the answers of all classes."""
+        return None if self.average == "micro" else super().fixed_by(gold)
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, count = class_counts(rows)
@@ -211,6 +229,11 @@ class ClassAverage(Classification):
 
 class BalancedAccuracy(Classification):
     """The mean recall of the classes that occur in the gold; undefined (NaN) where none does."""
+
+    stands_in = (Fixed.ONE_LABEL,)
+
+    def fixed_by(self, gold: ClassGold) -> None:
+        """Return None: where one label occurs, the value is its recall."""
 
     citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
 
@@ -302,6 +325,16 @@ class OneClass(Classification):
         super().__init__(name, rules, labels=labels)
         self.part, self.place, self.zero = part, list(labels).index(label), zero
         self.fixed = {**self.fixed, **_fixed_zero(zero)}
+        if part in ("recall", "false-positives"):
+            self.stands_in = (Fixed.ONE_LABEL,)
+
+    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+        """Return None for the recall of a label that occurs, and for false positives if another one does."""
+        has_label = gold.rows[:, self.place]
+        is_valid = (self.part == "recall" and has_label.any()) or (
+            self.part == "false-positives" and not has_label.all()
+        )
+        return None if is_valid else super().fixed_by(gold)
 
     def denominators(self, rows: Floats) -> Floats:
         support, answered, _, _ = class_counts(rows)

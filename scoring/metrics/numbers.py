@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
+from scoring.metrics.base import Fixed, Floats, Metric
 from scoring.metrics.classification import QuadraticKappa
 from tasks.types.base import OptionRefused
 from tasks.types.columns import present
@@ -103,6 +103,7 @@ class Determination(Moments):
 class AbsoluteError(Moments):
     """The mean absolute error."""
 
+    stands_in = (Fixed.BAND_OF_GOLD,)
     higher_is_better = False
     is_valid_in_one_label = True
     scale = 0

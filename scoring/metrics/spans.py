@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
+from scoring.metrics.base import ClassGold, Fixed, Floats, Metric
 from scoring.metrics.classification import part_of
 
 SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"  # noqa: E501
@@ -38,6 +38,10 @@ class PooledSpans(Metric):
             for own, answer in pairs
         ]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+        """Return that the class is fixed if no span is wanted there: no answer can be right."""
+        return None if gold.rows[:, 2].any() else Fixed.EMPTY_GOLD
 
     def aggregate(self, sums: Floats) -> Floats:
         right, given, wanted = (sums[..., place] for place in range(3))

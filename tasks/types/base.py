@@ -370,6 +370,8 @@ class TaskType:
     is_gold_file: Callable[[str], bool]
     #: The dimensions whose classes are the gold's own labels.
     label_dimensions: tuple[str, ...] = ()
+    #: The dimensions whose classes are bands of the number that runs predict.
+    gold_bands: tuple[str, ...] = ()
     #: The dimensions whose classes follow from what participants are shown, and from no answer.
     shown_dimensions: tuple[str, ...] = ()
     #: Of each answer of a run to an instance of the split, whether anything is in it.

@@ -154,10 +154,8 @@ def test_the_facts_of_the_results_section(client, season, phase):
         "The best baseline is Lead with 0.3000 (0.2500 to 0.3500); 2 ranked runs are better."
         in found
     )
-    assert (
-        "hardest C90\\-2039 (mean 0.2500 on 5 of the gold), easiest E03\\-1020 (mean 0.8500"
-        in found
-    )
+    # No class is called easier than another: their intervals are not known.
+    assert "easi" not in found
     compared(phase, 0.4)
     found = written(client, season, "results.md")
     assert "alpha could be tied for first place" in found

@@ -4,8 +4,10 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
 
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.figures import (
@@ -21,11 +23,13 @@ from scoring.figures import (
     bounds_of,
 )
 from scoring.figures.description import MAX_SERIES
-from scoring.results.board.differences import ClassTable, System
+from scoring.metrics.base import Fixed
+from scoring.results.board.differences import ClassTable, FixedClass, System
 from scoring.results.board.formatting import (
     class_label,
     decimals,
     dimension_label,
+    interval,
     metric_label,
     shown,
     with_interval,
@@ -33,6 +37,8 @@ from scoring.results.board.formatting import (
 from scoring.results.board.manual_scores import TeamReported
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.finding import finding
+from scoring.stats.jackknife import t_quantile
+from scoring.stats.significance import ALPHA
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
@@ -271,6 +277,114 @@ def best_so_far(
     return best
 
 
+#: Degrees of freedom of the quantiles that widen the intervals of several classes.
+WIDENING_DF = 4
+MIN_CLASSES = 2
+
+
+class ClassMean(NamedTuple):
+    """The mean over the systems of a class, with ends that hold for all classes of the table together."""
+
+    mean: float
+    low: float
+    high: float
+    label: str
+
+
+def class_means(table: ClassTable) -> list[ClassMean]:
+    """Return the means of the classes in which every system has an interval.
+
+    Averaged ends hold whatever dependence there is between systems. Bonferroni's correction over the classes
+    widens them by the quantile of Student's t, with so few degrees of freedom that it does so by too much.
+    """
+    found = []
+    for name in table.classes:
+        own = [
+            (value, *ends)
+            for row in table.systems
+            if (value := table.value(name.label, row)) is not None
+            and (ends := table.intervals.get((name.label, row.evaluation))) is not None
+        ]
+        if own and len(own) == len(table.systems):
+            found.append((name.label, own))
+    if not found:
+        return []
+    shares = (1 - ALPHA / (2 * len(found)), 1 - ALPHA / 2)
+    wider = t_quantile(shares[0], WIDENING_DF) / t_quantile(shares[1], WIDENING_DF)
+    return [
+        ClassMean(
+            mean=fmean(value for value, _, _ in own),
+            low=fmean(value - wider * (value - low) for value, low, _ in own),
+            high=fmean(value + wider * (high - value) for value, _, high in own),
+            label=label,
+        )
+        for label, own in found
+    ]
+
+
+def tested_in_words(table: ClassTable) -> str:
+    """Compare the classes with the best and the worst mean only if the interval of their difference excludes
+    zero. The difference lies between the differences of their ends, whatever dependence there is.
+    """
+    means = class_means(table)
+    if len(means) < MIN_CLASSES or table.higher_is_better is None:
+        return ""
+    lowest, highest = min(means), max(means)
+    if highest.low <= lowest.high:
+        return ""
+    easier, harder = (highest, lowest) if table.higher_is_better else (lowest, highest)
+    words = _(
+        "Over these systems %(easier)s (mean %(better)s) is easier than %(harder)s (%(worse)s): "
+        "the 95 %% interval of the difference, %(interval)s, excludes zero."
+    )
+    return words % {
+        "easier": class_label(easier.label),
+        "better": shown(easier.mean, table.scale),
+        "harder": class_label(harder.label),
+        "worse": shown(harder.mean, table.scale),
+        "interval": interval(
+            highest.low - lowest.high, highest.high - lowest.low, table.scale
+        ),
+    }
+
+
+_FIXED = {
+    Fixed.ONE_LABEL: gettext_lazy(
+        "No value of %(metric)s in %(classes)s: one label occurs in the gold there, so that the class fixes "
+        "the value. %(instead)s is valid there."
+    ),
+    Fixed.BAND_OF_GOLD: gettext_lazy(
+        "No value of %(metric)s in %(classes)s: the class is a band of the gold itself, which restricts the "
+        "range of the measure. %(instead)s is valid there."
+    ),
+    Fixed.EMPTY_GOLD: gettext_lazy(
+        "No value of %(metric)s in %(classes)s: the gold has nothing to find there. "
+        "%(instead)s is valid there."
+    ),
+}
+_INSTEAD = {
+    Fixed.ONE_LABEL: gettext_lazy("The recall of the label, or accuracy,"),
+    Fixed.BAND_OF_GOLD: gettext_lazy("The mean absolute error"),
+    Fixed.EMPTY_GOLD: gettext_lazy("The share of instances without an answer"),
+}
+
+
+def fixed_in_words(table: ClassTable) -> str:
+    """State in which classes the gold fixes the value, why, and which measure is valid there."""
+    by_reason: dict[FixedClass, list[str]] = {}
+    for label, own in table.fixed.items():
+        by_reason.setdefault(own, []).append(class_label(label))
+    return " ".join(
+        str(_FIXED[why])
+        % {
+            "metric": metric_label(table.metric),
+            "classes": listed(labels),
+            "instead": metric_label(instead) if instead else str(_INSTEAD[why]),
+        }
+        for (why, instead), labels in by_reason.items()
+    )
+
+
 def in_words(table: ClassTable) -> str:
     means = [
         (mean, name.label)
@@ -278,7 +392,9 @@ def in_words(table: ClassTable) -> str:
         if (mean := table.mean(name.label)) is not None
     ]
     if not means:
-        return _("No class has a value yet.")
+        return "" if table.fixed else _("No class has a value yet.")
+    if table.is_tested:
+        return tested_in_words(table)
     sentences = []
     counts = Counter(
         row.evaluation for name in table.classes for row in table.best(name.label)
@@ -322,26 +438,35 @@ def in_words(table: ClassTable) -> str:
 
 
 def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
-    """Which classes lack the interval of a system, and why; ``pending`` are evaluations whose are to come."""
-
-    lacking: dict[str, dict[str, None]] = {}
-    for name in table.classes:
-        for row in table.systems:
-            if (name.label, row.evaluation) not in table.intervals:
+    """Return which systems lack an interval, in which classes and why; ``pending`` are the evaluations whose
+    intervals are being computed. Classes that fix the value have a sentence of their own.
+    """
+    names = [name.label for name in table.classes if name.label not in table.fixed]
+    #: By reason and classes the systems.
+    lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for row in table.systems:
+        by_reason: dict[str, list[str]] = {}
+        for label in names:
+            if (label, row.evaluation) not in table.intervals:
                 why = _("too few instances to tell one")
-                if table.value(name.label, row) is None:
+                if table.value(label, row) is None:
                     why = _("no value")
                 elif row.evaluation in pending:
                     why = _("not computed yet")
-                lacking.setdefault(why, {})[class_label(name.label)] = None
+                by_reason.setdefault(why, []).append(label)
+        for why, labels in by_reason.items():
+            lacking.setdefault((why, tuple(labels)), []).append(f"“{row.system}”")
     if not lacking:
         return ""
-    words = _("%(classes)s (%(why)s)")
-    reasons = [
-        words % {"classes": listed([*labels]), "why": why}
-        for why, labels in lacking.items()
-    ]
-    return _("Without an interval: %(classes)s.") % {"classes": listed(reasons)}
+    reasons = []
+    for (why, labels), systems in lacking.items():
+        words = _("%(systems)s (%(why)s)")
+        if len(labels) < len(names):
+            words = _("%(systems)s in %(classes)s (%(why)s)")
+        of_classes = listed([class_label(label) for label in labels])
+        facts = {"systems": listed(systems), "classes": of_classes, "why": why}
+        reasons.append(words % facts)
+    return _("Without an interval: %(systems)s.") % {"systems": "; ".join(reasons)}
 
 
 def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:

@@ -5,17 +5,29 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from django.db.models import QuerySet
+from numpy.typing import NDArray
 
-from scoring.metrics import OF_LABELS, names_by
-from scoring.models import OF_SMALL_CLASS, Breakdown, class_numbers
+from scoring.metrics import (
+    OF_LABELS,
+    Metric,
+    known_metric,
+    metrics_of as metrics_of_rules,
+    names_by,
+    of_labels,
+)
+from scoring.metrics.base import ClassGold, Fixed
+from scoring.metrics.classification import class_counts
+from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
+from scoring.results.board.comparisons import Unreadable, statistics_of
 from scoring.results.board.formatting import shown
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Board, Row
 from scoring.results.board.visibility import Audience, may_see_instances
-from scoring.stats.breakdown import CROSSED, NO_CLASS
+from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, run_cards
 
@@ -55,6 +67,10 @@ class ClassTable:
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
+    #: The classes whose gold fixes the value; their numbers are not shown.
+    fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
+    #: False for printed tables and for boards that were settled before boards had verdicts.
+    is_tested: bool = False
 
     @property
     def lines(self) -> list[Class]:
@@ -83,7 +99,9 @@ class ClassTable:
         if not values or self.higher_is_better is None:
             return []
         top = (max if self.higher_is_better else min)(values.values())
-        return [row for row in self.systems if values.get(row.evaluation) == top]
+        best = [row for row in self.systems if values.get(row.evaluation) == top]
+        is_tie_at_an_end = len(best) > 1 and top in (0.0, self.scale)
+        return [] if self.is_tested and is_tie_at_an_end else best
 
     def mean(self, label: str) -> float | None:
         if any((label, row.evaluation) in self.infinite for row in self.systems):
@@ -239,6 +257,16 @@ def class_table(
     column = next(
         (candidate for candidate in board.columns if candidate.name == metric), None
     )
+    fixed: dict[str, FixedClass] = {}
+    if rows and not board.keeps_sentences:
+        first = Evaluation.objects.select_related("phase__task").get(
+            pk=rows[0].evaluation
+        )
+        fixed = fixed_classes(first, dimension, metric)
+    for key in [key for key in values if key[0] in fixed]:
+        values[key] = None
+        intervals.pop(key, None)
+        infinite.discard(key)
     return ClassTable(
         dimension=dimension,
         metric=metric,
@@ -256,7 +284,69 @@ def class_table(
         infinite=frozenset(infinite),
         withheld=withheld,
         hidden=natural_order([label for label in supports if label in hidden]),
+        fixed={label: why for label, why in fixed.items() if label not in hidden},
+        is_tested=not board.keeps_sentences,
     )
+
+
+class FixedClass(NamedTuple):
+    """Why the gold of a class fixes the value of a measure, and the name of a measure of the task that is
+    valid there, or an empty text.
+    """
+
+    why: Fixed
+    instead: str = ""
+
+
+def fixed_classes(
+    evaluation: Evaluation, dimension: str, metric: str
+) -> dict[str, FixedClass]:
+    """Return the classes whose gold fixes the value of the metric."""
+    task = evaluation.phase.task
+    options = task.task_type.checked_options(task.options)
+    own = known_metric(task.task_type, metric, evaluation.rules, options)
+    if own is None:
+        return {}
+    metrics = metrics_of_rules(task.task_type, evaluation.rules, options)
+    labelled = next(iter(of_labels(metrics)), None)
+    others = [other for other in metrics if other.stands_in]
+    names = {other.statistic for other in (own, labelled, *others) if other}
+    try:
+        run = statistics_of(evaluation, names)
+    except Unreadable:
+        return {}
+    if own.statistic not in run.matrices:
+        return {}
+    by_label = run.matrices.get(labelled.statistic) if labelled else None
+    is_band = dimension in task.task_type.gold_bands
+    fixed = {}
+    for label, places in classes(run.features.get(dimension, [])).items():
+        labels = None
+        if by_label is not None:
+            support = class_counts(by_label[places])[0]
+            labels = int(np.count_nonzero(support.sum(axis=0)))
+
+        def why_fixed(
+            measure: Metric,
+            places: NDArray[np.intp] = places,
+            labels: int | None = labels,
+        ) -> Fixed | None:
+            rows = run.matrices[measure.statistic][places]
+            return measure.fixed_by(
+                ClassGold(rows=rows, labels=labels, is_band=is_band)
+            )
+
+        why = why_fixed(own)
+        if why is not None:
+            valid = (
+                other.name
+                for other in others
+                if why in other.stands_in
+                and other.statistic in run.matrices
+                and why_fixed(other) is None
+            )
+            fixed[label] = FixedClass(why, next(valid, ""))
+    return fixed
 
 
 def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:

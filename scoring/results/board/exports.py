@@ -471,6 +471,7 @@ def classes_csv(board: Board) -> str:
                     if key in table.values:
                         value = "inf" if key in table.infinite else table.values[key]
                         value = "withheld" if key in table.withheld else value
+                        value = "fixed" if name.label in table.fixed else value
                         yield [
                             table.dimension,
                             plain(name.label),
@@ -496,6 +497,13 @@ def classes_json(board: Board) -> str:
             "submission": row.submission,
             "value": table.values[key],
         }
+        if label in table.fixed:
+            return value | {
+                "low": None,
+                "high": None,
+                "fixed": table.fixed[label].why.value,
+                "instead": table.fixed[label].instead or None,
+            }
         value |= {"low": low, "high": high} | (
             {"infinite": True} if key in table.infinite else {}
         )
@@ -550,7 +558,11 @@ def classes_latex(
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"
     title = f"{phase.task.season}: {phase.task}, {phase}; {about}"
-    marks = leading if choice.has_marks else {}
+    marks = {
+        label: best
+        for label, best in leading.items()
+        if choice.has_marks and label not in table.fixed
+    }
     evaluations = {row.evaluation for row in table.systems}
     is_marked = any(marks.get(name.label) in evaluations for name in table.classes)
     confirmation = confirming.confirmation_of(board)

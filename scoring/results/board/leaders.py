@@ -38,12 +38,14 @@ class Question:
     dimension: str
     metric: Metric
     evaluations: tuple[Evaluation, ...]
+    keeps_sentences: bool = False
 
     @property
     def among(self) -> str:
-        return _digest(
+        runs = [
             (evaluation.pk, evaluation.statistics) for evaluation in self.evaluations
-        )
+        ]
+        return _earlier_digest(runs) if self.keeps_sentences else _digest(runs)
 
     def unanswered(self, board: Board) -> list[ClassLeader]:
         return [self.leader(board, label, []) for label in _best_first(self)]
@@ -111,7 +113,7 @@ def questions(board: Board) -> Iterator[Question]:
                 if (row.evaluation, dimension, metric.name) in broken_down
             )
             if len(runs) > 1:
-                yield Question(dimension, metric, runs)
+                yield Question(dimension, metric, runs, board.keeps_sentences)
 
 
 def _with_metric(board: Board, metric: str) -> list[Row]:
@@ -136,17 +138,20 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     compared = Breakdown.objects.filter(
         evaluation__in=scored, classes__dimension=dimension
     ).defer("numbers")
-    among = _digest(
+    runs = [
         (row.evaluation_id, row.evaluation.statistics)
         for row in compared.select_related("evaluation").prefetch_related("classes")
         if metric in row.classes.metrics
-    )
+    ]
+    current = {_digest(runs)}
+    if board.keeps_sentences:
+        current.add(_earlier_digest(runs))
     found = ClassLeader.objects.filter(
         phase=board.phase, rules=board.rules, gold=board.gold
     )
     of_these = found.filter(dimension=dimension, metric=metric)
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
-    if not leaders or any(count != among for _, _, _, count in leaders):
+    if not leaders or any(among not in current for _, _, _, among in leaders):
         return Leaders()
     # Whoever has a p-value has a leader.
     significant = {
@@ -156,6 +161,11 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
+    """Name the compared runs and the rule that a run with one answer everywhere leads no class."""
+    return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
+
+
+def _earlier_digest(evaluations: Iterable[tuple[int, str]]) -> str:
     named = ",".join(
         f"{number}:{statistics}" for number, statistics in sorted(evaluations)
     )
@@ -199,6 +209,9 @@ def answered(board: Board, question: Question) -> list[ClassLeader]:
     leaders = []
     for label, ordered in _best_first(question).items():
         try:
+            if ordered and _is_constant(question, ordered[0], matrices):
+                leaders.append(question.leader(board, label, []))
+                continue
             p = largest_p(question.metric, label, ordered, matrices)
         except StatisticsAway:
             raise
@@ -207,6 +220,13 @@ def answered(board: Board, question: Question) -> list[ClassLeader]:
             p = None
         leaders.append(question.leader(board, label, ordered, p))
     return leaders
+
+
+def _is_constant(
+    question: Question, evaluation: Evaluation, matrices: Matrices
+) -> bool:
+    rows = matrices.rows(evaluation, None).matrices[question.metric.statistic]
+    return not question.keeps_sentences and question.metric.is_constant(rows)
 
 
 def _best_first(question: Question) -> dict[str, list[Evaluation]]:

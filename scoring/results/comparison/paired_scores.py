@@ -3,7 +3,7 @@
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,15 @@ from scoring.results.board.comparisons import (
     reading_failed,
     statistics_of,
 )
-from scoring.results.board.differences import natural_order
+from scoring.results.board.differences import fixed_classes, natural_order
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.jackknife import ROUNDING
-from scoring.stats.significance import SEED, difference_interval, trials_for
+from scoring.stats.significance import (
+    SEED,
+    difference_error,
+    difference_interval,
+    trials_for,
+)
 
 SECONDS = 24 * 3600
 #: Instances on one page.
@@ -117,11 +122,13 @@ def by_class(
 ) -> list[ClassDifference]:
     values: dict[str, dict[int, tuple[float | None, int]]] = {}
     why: dict[str, str] = {}
+    fixed = fixed_classes(pair.a, dimension, metric.name)
     for label, evaluation, number in class_numbers(
         [pair.a.pk, pair.b.pk], dimension, metric.name
     ):
         told = OF_SMALL_CLASS if label in hidden else number
-        values.setdefault(label, {})[evaluation] = (told.value, told.n)
+        value = None if label in fixed else told.value
+        values.setdefault(label, {})[evaluation] = (value, told.n)
         if told.withheld:
             why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
@@ -145,7 +152,11 @@ def by_class(
                 if own is metric
                 else (first, second)
             )
-            if (ends := difference_interval(paired(own, *sides))) is not None:
+            both = paired(own, *sides)
+            if _is_equal(values.get(label, {})) and not difference_error(both) > 0:
+                # Whichever unit is left out, the values are equal: nothing shows how far they may differ.
+                continue
+            if (ends := difference_interval(both)) is not None:
                 intervals[label] = ends
     differences = []
     for label in natural_order(list(values)):
@@ -164,6 +175,10 @@ def by_class(
             )
         )
     return differences
+
+
+def _is_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
+    return len({value for value, _ in values.values()}) == 1
 
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:

@@ -27,7 +27,11 @@ from scoring.results.board.comparisons import (
     reading_failed,
     statistics_of,
 )
-from scoring.results.board.differences import hidden_classes, natural_order
+from scoring.results.board.differences import (
+    fixed_classes,
+    hidden_classes,
+    natural_order,
+)
 from scoring.results.board.open_gold import may_have_gold, open_run
 from scoring.results.board.query import board_of
 from scoring.results.comparison import contenders, drawing
@@ -767,6 +771,7 @@ def _class_lines(
     hidden: frozenset[str],
 ) -> list[Line]:
     by_label: dict[str, dict[int, Value]] = {}
+    fixed = fixed_classes(evaluations[0], dimension, metric.name) if evaluations else {}
     sizes: dict[str, int] = {}
     for label, evaluation, number in class_numbers(
         [run.pk for run in evaluations], dimension, metric.name
@@ -774,8 +779,10 @@ def _class_lines(
         value, is_infinite, low, high, n, why = (
             OF_SMALL_CLASS if label in hidden else number
         )
-        by_label.setdefault(label, {})[evaluation] = Value(
-            value, low, high, is_infinite, str(why)
+        by_label.setdefault(label, {})[evaluation] = (
+            Value(None)
+            if label in fixed
+            else Value(value, low, high, is_infinite, str(why))
         )
         sizes[label] = max(n, sizes.get(label, 0))
     lines = []

@@ -34,6 +34,12 @@ class NumberTask(InstanceTask):
     reduce: str = "mean"
 
     @property
+    def gold_bands(self) -> tuple[str, ...]:
+        """Return the dimensions whose classes are bands of the gold."""
+        own = (one for one in self.dimensions if one.field == self.field)
+        return tuple(one.name for one in own if not (one.reading or one.joined))
+
+    @property
     def example(self) -> Any:
         return 0.5 if self.least is None else self.least
 

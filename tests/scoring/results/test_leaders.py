@@ -58,7 +58,7 @@ def page(client, phase, query=FACET) -> str:
 
 def marked(html: str) -> list[str]:
     return re.findall(
-        r'<em class="best">(.*?)<', html[html.index('<table class="classes">') :]
+        r"([\d.]+)(?:</a>)?\*", html[html.index("<tbody") : html.index("<tfoot>")]
     )
 
 

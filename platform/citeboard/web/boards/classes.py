@@ -140,7 +140,7 @@ def _part(
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
     pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
     leaders = leaders_of(board, dimension, metric).among(
-        {name.label for name in everywhere.classes}
+        {name.label for name in everywhere.classes} - everywhere.fixed.keys()
     )
     best = leaders.significant
     rows = [row for row in table.systems if isinstance(row, Row)]
@@ -171,6 +171,8 @@ def _part(
         ],
         "bars": charts.system_bars(table),
         "words": charts.in_words(table),
+        "fixed": charts.fixed_in_words(table),
+        "has_intervals": bool(table.intervals),
         "no_intervals": charts.without_intervals(table, set(pending)),
         "is_compared": leaders.is_known,
         "has_marks": bool(best),
