@@ -58,6 +58,11 @@ class PaperView:
         """Whether it is a table of another task of this kind."""
         return not self.board.phase.task.published
 
+    @property
+    def has_chart(self) -> bool:
+        """Return False if the numbers cannot be compared: one axis would compare them."""
+        return len(self.lines) > 1 and not self.is_of_other_data
+
     @cached_property
     def _own(self) -> dict[tuple[str, str, int], Pair]:
         """By class (empty for all instances), measure and run what is computed here."""

@@ -343,7 +343,7 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
             "tables": query.choices(
                 "table", names, str(query.table), names.__getitem__
             ),
-            "figures": {"paper-chart": view.bars} if len(view.lines) > 1 else {},
+            "figures": {"paper-chart": view.bars} if view.has_chart else {},
         }
 
     seen = [table.table.paper.digest for table, _by_class in tables]
