@@ -477,6 +477,9 @@ def units_needed(
 
 #: Shares of the variance between rows that may be noise, all as likely before the board is seen.
 NOISE = (np.arange(100) + 0.5) / 100
+#: The probability, before a board is seen, that all its systems are equal. With this one, predicted and
+#: observed frequencies differ least over the boards of ``scripts/order_calibration.py``.
+EQUAL = 0.25
 
 
 def order_chance(
@@ -487,19 +490,25 @@ def order_chance(
     rows: int,
     squares: float,
     errors: float,
+    equal: float = 0.0,
 ) -> float:
     """The chance that two rows of a board keep their order with as many units again, old and new together.
     ``squares`` and ``errors`` are the means over all pairs of the ``rows`` of the squared differences and of
     their squared errors: how far rows are apart beyond noise shrinks what is expected of new units (uniform
-    shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). NaN without an error.
+    shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the probability that no row
+    is better than another, before the board is seen. NaN without an error.
     """
     if not (error > 0 and errors > 0):
         return math.nan
     from scipy.special import stdtr
 
-    likely = (rows - 1) / 2 * np.log(NOISE) - (rows - 1) * squares / errors * NOISE / 2
-    weights = np.exp(likely - likely.max())
-    chances = stdtr(units - 1, abs(difference) * np.sqrt(2 - NOISE) / error)
+    noise, before = NOISE, np.ones(len(NOISE))
+    if equal:
+        noise = np.append(NOISE, 1.0)
+        before = np.append(before, len(NOISE) * equal / (1 - equal))
+    likely = (rows - 1) / 2 * np.log(noise) - (rows - 1) * squares / errors * noise / 2
+    weights = before * np.exp(likely - likely.max())
+    chances = stdtr(units - 1, abs(difference) * np.sqrt(2 - noise) / error)
     return float((weights * chances).sum() / weights.sum())
 
 

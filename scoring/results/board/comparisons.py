@@ -248,15 +248,34 @@ class Ranks:
 
 
 def compute_ranks(
-    evaluations: Sequence[int], values: Sequence[float | None], metric: str
+    evaluations: Sequence[int],
+    values: Sequence[float | None],
+    metric: str,
+    *,
+    is_settled: bool = False,
 ) -> Ranks:
-    """Return the ranks of the rows, best first; higher ``values`` are better."""
+    """Return the ranks of the rows, best first; higher ``values`` are better.
+
+    A board that ``is_settled`` keeps the chance of its order, which all rows shrink there.
+    """
     p = p_values(evaluations, metric)
     merits = [math.nan if value is None else value for value in values]
     standings = significance.standings_of(merits, p)
     first_two = None
     if len(evaluations) > 1 and p[0, 1] != NOT_YET:
-        first_two = _first_two(evaluations, metric, differ=standings[1].low > 1)
+        shrinking = [
+            evaluation
+            for evaluation, standing in zip(evaluations, standings, strict=True)
+            if is_settled or standing.low <= standings[0].high
+        ]
+        differ = standings[1].low > 1
+        first_two = _first_two(
+            evaluations[:2],
+            shrinking,
+            metric,
+            differ=differ,
+            equal=0.0 if is_settled else significance.EQUAL,
+        )
     deciding = _deciding_p(merits, p)
     ranges = [
         RankRange(evaluation=evaluation, low=standing.low, high=standing.high, p=own)
@@ -283,16 +302,25 @@ def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
     return deciding
 
 
-def _first_two(evaluations: Sequence[int], metric: str, *, differ: bool) -> FirstTwo:
-    pair = known_pairs(evaluations[:2], metric).get()
+def _first_two(
+    two: Sequence[int],
+    shrinking: Sequence[int],
+    metric: str,
+    *,
+    differ: bool,
+    equal: float,
+) -> FirstTwo:
+    """``shrinking`` are the rows whose rank ranges overlap that of the first."""
+    pair = known_pairs(two, metric).get()
     chance = None
     if not differ and pair.difference and pair.error:
-        chance = _order_chance(pair, known_pairs(evaluations, metric), len(evaluations))
+        pairs = known_pairs(shrinking, metric)
+        chance = _order_chance(pair, pairs, len(shrinking), equal)
     return FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
 
 
 def _order_chance(
-    pair: Comparison, pairs: QuerySet[Comparison], rows: int
+    pair: Comparison, pairs: QuerySet[Comparison], rows: int, equal: float
 ) -> float | None:
     assert pair.difference is not None
     assert pair.error is not None
@@ -301,7 +329,7 @@ def _order_chance(
         errors=Avg(F("error") * F("error")),
     )
     return significance.order_chance(
-        pair.difference, pair.error, pair.units, rows=rows, **means
+        pair.difference, pair.error, pair.units, rows=rows, equal=equal, **means
     )
 
 

@@ -31,13 +31,13 @@ class RankedBoard:
     rows: Sequence[RankedRow]
     frozen_at: dt.datetime | None = None
 
-    def inputs(self, revision: int) -> str:
+    def inputs(self, revision: int, *, is_settled: bool) -> str:
         """Return a digest of what complete ranks follow from.
 
         A frozen board has other rows, so the digest differs from that of the current board. A comparison
         that is made again changes the ``revision``.
         """
-        facts = VERSION, self.metric, revision, self.rows
+        facts = VERSION, is_settled, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
@@ -59,8 +59,8 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     """
     # The revision is read before the comparisons: what is stored under it is never older.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
-    inputs = board.inputs(order.revision) if order else ""
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
+    inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""
     if order:
         stored = order.ranks.filter(gold=board.gold).first()
         if stored and _is_current(stored, inputs, board.phase.version):
@@ -69,6 +69,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
         [row.evaluation for row in board.rows],
         [row.value for row in board.rows],
         board.metric,
+        is_settled=is_settled,
     )
     if order and stores:
         _store(order, board, inputs, ranks)

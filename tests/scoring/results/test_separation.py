@@ -78,16 +78,23 @@ def test_nothing_is_said_of_a_first_and_second_that_differ_and_no_number_of_unit
     )
 
 
-@pytest.mark.parametrize("systems", [2, 20])
-@pytest.mark.parametrize("spread", [0.0, 3.0])
+@pytest.mark.parametrize(
+    ("systems", "spread", "has_weak_team"),
+    [(2, 0.0, False), (2, 3.0, False), (20, 0.0, True), (20, 3.0, False)],
+)
 def test_the_chance_that_an_order_holds_comes_true_as_often_as_it_says(
-    monkeypatch, systems, spread
+    monkeypatch, systems, spread, has_weak_team
 ):
-    """On boards of 10 topics, of systems that are alike and of such as are not."""
+    """On boards of 10 topics, of systems that are alike, with a weak team or without, and of others."""
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3] / "scripts")
     simulation = importlib.import_module("order_calibration")
     told_of, held = simulation.simulated_boards(
-        np.random.default_rng(5), 10, systems, spread, boards=400
+        np.random.default_rng(5),
+        10,
+        systems,
+        spread,
+        boards=400,
+        has_weak_team=has_weak_team,
     )
     assert abs(told_of.mean() - held.mean()) <= 0.05 + 0.05
 
@@ -101,6 +108,10 @@ def test_the_smaller_the_differences_of_a_board_the_less_an_order_is_trusted():
     assert order_chance(
         0.0, 0.1, 10, rows=3, squares=0.1, errors=0.01
     ) == pytest.approx(0.5)
+    trusted = {"rows": 10, "squares": 0.5, "errors": 0.01}
+    assert order_chance(0.1, 0.1, 10, **trusted, equal=0.25) <= apart
+    alike_before = {"rows": 10, "squares": 0.01, "errors": 0.01}
+    assert order_chance(0.1, 0.1, 10, **alike_before, equal=0.25) < alike
     assert math.isnan(order_chance(0.1, 0.0, 10, rows=3, squares=0.1, errors=0.01))
 
 

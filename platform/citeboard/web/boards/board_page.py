@@ -60,6 +60,10 @@ COUNTED = {
 }
 
 
+#: Of more ranked systems a board states that its leader was chosen for being first.
+MAX_UNCHOSEN = 5
+
+
 @dataclass(frozen=True, kw_only=True)
 class Embargo:
     """``until`` is None without an end; a claim of another season lasts until staff decide."""
@@ -353,6 +357,19 @@ class BoardPage:
             if not column.is_exchangeable
         ]
         return listed(list(dict.fromkeys(labels)))
+
+    @property
+    def chosen_leader(self) -> str:
+        """State what the interval of the leader is if the leader was chosen among many systems."""
+        ranked = sum(row.rank is not None for row in self.board.rows)
+        is_stated = self.shows_scores and not self.board.keeps_sentences
+        if not is_stated or ranked <= MAX_UNCHOSEN:
+            return ""
+        words = _(
+            "The interval of the leader is that of a system chosen for being first of %(systems)s: it holds "
+            "the true value less often than in 95 of 100 test sets."
+        )
+        return words % {"systems": counted(ranked, "ranked system")}
 
     # -- Below it
 
