@@ -148,7 +148,7 @@ def seed(size: int) -> None:
     from tasks.models import Gold, Phase, Season, Task
 
     now = dt.datetime.now(dt.UTC)
-    season = Season.objects.create(slug="bench", title="Bench")
+    season = Season.objects.create(slug="bench", title="Bench", is_public=True)
     task = Task.objects.create(
         season=season, slug="task", title="Task", type="clsumm-1a", rules=["corrected"]
     )

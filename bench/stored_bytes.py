@@ -119,7 +119,7 @@ def seed(task_type: Any, runs: int, classes: int) -> tuple[int, int]:
     chance = random.Random(0)
     now = dt.datetime.now(dt.UTC)
     results = [scored(task_type, rules) for rules in list(task_type.rules)[:RULES]]
-    season = Season.objects.create(slug=task_type.slug, title="Bench")
+    season = Season.objects.create(slug=task_type.slug, title="Bench", is_public=True)
     task = Task.objects.create(
         season=season,
         slug="task",

@@ -58,7 +58,12 @@ def make_user(**fields) -> User:
 def make_season(*, organiser: User | None = None, **fields) -> Season:
     number = next(OF_ROWS)
     season = Season.objects.create(
-        **{"slug": f"season-{number}", "title": f"Season {number}", **fields}
+        **{
+            "slug": f"season-{number}",
+            "title": f"Season {number}",
+            "is_public": True,
+            **fields,
+        }
     )
     if organiser:
         Organiser.objects.create(season=season, user=organiser)

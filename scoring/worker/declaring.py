@@ -7,10 +7,12 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404
+from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, confinement, storage
+from citeboard.core.instants import WITHOUT_END
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics.base import Floats
@@ -26,11 +28,13 @@ from tasks.gold.gold_files import KeptGold
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.models.declarations import keep, may_be_run
 from tasks.models.seasons import bump_versions
+from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.file.plan import BINDING
 from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.seasons.presets import forget
 from tasks.types import InputRefused, Problem, TaskType, task_types
-from tasks.types.declared.folder import CARD, SAMPLE, TOML, read_declaration
+from tasks.types.declared.folder import CARD, SAMPLE, TOML
 from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
 from tasks.types.guarded.toml_reader import read_toml
 
@@ -80,42 +84,119 @@ def free_slug(season: Season, title: str) -> str:
     return slug
 
 
+def phase_tables(season: Season) -> list[dict[str, Any]]:
+    """Return the phases that a new task of the season gets, as tables of the season file.
+
+    They are those of its first task with phases, or the planned ones. A public season gives those that are
+    not over, and no inputs before a phase opens.
+    """
+    now, tasks = timezone.now(), structure_of(season)["tasks"]
+    tables = next((task["phases"] for task in tasks if task["phases"]), None)
+    tables = tables or [dict(table) for table in season.planned_phases]
+    for table in tables:
+        forget(Phase, table)
+    if not season.is_public:
+        return tables
+    for table in tables:
+        if "inputs_from" in table and _instant(table, "inputs_from") <= now:
+            del table["inputs_from"]
+    return [table for table in tables if _instant(table, "closes") > now]
+
+
+def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the slugs of phases that would be open already, which is for a public season to decide."""
+    now = timezone.now()
+    if not season.is_public:
+        return []
+    return [table["slug"] for table in tables if _instant(table, "opens") <= now]
+
+
+def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the splits of phases, the one that gold is of unless another is chosen first."""
+    splits = list(dict.fromkeys(table.get("split", SPLIT) for table in tables))
+    return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
+
+
+def _instant(table: Mapping[str, Any], key: str) -> dt.datetime:
+    value = table.get(key) or WITHOUT_END
+    return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
+
+
+def _phases_for(
+    season: Season, split: str, opens: dt.datetime | None, closes: dt.datetime | None
+) -> list[dict[str, Any]]:
+    """Return the tables of a new task's phases. Raises NotDeclared."""
+    tables = phase_tables(season)
+    if not tables:
+        if opens is None or closes is None:
+            raise NotDeclared(_("the season has no phases; say when the task opens"))
+        facts = {"slug": PHASE, "title": "Open", "opens": opens, "closes": closes}
+        tables = [{**facts, "split": split}]
+    elif split not in splits_of(tables):
+        words = _("the phases of the season have the splits %(splits)s")
+        raise NotDeclared(words % {"splits": ", ".join(splits_of(tables))})
+    else:
+        late = begun(season, tables)
+        if late and opens is None:
+            raise NotDeclared(_("say when the task opens; the season is public"))
+        for table in tables:
+            if table["slug"] in late:
+                table["opens"] = opens
+    if begun(season, tables):
+        raise NotDeclared(
+            _("the season is public: its new task stays closed; give a later time")
+        )
+    return tables
+
+
 def new_task(
     *,
     season: Season,
-    files: Mapping[str, str],
-    stored: str,
-    filename: str,
-    opens: dt.datetime,
-    closes: dt.datetime,
+    task_type: TaskType,
+    packed: KeptGold,
+    split: str = "",
+    opens: dt.datetime | None = None,
+    closes: dt.datetime | None = None,
     by: User,
 ) -> Task:
-    task_type = read_declaration(files)
+    """Save a task with its gold and the phases of its season, and have its baselines computed."""
     assert task_type.declared is not None
     slug = task_type.declared.name
-    packed = _packed(Task(season=season, slug=slug), task_type, stored, filename, by)
+    split = split or splits_of(phase_tables(season))[0]
     prefix = f"tasks.{slug}"
     values: dict[str, Any] = {
         f"{prefix}.title": task_type.title,
         f"{prefix}.type": task_type.slug,
-        f"{prefix}.phases.{PHASE}.title": "Open",
-        f"{prefix}.phases.{PHASE}.split": SPLIT,
-        f"{prefix}.phases.{PHASE}.opens": opens,
-        f"{prefix}.phases.{PHASE}.closes": closes,
     }
+    for table in _phases_for(season, split, opens, closes):
+        values |= {
+            f"{prefix}.phases.{table['slug']}.{key}": value
+            for key, value in table.items()
+            if key != "slug"
+        }
     with transaction.atomic(), nothing_early(season, by=by):
         change_settings(season=season, values=values, by=by)
         task = Task.objects.select_related("season").get(season=season, slug=slug)
         task.declaration = keep(task_type)
         Task.objects.filter(pk=task.pk).update(declaration=task.declaration)
         made = publish_packed(
-            splits=[(task, SPLIT)], packed=[packed], reason=_("First release."), by=by
+            splits=[(task, split)], packed=[packed], reason=_("First release."), by=by
         )
     score_new(made, by=by)
     if task_type.declared.baselines:
-        phase = Phase.objects.select_related("task__season").get(task=task, slug=PHASE)
-        baseline_runs.ask(phase=phase, by=by)
+        phases = Phase.objects.filter(task=task, split=split)
+        for phase in phases.select_related("task__season"):
+            baseline_runs.ask(phase=phase, by=by)
     return task
+
+
+def packed_gold(
+    season: Season, task_type: TaskType, stored: str, filename: str, by: User
+) -> KeptGold:
+    """Return a file of the gold storage as the gold of a task that the season is yet to have."""
+    assert task_type.declared is not None
+    task = Task(season=season, slug=task_type.declared.name)
+    return _packed(task, task_type, stored, filename, by)
 
 
 def packed_anew(task: Task, task_type: TaskType, by: User) -> dict[str, KeptGold]:

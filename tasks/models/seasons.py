@@ -200,7 +200,7 @@ class Season(Configured):
     title = models.CharField(max_length=120)
     summary = models.TextField(blank=True, help_text=_("Markdown."))
     licence = models.CharField(max_length=200, blank=True)
-    is_public = models.BooleanField(default=True)
+    is_public = models.BooleanField(default=False)
     was_public = models.BooleanField(
         default=False,
         db_default=False,
@@ -274,6 +274,11 @@ class Season(Configured):
     asks_legal_name = _switch(
         _("who accepts the terms gives a legal name"), ASKED_FROM_NOW
     )
+    planned_phases: models.JSONField[list[dict[str, Any]]] = late_json(
+        list,
+        "Phases that a task made from its gold gets while the season has no task: tables of the file.",
+        editable=False,
+    )
     announcement = models.TextField(
         blank=True, help_text=_("Markdown, at the top of the season's page.")
     )
@@ -298,6 +303,7 @@ class Season(Configured):
             key="several_teams",
             on_board=False,
         ),
+        "planned_phases": Setting(page="preset", on_board=False),
         "shows_overall": Setting(key="overall", on_board=False),
         "allows_frames": Setting(key="frames", on_board=False),
         **{f"asks_{name}": Setting(on_board=False) for name in ASKED_BY_TERMS},

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db import transaction
+from django.db import models, transaction
 from django.http import Http404
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
@@ -146,7 +146,10 @@ def season_from(
     by: User,
     organisers: Sequence[User] = (),
 ) -> Season:
-    """``task_type`` names types, and tasks as `SEASON/TASK`, with commas between; all get the same phases."""
+    """``task_type`` names types, and tasks as `SEASON/TASK`, with commas between; all get the same phases.
+
+    A season without tasks keeps the phases for the tasks that are made from their gold.
+    """
     try:
         zone = zone_of(time_zone)
     except ValueError as unknown:
@@ -195,6 +198,8 @@ def season_from(
     tasks = [{**task, "phases": phases} for task in _tasks(task_type, by)]
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
     season |= {name: instants[name] for name in rest}
+    if not tasks:
+        season["planned_phases"] = phases
     with transaction.atomic():
         made = load_settings({"season": season, "tasks": tasks}, by=by).season
         for person in dict.fromkeys([by, *organisers]):
@@ -278,6 +283,18 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     return before
 
 
+def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
+    """Return a planned phase, whose instants are texts, so much later."""
+    planned = dict(table)
+    for name in Phase.SETTINGS:
+        key = Phase.key(name)
+        if key in planned and isinstance(Phase.field(name), models.DateTimeField):
+            at = dt.datetime.fromisoformat(planned[key])
+            if not is_no_end(key, at):
+                planned[key] = audit.as_json(at + by)
+    return planned
+
+
 def clone_season(
     *, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None
 ) -> Season:
@@ -303,6 +320,9 @@ def clone_season(
             for key, value in table.items():
                 if isinstance(value, dt.datetime) and not is_no_end(key, value):
                     table[key] = value + dt.timedelta(days=days)
+    later = dt.timedelta(days=days)
+    planned = [_postponed(table, later) for table in season.planned_phases]
+    values["season"] |= {"planned_phases": planned} if planned else {}
     with transaction.atomic():
         made = load_values(values, by=by).season
         if by is not None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 SEASON = """[season]
 slug = "field"
 title = "Field"
-
+public = true
 [[tasks]]
 slug = "intent"
 title = "Intent"

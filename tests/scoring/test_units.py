@@ -167,6 +167,7 @@ def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the
 SEASON = """[season]
 slug = "units"
 title = "Units"
+public = true
 
 [[tasks]]
 slug = "texts"

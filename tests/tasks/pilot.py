@@ -34,4 +34,7 @@ closes = 2090-01-01T00:00:00Z
 """
         for slug in ("1a", "1b")
     ]
-    return '[season]\nslug = "clsumm-pilot"\ntitle = "CL-Summ pilot"\n' + "".join(tasks)
+    return (
+        '[season]\nslug = "clsumm-pilot"\ntitle = "CL-Summ pilot"\npublic = true\n'
+        + "".join(tasks)
+    )

@@ -13,7 +13,7 @@ SEASON = """\
 slug = "small"
 title = "A small season"
 organisers = ["ada@example.org"]
-
+public = true
 [[tasks]]
 slug = "1a"
 title = "Cited text spans"

@@ -100,7 +100,7 @@ def phase(db, installed, tmp_path) -> Phase:
     for name in ("gold.jsonl", "run.jsonl"):
         twice(installed / "sample" / name, season / name)
     (season / "season.toml").write_text(
-        '[season]\nslug = "cite"\ntitle = "When to cite"\n\n[[tasks]]\nslug = "worthiness"\n'
+        '[season]\nslug = "cite"\ntitle = "When to cite"\npublic = true\n\n[[tasks]]\nslug = "worthiness"\n'
         f'title = "Citation worthiness"\ntype = "{SLUG}"\n\n[[tasks.gold]]\npaths = ["gold.jsonl"]\n\n'
         '[[tasks.phases]]\nslug = "open"\ntitle = "Open"\nopens = 2020-01-01T00:00:00Z\n'
         "closes = 2090-01-01T00:00:00Z\n"

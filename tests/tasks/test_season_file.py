@@ -44,11 +44,8 @@ FAULTS = [
         f'slug = "{"a" * 61}"',
         ["season.toml:2: “slug” has 61 characters; expected at most 60"],
     ),
-    (
-        'slug = "small"',
-        'public = "no"',
-        ["season.toml:1: “slug” is missing", "season.toml:2: “public” is a text"],
-    ),
+    ('slug = "small"\n', "", ["season.toml:1: “slug” is missing"]),
+    ("public = true", 'public = "no"', ["season.toml:5: “public” is a text"]),
     ('"ada@example.org"', '"ada"', ["season.toml:4: “ada” is not an e-mail address"]),
     (
         'type = "clsumm-1a"',

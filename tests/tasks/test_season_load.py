@@ -115,8 +115,9 @@ def test_what_is_different_in_the_file_is_changed_and_boards_know(folder):
         folder,
         (
             'title = "A small season"',
-            'title = "A season"\nsummary = "Words."\npublic = false',
+            'title = "A season"\nsummary = "Words."',
         ),
+        ("public = true", "public = false"),
         ('title = "Practice"', 'title = "Training"'),
         ("runs_per_day = 3\n", ""),
     )
@@ -391,6 +392,7 @@ CITATION_TEXTS = """
 [season]
 slug = "mice"
 title = "Mice"
+public = true
 
 [[tasks]]
 slug = "texts"

@@ -16,7 +16,7 @@ title = "History"
 registration = "closed"
 several_teams = true
 published = ["own.json"]
-
+public = true
 [[tasks]]
 slug = "1a"
 title = "Cited text spans"

@@ -66,7 +66,9 @@ def worked_off() -> None:
 def season(client) -> Season:
     organiser = factories.make_user(name="Olga")
     client.force_login(organiser)
-    return factories.make_season(organiser=organiser, slug="one", title="One")
+    return factories.make_season(
+        organiser=organiser, slug="one", title="One", is_public=False
+    )
 
 
 def place(*task) -> str:

@@ -84,7 +84,7 @@ def test_every_preset_makes_a_season_that_its_settings_page_shows(client, staff,
     ],
 )
 def test_what_is_wrong_stands_at_its_field(client, staff, field, value, words):
-    Season.objects.create(slug="taken", title="Taken")
+    Season.objects.create(slug="taken", title="Taken", is_public=True)
     answer = client.post("/new-season/semeval/", {**GIVEN, **DATES, field: value})
     assert answer.status_code == 422
     assert words.lower() in str(answer.context["form"].errors[field]).lower()

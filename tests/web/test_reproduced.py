@@ -273,7 +273,7 @@ SEASON = f"""\
 [season]
 slug = "again"
 title = "Again"
-
+public = true
 [[tasks]]
 slug = "1a"
 title = "Cited text spans"

@@ -13,7 +13,6 @@ from citeboard.acts.declared import (
     ActForm,
     EndField,
     MomentField,
-    by_organisers,
     with_rehearsal,
 )
 from citeboard.core import storage
@@ -54,10 +53,14 @@ class NewTaskForm(DeclarationForm):
     title = forms.CharField(max_length=100)
     form = forms.ChoiceField(choices=list(declaring.FORMS.items()))
     file = forms.FileField()
-    opens = MomentField()
-    closes = EndField()
+    split = forms.CharField(max_length=60, required=False)
+    opens = MomentField(required=False)
+    closes = EndField(required=False)
     api = {
         **DeclarationForm.api,
+        "split": "Of the season's phases, that the gold is of; test, or their last, unless given.",
+        "opens": "When the task opens, where the season has no phases, or is public and has begun.",
+        "closes": "Where the season has no phases.",
         "form": "Of an answer.",
         "file": "The gold: JSON lines, JSON, CSV or TSV; with candidates or documents a zip of both.",
     }
@@ -80,11 +83,18 @@ def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     return {**declaring.without_sample(draft["files"]), **told["files"]}
 
 
-def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
-    title, measures = given["title"], given["measures"].strip()
+def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
+    """Read the files of a page or of a program, and the gold by them, before any transaction."""
+    dates = {name: filled.get(name) for name in ("opens", "closes")}
+    facts = {**dates, "split": filled.get("split", "")}
+    if "files" in filled:
+        return facts | _packed_new(
+            season, filled["files"], filled["stored"], filled["filename"], by
+        )
+    title, measures = filled["title"], filled["measures"].strip()
     slug = declaring.free_slug(season, title)
-    task = _declared(given["declaration"], slug)
-    with received(file) as upload:
+    task = _declared(filled["declaration"], slug)
+    with received(filled["file"]) as upload:
         with upload.path.open("rb") as content:
             stored = storage.gold.save(
                 f"drafts/{secrets.token_hex(16)}.upload", File(content)
@@ -94,25 +104,25 @@ def _declare(*, season: Season, file: Any, by: User, **given: Any) -> Task:
         "season": season.pk,
         "stored": stored,
         "filename": filename,
-        "form": given["form"],
+        "form": filled["form"],
         "slug": slug,
         "title": title,
         "task": task,
-        "card": given["card"],
+        "card": filled["card"],
         "files": {MEASURES: f"{measures}\n"} if measures else {},
     }
     try:
-        return declaring.new_task(
-            season=season,
-            files=_looked(draft, by),
-            stored=stored,
-            filename=filename,
-            opens=given["opens"],
-            closes=given["closes"],
-            by=by,
-        )
+        return facts | _packed_new(season, _looked(draft, by), stored, filename, by)
     finally:
         storage.gold.delete(stored)
+
+
+def _packed_new(
+    season: Season, files: Mapping[str, str], stored: str, filename: str, by: User
+) -> dict[str, Any]:
+    task_type = read_declaration(files)
+    packed = declaring.packed_gold(season, task_type, stored, filename, by)
+    return {"task_type": task_type, "packed": packed}
 
 
 def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
@@ -133,11 +143,13 @@ def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any
     return {"task_type": task_type, "packed": packed, "reason": filled["reason"]}
 
 
-DECLARE = by_organisers(
-    _declare,
-    "Make a task of one's own from its gold, with a phase and its baselines; for organisers.",
+DECLARE = with_rehearsal(
+    declaring.new_task,
+    "Make a task of one's own from its gold, with the season's phases and its baselines; for organisers.",
     _("%(task)s is saved."),
     form=NewTaskForm,
+    ready=_read_new,
+    skips_confirmation=lambda season: not season.is_public,
     subject="season",
 )
 DECLARE_ANEW = with_rehearsal(

@@ -35,6 +35,7 @@ from tasks.models import (
     Phase,
     Season,
     Submission,
+    Task,
 )
 from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
@@ -194,6 +195,11 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             for change in entry.told_changes
             if change["key"] != "rows"
         ]
+        made = [
+            MadePhase.of(phase)
+            for pk, phase in after.phases.items()
+            if after.season.is_public and pk not in before.phases
+        ]
         disclosure = _disclosure(before, after)
         messages = Messages(
             told=list(_told(last.notifications())), posted=last.deliveries().count()
@@ -217,6 +223,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             ],
             # The rehearsal shows versions of the gold in a table of their own.
             changes=[change for change in changes if ".gold." not in change["key"]],
+            made=made,
         ),
         disclosure=disclosure,
         messages=messages,
@@ -225,9 +232,13 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     )
 
 
-def effects_of_draft(made: Season, last_notification: int) -> Effects:
-    """Return what follows from a new season, which nobody sees before it is public."""
+def effects_of_new_season(made: Season, last_notification: int) -> Effects:
+    """Return what follows from a new season; others see nothing of a draft."""
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
+    disclosure = Disclosure()
+    if made.is_public:
+        nothing = _State(season=Season(title=made.title))
+        disclosure = _disclosure(nothing, _State.of(made))
     return Effects(
         steps=Steps(
             done=[entry.words for entry in audit.history(made)],
@@ -236,6 +247,7 @@ def effects_of_draft(made: Season, last_notification: int) -> Effects:
                 for phase in phases.order_by("task__position", "position")
             ],
         ),
+        disclosure=disclosure,
         messages=Messages(
             told=list(_told(Notification.objects.filter(pk__gt=last_notification)))
         ),
@@ -306,17 +318,18 @@ class _State:
     """A season: who knows what of its gold and when, the versions that count, the ranks of runs."""
 
     season: Season
-    phases: dict[int, Phase]
+    phases: dict[int, Phase] = field(default_factory=dict)
     #: By task, split and kind of fact, the time for each group of people.
-    known: dict[tuple[str, str, Kind], dict[str, Any]]
-    gold: dict[tuple[int, str], Gold]
+    known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
+    gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     #: Runs that are not scored by the newest gold, by phase.
-    unscored: dict[int, int]
-    ranked: dict[int, dict[int, Row]]
-    settled: dict[int, str]
-    shared: dict[tuple[int, str], list[str]]
+    unscored: dict[int, int] = field(default_factory=dict)
+    ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
+    settled: dict[int, str] = field(default_factory=dict)
+    shared: dict[tuple[int, str], list[str]] = field(default_factory=dict)
     #: The ranking score of each evaluation, as text.
-    scores: dict[int, str]
+    scores: dict[int, str] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
 
     @classmethod
     def of(cls, season: Season) -> "_State":
@@ -363,6 +376,7 @@ class _State:
                 score.evaluation_id: score_text(score)
                 for score in scores.select_related("shared")
             },
+            tasks={task.pk: task for task in Task.objects.filter(season=season)},
         )
 
 
@@ -430,6 +444,10 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
         words = _("Everybody: that there is %(season)s, with its pages")
         yield is_public, words % {"season": after.season}
     stays_public = was_public and is_public
+    for pk, task in after.tasks.items() if stays_public else ():
+        if pk not in before.tasks:
+            words = _("Everybody: that there is %(season)s, with its pages")
+            yield True, words % {"season": task}
     for pk, phase in after.phases.items() if stays_public else ():
         was_named = names_publicly(before.phases.get(pk, phase))
         is_named = names_publicly(phase)

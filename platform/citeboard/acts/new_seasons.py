@@ -58,9 +58,10 @@ class PresetForm(NewSeasonForm):
 
     task_type = forms.MultipleChoiceField(
         label=_("Tasks"),
+        required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "Each gets the phases of the preset. Tasks of one's own can be added from their gold."
+            "Each gets the phases of the preset, and so do tasks that are made from their gold later."
         ),
     )
     organisers = LinesField(
@@ -76,14 +77,14 @@ class PresetForm(NewSeasonForm):
     )
     only_on_pages = ("task_type", "time_zone")
     only_in_api = {
-        "task_type": forms.CharField(),
+        "task_type": forms.CharField(required=False),
         "time_zone": forms.CharField(),
         "dates": forms.JSONField(),
     }
     api = {
         "slug": "Small letters, digits and single hyphens.",
         "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
-        "commas between.",
+        "commas between. Without one the phases wait for tasks that are made from their gold.",
         "time_zone": {
             "required": False,
             "default": "UTC",

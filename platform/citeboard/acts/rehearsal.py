@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from citeboard.acts.declared import Act
 from citeboard.acts.effects import (
     Effects,
-    effects_of_draft,
+    effects_of_new_season,
     effects_on,
     last_number,
 )
@@ -41,6 +41,7 @@ class Rehearsal:
     effects: Effects = field(default_factory=Effects)
     early: EmbargoBreach | None = None
     is_final: bool = False
+    is_of_new_season: bool = False
     #: Addresses of the jobs that compute the scores that would follow.
     jobs: list[str] = field(default_factory=list)
 
@@ -199,9 +200,14 @@ def rehearsed_load(
 
 
 def _drafted(do: Callable[[], Season]) -> Rehearsal:
+    """Return the rehearsal of a new season; others see nothing of a draft."""
     with transaction.atomic():
         last = last_number(Notification)
         made = do()
-        rehearsal = Rehearsal(name=made.title, effects=effects_of_draft(made, last))
+        rehearsal = Rehearsal(
+            name=made.title,
+            effects=effects_of_new_season(made, last),
+            is_of_new_season=True,
+        )
         transaction.set_rollback(True)
     return rehearsal

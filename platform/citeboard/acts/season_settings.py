@@ -3,23 +3,34 @@
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import with_rehearsal
+from citeboard.ops.pruning import delete_phase, delete_task
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.history import delete_phase, delete_task
 
 CHANGE_SETTINGS = with_rehearsal(
     change_settings,
     "Change settings, or add a task or a phase; for organisers.",
     subject="season",
 )
+WITH_REST = _(
+    "%(title)s is deleted, with what the site computed in it. The history can bring its settings back."
+)
 DELETE_TASK = with_rehearsal(
     delete_task,
-    "Delete a task without runs and gold; for organisers.",
-    _("%(task)s is deleted. The history can bring it back."),
+    "Delete a task without runs of teams, and without gold if the season was public; for organisers.",
+    lambda has_more, _filled: (
+        WITH_REST
+        if has_more
+        else _("%(task)s is deleted. The history can bring it back.")
+    ),
     subject="task",
 )
 DELETE_PHASE = with_rehearsal(
     delete_phase,
-    "Delete a phase without runs; for organisers.",
-    _("%(phase)s is deleted. The history can bring it back."),
+    "Delete a phase without runs of teams, and without runs if the season was public; for organisers.",
+    lambda has_more, _filled: (
+        WITH_REST
+        if has_more
+        else _("%(phase)s is deleted. The history can bring it back.")
+    ),
     subject="phase",
 )

@@ -45,8 +45,18 @@ from tasks.jobs.engine import orphaned
 from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.jobs.mails import send_mails
 from tasks.jobs.sweeper import sweep
-from tasks.models import Delivery, Gold, Job, Notification, Season, Submission
+from tasks.models import (
+    Delivery,
+    Gold,
+    Job,
+    Notification,
+    Phase,
+    Season,
+    Submission,
+    Task,
+)
 from tasks.models.notifications import Kind
+from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
 #: Rows that one transaction removes, so that nobody waits long for it.
@@ -184,6 +194,48 @@ def named_files() -> Iterator[NamedFile]:
 
 def full_name(folder: FolderStorage, name: str) -> str:
     return f"{folder.folder}/{name}"
+
+
+def delete_task(*, task: Task, by: User) -> bool:
+    """Delete a task; return True if its gold and what the site computed went with it, for good."""
+    phases = Phase.objects.filter(task=task)
+    with transaction.atomic():
+        gold = Gold.objects.filter(task=task)
+        has_more = _delete_computed(task.season, phases, gold)
+        history.delete_task(task=task, by=by)
+    return has_more
+
+
+def delete_phase(*, phase: Phase, by: User) -> bool:
+    """Delete a phase; return True if what the site computed in it went with it, for good."""
+    with transaction.atomic():
+        phases = Phase.objects.filter(pk=phase.pk)
+        has_more = _delete_computed(phase.task.season, phases, Gold.objects.none())
+        history.delete_phase(phase=phase, by=by)
+    return has_more
+
+
+def _delete_computed(
+    season: Season, phases: QuerySet[Phase], gold: QuerySet[Gold]
+) -> bool:
+    """Delete gold and baselines of a season that was never public, unless teams have sent runs there.
+
+    Receipts go with their runs; their entries in the log stay.
+    """
+    season = Season.objects.select_for_update().get(pk=season.pk)
+    runs = Submission.objects.filter(phase__in=phases)
+    if season.is_public or season.was_public or runs.exclude(team=None).exists():
+        return False
+    has_more = runs.exists() or gold.exists()
+    try:
+        with transaction.atomic():
+            models.Snapshot.objects.filter(phase__in=phases).delete()
+            runs.delete()
+            gold.delete()
+    except ProtectedError:
+        # The deletion of the task or the phase says what stays.
+        return False
+    return has_more
 
 
 def delete_season(*, season: Season, by: User) -> None:

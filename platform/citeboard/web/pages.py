@@ -161,7 +161,7 @@ class Pages:
             return asked_again(
                 request, asked, **self._context(thing), part=part, leave=leave
             )
-        if asked.rehearsal.effects.steps.made:
+        if asked.rehearsal.is_of_new_season:
             return ask_first(request, asked.rehearsal)
         return shown_first(
             request, asked.rehearsal, season_of(thing), part=part, leave=leave

@@ -77,6 +77,7 @@ class SeasonFolder:
             "slug": self.slug,
             "title": self.title,
             "licence": self.licence,
+            "public": True,
         }
         if self.published:
             shutil.copyfile(self.published, self.folder / self.published.name)

@@ -12,6 +12,7 @@ from django.core.validators import MinValueValidator, validate_email
 from django.db import models
 from django.utils.translation import gettext as _
 
+from citeboard.core import audit
 from citeboard.core.instants import read_end, read_instant, zone_of
 from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
@@ -241,7 +242,13 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         findings=findings,
         slug=slug,
         values=_values(
-            table, Season, {"entry_list": "\n".join(entry_list), "licence": licence}
+            table,
+            Season,
+            {
+                "entry_list": "\n".join(entry_list),
+                "licence": licence,
+                "planned_phases": _planned_phases(table),
+            },
         ),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
         published=_files(table, "published", roots, ()),
@@ -583,6 +590,21 @@ def _phase(table: Table) -> PhaseEntry:
     return PhaseEntry(table=table, slug=slug, values=values)
 
 
+def _planned_phases(table: Table) -> list[Facts]:
+    """Return the tables of phases as JSON, each with the keys that the file has."""
+    planned = [_phase(row) for row in table.tables("planned_phases")]
+    _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
+    return [
+        {"slug": phase.slug}
+        | {
+            key: audit.as_json(phase.values[name])
+            for name in Phase.SETTINGS
+            if (key := Phase.key(name)) in phase.table
+        }
+        for phase in planned
+    ]
+
+
 def _gold(table: Table, roots: Roots) -> GoldEntry:
     split, paths = table.slug("split", "test"), _files(table, "paths", roots)
     reason = table.text("reason", "")
@@ -657,7 +679,10 @@ def key_of(prefix: str, field: str) -> str:
 def facts_of(
     entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, Facts]:
-    facts = {SEASON: entry.values}
+    facts = {SEASON: dict(entry.values)}
+    if entry.is_from_file and "public" not in entry.table:
+        # A new season is a draft; one that is there keeps its state.
+        del facts[SEASON]["is_public"]
     for position, task in enumerate(entry.tasks):
         values = {
             **task.values,

@@ -96,8 +96,10 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
+        # A file without `public` leaves a season as it is.
+        is_said = row.is_required(name) or name == "is_public"
         if value is not None and (
-            row.is_required(name) or audit.as_json(value) != audit.as_json(default)
+            is_said or audit.as_json(value) != audit.as_json(default)
         ):
             # What the site keeps as lines is a list in the file.
             said[row.key(name)] = value.split() if name == "entry_list" else value

@@ -123,7 +123,10 @@ def apply_entry(
         if dry_run:
             with transaction.atomic():
                 slug = plan.entry.slug
-                season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
+                is_public = bool(plan.facts[entries.SEASON].get("is_public"))
+                season = Season.objects.filter(slug=slug).first() or Season(
+                    slug=slug, is_public=is_public
+                )
                 differences = plan.differences(season)
                 rows = entries.rows_of(season) if season.pk else {}
                 changes = [
@@ -142,6 +145,7 @@ def apply_entry(
         season = Season.objects.select_for_update().filter(
             slug=entry.slug
         ).first() or Season(slug=entry.slug)
+        is_new = season._state.adding  # noqa: SLF001  (documented)
         differences = plan.differences(season)
         if unknown := sorted(
             (decisions.apply | decisions.keep) - {plans.ALL, *plan.said()}
@@ -177,7 +181,7 @@ def apply_entry(
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
-    notices = list(_notices(season, entry, plan))
+    notices = list(_notices(season, entry, plan, is_new=is_new))
     return Loaded(season=season, changes=changes, notices=notices, differences=applied)
 
 
@@ -370,8 +374,12 @@ def _written(
 
 
 def _notices(
-    season: Season, entry: entries.SeasonEntry, plan: plans.Plan
+    season: Season, entry: entries.SeasonEntry, plan: plans.Plan, *, is_new: bool
 ) -> Iterator[str]:
+    if is_new and not season.is_public:
+        yield _(
+            "the season is a draft, which its organisers and staff alone see; “public = true” shows it"
+        )
     yield from map(str, plan.results.oddities)
     accounts = plans.with_account(entry.roles)
     for address, role in entry.roles.items():

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from operator import sub
 from typing import Any
 
@@ -600,11 +601,16 @@ def _label_answer(
 
 
 def _of_labels(labels: Sequence[str]) -> list[Any]:
-    slugs = {label: re.sub(r"\W+", "_", label.lower()).strip("_") for label in labels}
-    return [
-        {"name": f"f1_{slug}", "measure": "f1", "label": label}
-        for label, slug in slugs.items()
-    ]
+    """Return F1 of each label; labels that differ in case or signs alone get numbers."""
+    measures: dict[str, Any] = {}
+    for label in labels:
+        slug = re.sub(r"\W+", "_", label.lower()).strip("_")
+        name = f"f1_{slug or 'label'}"
+        if name in measures:
+            number = next(n for n in count(2) if f"{name}_{n}" not in measures)
+            name = f"{name}_{number}"
+        measures[name] = {"name": name, "measure": "f1", "label": label}
+    return [*measures.values()]
 
 
 def measures_of(task: Values) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.declared import EndField, LinesField, MomentField
-from citeboard.acts.declaring import DECLARE_ANEW
+from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
 from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.words import counted
@@ -29,14 +30,19 @@ from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
+from tasks.types import Problem
 from tasks.types.declared.baselines import BASELINES
+from tasks.types.declared.folder import CARD, TOML
 from tasks.types.declared.own_measures import MEASURES, read_measures
-from tasks.types.declared.proposals import measures_of
+from tasks.types.declared.proposals import declaration, measures_of
 from tasks.types.problems import capped, from_values
+from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
 #: Characters of a `measures.py`.
 MAX_MEASURES = 50_000
+#: Fields of the form with other names than the keys that they write.
+_FIELDS = {"id": "key", "field": "gold"}
 SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
@@ -211,15 +217,30 @@ class DeclarationForm(forms.Form):
                 label=_("Reason"), required=False, max_length=500, help_text=reason
             )
         else:
-            now = timezone.now().replace(second=0, microsecond=0)
+            self._phases(season)
+        self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
+        self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
+
+    def _phases(self, season: Season) -> None:
+        """Ask for what does not follow from the phases of the season."""
+        tables = declaring.phase_tables(season)
+        splits = declaring.splits_of(tables)
+        self.phases = ", ".join(table["title"] for table in tables)
+        if len(splits) > 1:
+            self._one("split", _("Split"), [(split, split) for split in splits])
+        now = timezone.now().replace(second=0, microsecond=0)
+        late = not tables or bool(declaring.begun(season, tables))
+        if late:
+            # A new task of a public season is closed until the time that its organisers name.
+            first = None if season.is_public else now
+            words = _("Until then the task is closed.") if season.is_public else ""
             self.fields["opens"] = MomentField(
-                label=_("Opens"), zone=season.zone, initial=now
+                label=_("Opens"), zone=season.zone, initial=first, help_text=words
             )
+        if not tables:
             self.fields["closes"] = EndField(
                 label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR
             )
-        self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
-        self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _rule_set(self, number: int, rules: Told) -> None:
         end = f"_{number + 1}" if number else ""
@@ -373,15 +394,10 @@ def _saved(
         filled = {"files": files, "reason": given["reason"]}
         again = perform(DECLARE_ANEW, task, request.user, filled, said_in(request))
         return DECLARE_ANEW.told(task, again, filled)
-    made = declaring.new_task(
-        season=season,
-        files=files,
-        stored=draft["stored"],
-        filename=draft["filename"],
-        opens=given["opens"],
-        closes=given["closes"],
-        by=request.user,
-    )
+    filled = {name: given.get(name) for name in ("opens", "closes")}
+    filled |= {"split": given.get("split", ""), "files": files}
+    filled |= {"stored": draft["stored"], "filename": draft["filename"]}
+    made = perform(DECLARE, season, request.user, filled, said_in(request))
     storage.gold.delete(draft["stored"])
     words = _("%(task)s is saved with %(instances)s.")
     return words % {"task": made, "instances": counted(told["instances"], "instance")}
@@ -436,9 +452,31 @@ def _facts(told: Told) -> Told:
     }
 
 
-def _problems(told: Told) -> Told:
-    problems, more = capped(from_values(told["problems"]))
+def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
+    """Return what is wrong, by fields of the form instead of files that nobody sees."""
+    problems = from_values(told["problems"])
+    if form is not None:
+        lines = KeyLines(declaration(told.get("task") or form.task))
+        problems = [_at_field(problem, lines, form) for problem in problems]
+    problems, more = capped(problems)
     return {"problems": problems, "more": more}
+
+
+def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Problem:
+    name = ""
+    if problem.file == CARD:
+        name = "card"
+    elif problem.file == TOML:
+        path = lines.path_at(problem.line) if problem.line else ()
+        name = next((name for part in path if (name := _FIELDS.get(part, ""))), "")
+        name = name or next((part for part in path[1:] if part in form.fields), "")
+        # The second set of rules has fields of its own.
+        number = next((part for part in path if isinstance(part, int)), 0)
+        if path[1:2] == ("rules",) and number:
+            name = f"{name}_{number + 1}"
+    if name not in form.fields:
+        return problem
+    return replace(problem, file=str(form.fields[name].label), line=None)
 
 
 def _shown(form: DeclarationForm, told: Told) -> Told:
@@ -458,5 +496,5 @@ def _shown(form: DeclarationForm, told: Told) -> Told:
         "columns": list(told["board"][0]["scores"]) if rows else [],
         "rows": rows,
         "fields": told.get("fields", ()),
-        **_problems(told),
+        **_problems(told, form),
     }

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.acts.declared import EndField, LinesField, MomentField
 from citeboard.acts.new_seasons import CLONE, FROM_PRESET
-from citeboard.acts.rehearsal import done, perform, rehearse
+from citeboard.acts.rehearsal import done, perform, rehearsed_load
 from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.background.kinds import archives_of, jobs_of, outcome_of
 from citeboard.core import refusals, storage
@@ -417,14 +417,10 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
             loaded = _loaded(
                 request, content, season, dry_run="load" not in request.POST
             )
-            if (
-                season is not None
-                and not loaded.conflicts
-                and "load" not in request.POST
-            ):
-                slug, user = season.slug, request.user
-                load = partial(load_season_text, content, by=user, slug=slug)
-                context["rehearsal"] = rehearse(season, load)
+            if not loaded.conflicts and "load" not in request.POST:
+                slug = season.slug if season else ""
+                load = partial(load_season_text, content, by=request.user, slug=slug)
+                context["rehearsal"] = rehearsed_load(season, load)
         except InputRefused as refused:
             problems, more = capped(refused.problems)
             context |= {"problems": problems, "more": more}
