@@ -94,6 +94,7 @@ class Connection:
         fields: Mapping[str, str],
         run: Path,
         more: Mapping[str, Path] | None = None,
+        field: str = "run",
     ) -> Any:
         """Sent again with the same key where the answer did not come: it is one run however often.
 
@@ -104,7 +105,7 @@ class Connection:
         def send() -> Answer:
             with (
                 bar("sending", run.stat().st_size, "B") as moved,
-                closing(MultipartFile(fields, "run", run, moved, more or {})) as form,
+                closing(MultipartFile(fields, field, run, moved, more or {})) as form,
             ):
                 headers = {
                     "Content-Type": form.content_type,

@@ -169,6 +169,13 @@ class Site(Connection):
     def season(self, slug: str) -> Season:
         return Season(self, self.get(f"seasons/{slug}/"))
 
+    def load_season(self, file: Path | str, season: str = "", **fields: str) -> Fact:
+        """Load a season.toml or season.zip into a season or a new one; ``fields`` are those of the API."""
+        where = f"seasons/{season}/file/" if season else "new-season/"
+        with sent_as_file(Path(file)) as sent:
+            loaded: Fact = self.post_file(where, fields, sent, field="file")
+        return loaded
+
     def phase(self, named: str | int) -> Phase:
         """By its number, or SEASON/TASK/PHASE."""
         return Phase(self, self.get(f"phases/{phase_id(self, str(named))}/"))

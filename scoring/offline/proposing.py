@@ -18,7 +18,13 @@ from scoring.metrics.own import trusted
 from scoring.offline.evaluate import Resampling, evaluate
 from scoring.offline.sample import written_scores
 from tasks.types import InputRefused, TaskType
-from tasks.types.declared.folder import CARD, TOML, read_declaration, read_files
+from tasks.types.declared.folder import (
+    CARD,
+    SAMPLE,
+    TOML,
+    read_declaration,
+    read_files,
+)
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.files import InputFile, open_input
@@ -83,6 +89,18 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     except InputRefused as refused:
         told["problems"] = as_values(refused.problems)
     return told
+
+
+def check_folder(given: Mapping[str, Any]) -> list[Any]:
+    """The program of a confined process: what is wrong with the ``files`` of a task's folder, as values."""
+    files = given["files"]
+    has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
+    try:
+        with trusted() if given.get(RUNS_MEASURES) else nullcontext():
+            read_files(files, "") if has_sample else read_declaration(files)
+    except InputRefused as refused:
+        return as_values(refused.problems)
+    return []
 
 
 def folder_of(form: str, slug: str, gold: Path) -> dict[str, str]:

@@ -7,7 +7,8 @@ import secrets
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -34,7 +35,7 @@ from tasks.gold.content import PACK, note_content
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
-from tasks.types import Index, InputRefused, Problem
+from tasks.types import Index, InputRefused, Options, Problem, TaskType
 from tasks.types.base import DIGEST_RULE, READING_VERSION
 from tasks.types.digests import NONCE_BYTES, salted_digest
 from tasks.types.files import NONCE_FILE, open_inputs
@@ -94,13 +95,22 @@ def keep_uploaded_gold(
     *, task: Task, path: Path, filename: str, by: User | None
 ) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
-    chosen = task.task_type
+    with prepared_upload(task.task_type, task.options, path, filename, by) as prepared:
+        # A nonce is for the content of a season that comes as a whole.
+        return keep_gold(replace(prepared, nonce=""))
+
+
+@contextmanager
+def prepared_upload(
+    chosen: TaskType, options: Options, path: Path, filename: str, by: User | None
+) -> Iterator[PreparedGold]:
+    """Yield the gold that a confined process has packed, as long as the block lasts. Raises InputRefused."""
     arguments = {
         # The whole of a folder: participants are given some of it.
         "task_type": json.dumps(dict(chosen.declared.files))
         if chosen.declared
         else chosen.slug,
-        "options": chosen.checked_options(task.options),
+        "options": chosen.checked_options(options),
         "filename": filename,
     }
     limits = limits_for_organisers()
@@ -110,12 +120,16 @@ def keep_uploaded_gold(
                 raise InputRefused(problems)
             for name in packing.FILES:
                 done.file(name)
-            names = ("digests", "instances", "statistics", "findings", "trivial")
-            return keep_gold(
-                PreparedGold(
-                    folder=done.folder, **{name: done.result[name] for name in names}
-                )
+            names = (
+                "digests",
+                "instances",
+                "statistics",
+                "findings",
+                "trivial",
+                "nonce",
             )
+            facts = {name: done.result[name] for name in names}
+            yield PreparedGold(folder=done.folder, **facts)
     except UploadUnreadable as unreadable:
         raise InputRefused(
             [Problem(file=filename, message=str(unreadable))]

@@ -8,7 +8,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -119,6 +119,8 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
         prepared = prepare_gold(
             chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path()
         )
+        nonce = nonce_of([Path(UPLOAD)], prepared.digest)
+        prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
         return {"problems": problems.as_values(refused.problems)}
     return {

@@ -277,7 +277,7 @@ class Season(Configured):
     planned_phases: models.JSONField[list[dict[str, Any]]] = late_json(
         list,
         "Phases that a task made from its gold gets while the season has no task: tables of the file.",
-        editable=False,
+        blank=True,
     )
     announcement = models.TextField(
         blank=True, help_text=_("Markdown, at the top of the season's page.")

@@ -128,6 +128,8 @@ class Limits:
     bytes: int = 1 << 30
     #: A member may unpack to so many times its packed size, beyond its first megabyte.
     ratio: int = 250
+    #: Folders in which archives may stand, each of which is checked when it is read.
+    nested: tuple[str, ...] = ()
 
 
 DEFAULT_LIMITS = Limits()
@@ -309,7 +311,8 @@ def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
         yield "its name holds a control character"
     if stat.S_ISLNK(member.external_attr >> 16):
         yield "a link, not a file"
-    if PurePosixPath(name).suffix.lower() in NESTED:
+    may_nest = not set(limits.nested).isdisjoint(PurePosixPath(name).parts[:2])
+    if PurePosixPath(name).suffix.lower() in NESTED and not may_nest:
         yield "an archive inside the archive"
     if member.flag_bits & 0x1:
         yield "encrypted"

@@ -317,6 +317,8 @@ TABLE = {
     "organise-sheet-take-back": post(DONE_FOR_ORGANISERS),
     "organise-file": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-toml": read_signed_in(ORGANISED),
+    "organise-zip": read_signed_in(ORGANISED),
+    "organise-zip-gold": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-launch": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-launch-baselines": post(DONE_FOR_ORGANISERS),
     "organise-launch-mail": post(DONE_FOR_ORGANISERS),

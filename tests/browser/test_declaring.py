@@ -19,7 +19,7 @@ def test_a_task_is_made_from_its_gold_without_scripts_in_a_few_steps(
     visit, live_server, tmp_path
 ):
     organiser = factories.make_user(name="Olga")
-    season = factories.make_season(organiser=organiser, slug="one")
+    season = factories.make_season(organiser=organiser, slug="one", is_public=False)
     gold = tmp_path / "gold.jsonl"
     rows = [
         {

@@ -1,6 +1,7 @@
 """A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -46,8 +47,10 @@ from scoring.worker.rescoring import Progress, progress
 from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
-from tasks.seasons.file.load import Fault, load_season_text
+from tasks.seasons.file.load import Fault, Loaded, load_season_text
 from tasks.seasons.file.plan import Decisions, settings_now
+from tasks.seasons.file.sent import MARK, season_in_zip
+from tasks.submissions.uploads import received
 
 DifferenceSerializer = serializer(
     "Difference",
@@ -174,9 +177,11 @@ operations.makes(
 
 
 class SeasonFileForm(serializers.Serializer[Any]):
-    """A season file alone: gold and other files that it names stay as the site has them."""
+    """A season file alone, whose gold and other files stay as the site has them, or a season.zip."""
 
-    file = serializers.FileField(max_length=200, help_text="season.toml, at most 1 MB.")
+    file = serializers.FileField(
+        max_length=200, help_text="season.toml, at most 1 MB, or season.zip."
+    )
     apply = text_list(
         "Keys that were changed in the site and take what the file says; all for every key.",
         required=False,
@@ -184,7 +189,9 @@ class SeasonFileForm(serializers.Serializer[Any]):
     keep = text_list("Keys that stay as the site has them.", required=False)
 
     def validate_file(self, file: Any) -> Any:
-        if file.size > 1 << 20:
+        is_zip = file.read(len(MARK)) == MARK
+        file.seek(0)
+        if file.size > 1 << 20 and not is_zip:
             raise serializers.ValidationError("The file is larger than 1 MB.")
         return file
 
@@ -226,6 +233,7 @@ UNLOADED = {
     responses=UNLOADED,
     parameters=[operations.DRY_RUN],
     takes_dry_runs=True,
+    is_upload=True,
     operation_id="season-file",
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
@@ -242,6 +250,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
     responses={404: ABSENT, **UNLOADED},
     parameters=[operations.DRY_RUN],
     takes_dry_runs=True,
+    is_upload=True,
     operation_id="new-season",
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
@@ -249,22 +258,35 @@ def new_season(request: Request, creator: User, form: dict[str, Any]) -> Respons
     return _loaded(request, None, form)
 
 
+@contextmanager
+def _reader(file: Any, *, by: User, slug: str) -> Iterator[Callable[..., Loaded]]:
+    if file.read(len(MARK)) != MARK:
+        file.seek(0)
+        yield partial(load_season_text, file.read(), by=by, slug=slug)
+        return
+    file.seek(0)
+    with (
+        received(file) as upload,
+        season_in_zip(upload.path, upload.filename, by=by, slug=slug) as load,
+    ):
+        yield load
+
+
 def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Response:
-    load = partial(
-        load_season_text,
-        form["file"].read(),
-        by=person(request),
-        slug=season.slug if season else "",
-        decisions=Decisions(
-            frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
-        ),
+    decisions = Decisions(
+        frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
     )
+    slug = season.slug if season else ""
     rehearsal, is_dry_run = None, operations.is_dry_run(request)
-    if season is None or is_dry_run:
-        loaded = load(dry_run=is_dry_run)
-        rehearsal = rehearsed_load(season, load) if is_dry_run else None
-    else:
-        loaded = done(season, person(request), load, operations.said_in(request))
+    with _reader(form["file"], by=person(request), slug=slug) as read:
+        load = partial(read, decisions=decisions)
+        if season is None or is_dry_run:
+            loaded = load(dry_run=is_dry_run)
+            rehearsal = rehearsed_load(season, load) if is_dry_run else None
+        else:
+            # What a zip holds is read before the transaction of the rehearsal.
+            load(dry_run=True)
+            loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
         {
             "season": loaded.season.slug,

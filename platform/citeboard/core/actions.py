@@ -53,6 +53,7 @@ ACTIONS = {
     "terms-published": _("published version %(version)s of the terms"),
     "terms-accepted": _("accepted version %(version)s of the terms"),
     # Seasons
+    "season-exported": _("took the season with its gold, as season.zip"),
     "season-loaded": _("loaded the season file: %(changes)s"),
     "settings-changed": _("changed the settings: %(changes)s"),
     "phase-changed": _("changed the settings: %(changes)s"),

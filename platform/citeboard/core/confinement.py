@@ -27,6 +27,7 @@ PRELOAD = (
     "tasks.types.*",
     "tasks.submissions.reading",
     "tasks.gold.packing",
+    "tasks.seasons.file.zip_reader",
     "scoring.human.reading",
     "scoring.worker.reading",
     "scoring.metrics.*",

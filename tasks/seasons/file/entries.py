@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -51,10 +51,12 @@ Facts = dict[str, Any]
 SEASON = "season"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Roots:
     folder: Path
     data: Path | None = None
+    #: True for the files of a zip that somebody sent, which confined processes alone read.
+    is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
         """What a relative path means: it is looked for in the folder, then in the data root."""
@@ -88,10 +90,21 @@ class Roots:
 
 
 class FileAlone(Roots):
-    def __init__(self) -> None:
+    """``types`` are those of declared tasks that the season has already, by the slugs of the tasks."""
+
+    def __init__(self, types: Mapping[str, TaskType] | None = None) -> None:
         super().__init__(Path())
+        self.types = types or {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
+        return None
+
+    def declared_type(self, table: Table, name: str) -> TaskType | None:
+        """Return what the folder ``name`` declares, here the type that the task has."""
+        if present := self.types.get(str(table.values.get("slug"))):
+            return present
+        words = _("“%(name)s” is a folder") % {"name": name}
+        table.refuse("type", words, _("a season.zip that holds the folder"))
         return None
 
 
@@ -177,6 +190,7 @@ class SeasonEntry:
     tasks: tuple[TaskEntry, ...]
     #: Whether the file came without the files that it names.
     is_alone: bool
+    roots: Roots
     #: Whether it is a file at all, and not settings that were changed in the site.
     is_from_file: bool = True
 
@@ -255,6 +269,7 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         roles=roles,
         tasks=tuple(_task(task, roots) for task in top.tables("tasks")),
         is_alone=isinstance(roots, FileAlone),
+        roots=roots,
     )
     table.close()
     top.close()
@@ -394,13 +409,8 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
     name = table.text("type")
     if name.startswith("./"):
         if isinstance(roots, FileAlone):
-            words = _("“%(name)s” is a folder") % {"name": name}
-            table.refuse(
-                "type",
-                words,
-                _("a season that load_season brings, where the site runs"),
-            )
-        elif folder := roots.file(table, "type", name):
+            return roots.declared_type(table, name)
+        if folder := roots.file(table, "type", name):
             try:
                 if (own := folder / MEASURES).is_file():
                     bring_measures(
@@ -683,6 +693,9 @@ def facts_of(
     if entry.is_from_file and "public" not in entry.table:
         # A new season is a draft; one that is there keeps its state.
         del facts[SEASON]["is_public"]
+    if entry.roots.is_sent and "entry_list" not in entry.table:
+        # A zip names no people.
+        del facts[SEASON]["entry_list"]
     for position, task in enumerate(entry.tasks):
         values = {
             **task.values,
@@ -690,9 +703,10 @@ def facts_of(
             "position": position,
         }
         # What other files than the season file would say stays as the site has it.
-        unread = (
-            {"published", *(["summary"] if "card" in task.table else [])}
-            if entry.is_alone
+        unread = {"published"} if entry.is_alone else set()
+        unread |= (
+            {"summary"}
+            if entry.is_alone and "card" in task.table and not entry.roots.is_sent
             else set()
         )
         facts[task_prefix(task.slug)] = {

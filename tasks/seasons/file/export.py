@@ -12,9 +12,11 @@ from django.utils.text import slugify
 
 from citeboard.core import audit, storage
 from tasks.gold.gold_files import open_archive
+from tasks.gold.packing import write_archive
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file import entries, tables
+from tasks.types.declared.folder import SAMPLE
 from tasks.types.registry import known_type
 
 #: Folders of an export, beside the season file.
@@ -42,11 +44,24 @@ class Exported:
             with opened() as content, path.open("wb") as copy:
                 shutil.copyfileobj(content, copy)
 
+    def write_zip(self, path: Path) -> None:
+        toml = partial(BytesIO, self.text.encode())
+        write_archive(path, [(entries.NAME, toml), *self.files.items()])
 
-def export_season(season: Season) -> Exported:
+
+def export_season(
+    season: Season, *, names_people: bool = True, with_gold: bool = True
+) -> Exported:
+    """Return the season as files.
+
+    Without people it is for another site, and names files of options instead of holding them. Without gold
+    it holds no baselines and no samples of tasks either, but for samples that everybody may see.
+    """
     values = structure_of(season)
     files: Files = {}
-    for key, role in entries.ROLES.items():
+    if not names_people:
+        values["season"].pop("entry_list", None)
+    for key, role in entries.ROLES.items() if names_people else ():
         people = season.organisers.filter(role=role).values_list(
             "user__email", flat=True
         )
@@ -54,11 +69,15 @@ def export_season(season: Season) -> Exported:
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
         if "options" in said:
             said["options"] = {
-                name: _option(value, files) for name, value in said["options"].items()
+                name: _option(value, files) if names_people else _file_name(value)
+                for name, value in said["options"].items()
             }
         if declared := task.task_type.declared:
             said["type"] = f"./{TASKS}/{task.slug}"
             for name, text in declared.files.items():
+                is_secret = name.startswith(f"{SAMPLE}/") and not declared.public_sample
+                if is_secret and not with_gold:
+                    continue
                 files[f"{TASKS}/{task.slug}/{name}"] = partial(BytesIO, text.encode())
         said["published"] = [_filled(placement) for placement in task.published]
         newest = {
@@ -68,11 +87,12 @@ def export_season(season: Season) -> Exported:
         said["gold"] = []
         for split, gold in newest.items():
             name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
-            files[name] = partial(open_archive, gold)
+            if with_gold:
+                files[name] = partial(open_archive, gold)
             said["gold"].append(
                 {"split": split, "paths": [name], "reason": gold.reason.strip()}
             )
-        said["baselines"] = list(_baselines(task, files))
+        said["baselines"] = list(_baselines(task, files if with_gold else {}))
     return Exported(tables.document(values), files)
 
 
@@ -133,9 +153,15 @@ def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
         yield said
 
 
+def _file_name(value: str) -> str:
+    """Return the name alone of a file of the site."""
+    path = Path(value)
+    return path.name if path.is_absolute() and path.is_file() else value
+
+
 def _option(value: str, files: Files) -> str:
     path = Path(value)
-    if not path.is_absolute() or not path.is_file():
+    if _file_name(value) == value:
         return value
     name = f"{FILES}/{path.name}"
     files[name] = partial(path.open, "rb")

@@ -37,7 +37,7 @@ from tasks.seasons.organisers import add_organiser, remove_organiser
 from tasks.submissions.run_acts import replace as give_way
 from tasks.submissions.submit import submit_baseline
 from tasks.submissions.uploads import Upload, checksum
-from tasks.types import InputRefused
+from tasks.types import InputRefused, TaskType
 from tasks.types.toml_lines import KeyLines
 
 #: By task and split.
@@ -82,12 +82,17 @@ def load_season_text(
 ) -> Loaded:
     """The same for a season file that was sent alone: the files that it names stay as the site has them."""
     return apply_entry(
-        _alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by
+        alone(text, slug, entries.FileAlone(declared_types(slug))),
+        reason="",
+        decisions=decisions,
+        dry_run=dry_run,
+        by=by,
     )
 
 
 def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
-    entry = replace(_alone(document(values).encode(), slug), is_from_file=False)
+    roots = entries.FileAlone()
+    entry = replace(alone(document(values).encode(), slug, roots), is_from_file=False)
     return apply_entry(
         entry,
         reason="",
@@ -97,8 +102,15 @@ def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> L
     )
 
 
-def _alone(text: bytes, slug: str) -> entries.SeasonEntry:
-    entry = entries.parse_season_file(text, entries.FileAlone())
+def declared_types(slug: str) -> dict[str, TaskType]:
+    """Return the types of a season's declared tasks by the slugs of the tasks."""
+    tasks = Task.objects.filter(season__slug=slug).exclude(declaration=None)
+    return {task.slug: task.task_type for task in tasks.select_related("declaration")}
+
+
+def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEntry:
+    """Return the entry of a file for the season with the slug, or for a new one. Raises InputRefused."""
+    entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
         words = _("the file is of season “%(season)s”") % {"season": entry.slug}
         entry.table.refuse("slug", words, f"“{slug}”")
@@ -160,6 +172,8 @@ def apply_entry(
         )
         with nothing_early(season, by=by):
             changes = _write(season, plan, kept, reason, by)
+            if is_new and by is not None and entry.roots.is_sent:
+                add_organiser(season=season, user=by, by=by)
         applied = [row for row in differences if row.key not in plan.stays]
         if changes:
             action = "season-loaded"

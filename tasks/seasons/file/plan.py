@@ -19,7 +19,14 @@ from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file import entries
 from tasks.seasons.file.tables import Table
 from tasks.submissions.uploads import checksum
-from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType
+from tasks.types import (
+    InputRefused,
+    Option,
+    OptionRefused,
+    Options,
+    Problem,
+    TaskType,
+)
 from tasks.types.base import printed_options
 from tasks.types.files import open_input, open_inputs
 from tasks.types.problems import fatal
@@ -365,6 +372,22 @@ def make_plan(
     return plan
 
 
+class SentFiles(Protocol):
+    """What reads the files of a zip that somebody sent."""
+
+    def prepared_gold(
+        self, task_type: TaskType, paths: Sequence[Path], options: Options
+    ) -> packing.PreparedGold: ...
+
+    def run_problems(
+        self, task_type: TaskType, run: Path, index: Path, options: Options
+    ) -> Sequence[Problem]: ...
+
+
+def _sent(entry: entries.SeasonEntry) -> SentFiles | None:
+    return cast("SentFiles", entry.roots) if entry.roots.is_sent else None
+
+
 def _gold_problems(
     plan: Plan,
     task: entries.TaskEntry,
@@ -378,6 +401,13 @@ def _gold_problems(
         return []
     folder = scratch / task.slug / gold.split
     folder.mkdir(parents=True, exist_ok=True)
+    if sent := _sent(plan.entry):
+        try:
+            prepared = sent.prepared_gold(task_type, gold.paths, task.options)
+        except InputRefused as refused:
+            return refused.problems
+        plan.gold[task.slug, gold.split] = prepared
+        return []
     try:
         prepared = packing.prepare_gold(
             task_type, open_inputs(gold.paths), task.options, folder
@@ -456,11 +486,9 @@ def _baseline_problems(
     splits = {phase.slug: phase.split for phase in task.phases}
     slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
     for split in dict.fromkeys(splits[slug] for slug in slugs):
-        if prepared := plan.gold.get((task.slug, split)):
-            index = prepared.read_index()
-        elif present := present_gold(plan.entry, task.slug, split):
-            index = gold_files.index_of(present)
-        else:
+        prepared = plan.gold.get((task.slug, split))
+        present = present_gold(plan.entry, task.slug, split)
+        if prepared is None and present is None:
             # Gold that was refused has been told of already.
             if all(gold.split != split for gold in task.gold):
                 words = _(
@@ -468,8 +496,22 @@ def _baseline_problems(
                 ) % {"split": split}
                 baseline.table.refuse("phases", words)
             continue
+        options, run = task_type.checked_options(task.options), baseline.run
+        if sent := _sent(plan.entry):
+            file = (
+                prepared.folder / packing.INDEX
+                if prepared
+                else gold_files.index_file(cast("Gold", present))
+            )
+            wrong = fatal(sent.run_problems(task_type, run, file, options))
+            problems |= {str(problem): problem for problem in wrong}
+            continue
+        index = (
+            prepared.read_index()
+            if prepared
+            else gold_files.index_of(cast("Gold", present))
+        )
         try:
-            options, run = task_type.checked_options(task.options), baseline.run
             wrong = fatal(
                 read_run(task_type, open_input(run), index, options, name=str(run))[1]
             )

@@ -59,6 +59,11 @@ Files = Mapping[str, str]
 
 def read_folder(folder: Path) -> TaskType:
     """Raises InputRefused with everything that is wrong with it, the sample's scores too."""
+    return read_files(folder_files(folder), str(folder))
+
+
+def folder_files(folder: Path) -> dict[str, str]:
+    """Return the texts of a folder by name. Raises InputRefused."""
     shown = str(folder)
     files: dict[str, str] = {}
     size = 0
@@ -86,7 +91,7 @@ def read_folder(folder: Path) -> TaskType:
         raise InputRefused(
             [Problem(file=shown, message=message, expected="the folder of a task")]
         )
-    return read_files(files, shown)
+    return files
 
 
 def read_files(files: Files, shown: str) -> TaskType:

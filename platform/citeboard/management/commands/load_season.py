@@ -1,6 +1,8 @@
 """`manage.py load_season DIR [--data ROOT] [--reason TEXT] [--dry-run] [--apply KEY …] [--keep KEY …]`"""
 
 from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from citeboard.core.words import setting
 from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
 from tasks.seasons.file.entries import NAME
-from tasks.seasons.file.load import load_season
+from tasks.seasons.file.load import Loaded, load_season
 from tasks.seasons.file.plan import (
     UNSAID,
     Decisions,
@@ -21,9 +23,20 @@ from tasks.seasons.file.plan import (
     KeyNotKnown,
     LoadConflicts,
 )
+from tasks.seasons.file.sent import season_in_zip
 
 #: Nothing was loaded, since it would undo what was changed in the site.
 CONFLICT = 3
+
+
+@contextmanager
+def _reader(folder: Path, given: Mapping[str, Any]) -> Iterator[Callable[..., Loaded]]:
+    if folder.suffix.lower() != ".zip":
+        yield partial(load_season, folder, **given)
+        return
+    facts = {name: given[name] for name in ("reason", "decisions")}
+    with season_in_zip(folder, folder.name, by=None, slug=None) as load:
+        yield partial(load, **facts)
 
 
 class Command(BaseCommand):
@@ -35,7 +48,7 @@ class Command(BaseCommand):
             "folder",
             type=Path,
             metavar="DIR",
-            help="the folder of season.toml, or that file",
+            help="the folder of season.toml, or that file, or a season.zip",
         )
         add(
             "--data",
@@ -71,11 +84,12 @@ class Command(BaseCommand):
             "reason": options["reason"].strip(),
             "decisions": decisions,
         }
-        load, rehearsal = partial(load_season, folder, **given), None
+        rehearsal = None
         try:
             with (
                 problems_told(self, otherwise="nothing was loaded"),
                 going_on(options["let_out"], options["reason"]),
+                _reader(folder, given) as load,
             ):
                 loaded = load(dry_run=options["dry_run"])
                 if options["dry_run"]:

@@ -1,13 +1,22 @@
 """Settings of a season, its tasks and phases, by forms and by its file; seasons made anew."""
 
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from allauth.core.internal.ratelimit import consume
 from django import forms
 from django.contrib import messages
+from django.core import signing
+from django.core.files import File
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
@@ -15,10 +24,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.acts.declared import EndField, LinesField, MomentField
 from citeboard.acts.new_seasons import CLONE, FROM_PRESET
-from citeboard.acts.rehearsal import done, perform, rehearsed_load
+from citeboard.acts.rehearsal import Rehearsal, done, perform, rehearsed_load
 from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.background.kinds import archives_of, jobs_of, outcome_of
-from citeboard.core import refusals, storage
+from citeboard.core import audit, refusals, storage
 from citeboard.core.instants import zone_name, zone_of
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
@@ -28,6 +37,7 @@ from citeboard.web import pages
 from scoring.exchange.results import ZIP, file_name
 from scoring.results.board.leak_budget import budget_of
 from scoring.worker.background import Kind
+from scoring.worker.local_copies import fetched
 from tasks.gold.early import UnequalPart, kept_back
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import Configured
@@ -36,6 +46,8 @@ from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefi
 from tasks.seasons.file.export import export_season
 from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
 from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
+from tasks.seasons.file.sent import MARK, season_in_zip
+from tasks.submissions.uploads import received
 from tasks.types import InputRefused, Option, base, task_types
 from tasks.types.problems import capped
 
@@ -312,8 +324,31 @@ class SettingsForm(forms.Form):
 
 
 MAX_FILE = 1 << 20
+#: Signs the name of a zip that waits between its plan and its load, for a day.
+SALT, A_DAY = "season-zip", 86_400
 #: What begins the name of the field that decides on a key.
 DECISION = "decision:"
+
+
+#: Passwords that are tried by one account.
+TRIES = {"season_gold": "5/m/user"}
+
+
+class PasswordForm(forms.Form):
+    password = forms.CharField(
+        label=gettext_lazy("Your password"),
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, data: Any = None, *, user: User) -> None:
+        super().__init__(data, label_suffix="")
+        self.user = user
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise forms.ValidationError(_("This is not your password."))
+        return password
 
 
 class SeasonFileForm(forms.Form):
@@ -322,30 +357,67 @@ class SeasonFileForm(forms.Form):
         required=False,
         max_length=200,
         help_text=gettext_lazy(
-            "season.toml alone, at most 1 MB. Gold and other files that it names stay as they are."
+            "season.toml alone, at most 1 MB: gold and other files that it names stay as they are. Or "
+            "season.zip with the folders of its tasks, and with or without gold."
         ),
     )
     text = forms.CharField(
         required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False
     )
+    stored = forms.CharField(required=False, widget=forms.HiddenInput)
+    is_zip = False
+    #: The text of a file alone, once it is read.
+    content = b""
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
         file = given.get("file")
-        if file is not None and file.size > MAX_FILE:
-            raise forms.ValidationError(_("The file is larger than 1 MB."))
-        if file is None and not given.get("text"):
+        self.is_zip = file is not None and file.read(len(MARK)) == MARK
+        if file is not None:
+            file.seek(0)
+            if file.size > MAX_FILE and not self.is_zip:
+                raise forms.ValidationError(_("The file is larger than 1 MB."))
+        if file is None and not (given.get("text") or given.get("stored")):
             raise forms.ValidationError(_("Choose the file."))
         return given
 
-    @property
-    def content(self) -> bytes:
+    def keep_zip(self, owner: str) -> str:
+        """Return the name under which the gold storage has the zip; empty for a file alone."""
+        if not self.is_zip:
+            try:
+                given = signing.loads(
+                    self.cleaned_data["stored"], salt=SALT, max_age=A_DAY
+                )
+            except signing.BadSignature:
+                return ""
+            is_ours = given["owner"] == owner and storage.gold.exists(given["name"])
+            return str(given["name"]) if is_ours else ""
+        with (
+            received(self.cleaned_data["file"]) as upload,
+            upload.path.open("rb") as content,
+        ):
+            return storage.gold.save(
+                f"drafts/{secrets.token_hex(16)}.upload", File(content)
+            )
+
+    @contextmanager
+    def reader(
+        self, name: str, *, by: User, slug: str
+    ) -> Iterator[Callable[..., Loaded]]:
+        """Yield what loads the file, or the zip that is stored under a name. Raises InputRefused."""
+        if name:
+            with (
+                fetched(storage.gold, name) as path,
+                season_in_zip(path, "season.zip", by=by, slug=slug) as load,
+            ):
+                yield load
+            return
         file = self.cleaned_data.get("file")
-        return (
-            str(self.cleaned_data["text"]).encode()
-            if file is None
-            else bytes(file.read())
-        )
+        if file is not None:
+            file.seek(0)
+        text = str(self.cleaned_data["text"]).encode()
+        self.content = text if file is None else bytes(file.read())
+        yield partial(load_season_text, self.content, by=by, slug=slug)
 
 
 @pages.organisers.form("organise/file.html", "file")
@@ -357,6 +429,47 @@ def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
     """The file as the season stands; the gold and runs that it names are not handed out here."""
     return pages.attachment(export_season(season).text, "season.toml")
+
+
+@pages.organisers.page()
+def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
+    """The season with the folders of its declared tasks, without gold and people."""
+    return _zipped(season, with_gold=False)
+
+
+@pages.organisers.form("organise/file_gold.html", "file")
+def season_zip_with_gold(
+    request: pages.SignedInRequest, season: Season
+) -> pages.Answer:
+    """The same with gold and baselines, for those who type their password again."""
+    form = PasswordForm(
+        request.POST if request.method == "POST" else None, user=request.user
+    )
+    pages.require_known_fields(request, form)
+    # Without its answer nobody tells a right password from a wrong one.
+    if request.method == "POST" and not consume(
+        request, app="citeboard", action="season_gold", config=TRIES, user=request.user
+    ):
+        messages.error(request, _("Too many tries; wait a minute."))
+        return {"form": PasswordForm(None, user=request.user)}
+    if not form.is_valid():
+        return {"form": form}
+    audit.record(
+        "season-exported", actor=request.user, subject=season, place=season, facts={}
+    )
+    return _zipped(season, with_gold=True)
+
+
+def _zipped(season: Season, *, with_gold: bool) -> HttpResponseBase:
+    exported = export_season(season, names_people=False, with_gold=with_gold)
+    # The file goes when its response is closed.
+    with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
+        path = Path(folder) / "season.zip"
+        exported.write_zip(path)
+        content = path.open("rb")
+    return pages.private(
+        FileResponse(content, as_attachment=True, filename=f"{season.slug}-season.zip")
+    )
 
 
 archive = pages.fills(
@@ -412,15 +525,15 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
     }
     status = 200
     if form.is_valid():
-        content = form.content
+        slug = season.slug if season else ""
+        owner = f"{request.user.pk}/{slug}"
+        name = form.keep_zip(owner)
         try:
-            loaded = _loaded(
-                request, content, season, dry_run="load" not in request.POST
-            )
-            if not loaded.conflicts and "load" not in request.POST:
-                slug = season.slug if season else ""
-                load = partial(load_season_text, content, by=request.user, slug=slug)
-                context["rehearsal"] = rehearsed_load(season, load)
+            with form.reader(name, by=request.user, slug=slug) as load:
+                if "load" in request.POST:
+                    loaded = _loaded(request, load, season)
+                else:
+                    loaded, context["rehearsal"] = _planned(load, season)
         except InputRefused as refused:
             problems, more = capped(refused.problems)
             context |= {"problems": problems, "more": more}
@@ -428,10 +541,8 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         except (KeyNotKnown, UnequalPart) as refused:
             form.add_error(None, sentence(refused))
         except LoadConflicts as left:
-            context |= {
-                "plan": _loaded(request, content, season, dry_run=True),
-                "undecided": sentence(left),
-            }
+            with form.reader(name, by=request.user, slug=slug) as load:
+                context |= {"plan": load(dry_run=True), "undecided": sentence(left)}
             status = 409
         else:
             if "load" in request.POST:
@@ -441,38 +552,43 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
                         "changes": "; ".join(loaded.changes)
                     }
                 messages.success(request, words)
+                if name:
+                    storage.gold.delete(name)
                 return redirect("organise-file", loaded.season.slug)
             context["plan"] = loaded
-        context["text"] = content.decode("utf-8", "replace")
+        context["text"] = form.content.decode("utf-8", "replace")
+        kept = {"owner": owner, "name": name}
+        context["stored"] = signing.dumps(kept, salt=SALT) if name else ""
     return render(
         request, "organise/file.html", context, status=422 if form.errors else status
     )
 
 
+def _planned(
+    load: Callable[..., Loaded], season: Season | None
+) -> tuple[Loaded, Rehearsal | None]:
+    """Return what a file would change, and what follows unless somebody has to decide first."""
+    loaded = load(dry_run=True)
+    return loaded, None if loaded.conflicts else rehearsed_load(season, load)
+
+
 def _loaded(
     request: pages.SignedInRequest,
-    content: bytes,
+    load: Callable[..., Loaded],
     season: Season | None,
-    *,
-    dry_run: bool,
 ) -> Loaded:
     chosen: dict[str, set[str]] = {"apply": set(), "keep": set()}
-    for name, value in request.POST.items() if not dry_run else ():
+    for name, value in request.POST.items():
         if name.startswith(DECISION) and value in chosen:
             chosen[str(value)].add(name.removeprefix(DECISION))
-    load = partial(
-        load_season_text,
-        content,
-        by=request.user,
-        slug=season.slug if season else "",
-        decisions=Decisions(**{name: frozenset(keys) for name, keys in chosen.items()}),
-        dry_run=dry_run,
-    )
-    return (
-        load()
-        if dry_run or season is None
-        else done(season, request.user, load, pages.said_in(request))
-    )
+    decisions = {name: frozenset(keys) for name, keys in chosen.items()}
+    load = partial(load, decisions=Decisions(**decisions))
+    if season is None:
+        return load()
+    # What a zip holds is read before the transaction of the rehearsal.
+    load(dry_run=True)
+    loaded: Loaded = done(season, request.user, load, pages.said_in(request))
+    return loaded
 
 
 new_from_preset = pages.fills(

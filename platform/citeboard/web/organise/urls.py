@@ -133,6 +133,8 @@ of_season = [
     page("webhooks/<int:webhook>/remove/", teams.remove, "organise-webhook-remove"),
     page("deliveries/<int:delivery>/repeat/", teams.repeat, "organise-delivery-repeat"),
     page("file/", settings.season_file, "organise-file"),
+    page("season.zip", settings.season_zip, "organise-zip"),
+    page("file/gold/", settings.season_zip_with_gold, "organise-zip-gold"),
     page("season.toml", settings.season_toml, "organise-toml"),
     page("archive/", settings.archive, "organise-archive"),
     page("archive/<int:job>.zip", settings.archive_zip, "organise-archive-zip"),

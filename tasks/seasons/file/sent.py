@@ -1,0 +1,260 @@
+"""Load a season from a zip that somebody sent; confined processes alone read what is in it."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from django.utils.translation import gettext as _
+
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
+from citeboard.teams.models import User
+from tasks.gold import packing
+from tasks.gold.gold_files import prepared_upload
+from tasks.models import Season
+from tasks.seasons.file import entries, plan as plans, zip_reader
+from tasks.seasons.file.load import Loaded, alone, apply_entry, declared_types
+from tasks.seasons.file.tables import Table
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.submissions.run_card import findings_of
+from tasks.submissions.uploads import Upload
+from tasks.types import InputRefused, Options, Problem, TaskType, task_types
+from tasks.types.declared.folder import (
+    SAMPLE,
+    TOML,
+    folder_files,
+    read_declaration,
+)
+from tasks.types.declared.own_measures import MEASURES
+from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.toml_reader import read_toml
+from tasks.types.problems import from_values
+
+UNPACK = "tasks.seasons.file.zip_reader:unpack"
+#: A dotted name, because scoring imports tasks and not the other way round.
+CHECK_FOLDER = "scoring.offline.proposing:check_folder"
+#: How archives begin.
+MARK = b"PK\x03\x04"
+Load = Callable[..., Loaded]
+
+
+@contextmanager
+def season_in_zip(
+    path: Path, filename: str, *, by: User | None, slug: str | None = ""
+) -> Iterator[Load]:
+    """Yield what loads the season as `apply_entry` does, while its files are there. Raises InputRefused.
+
+    ``slug`` names a season of the site, and is empty for a new one; None stands for either.
+    """
+    with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
+        folder = Path(scratch) / "season"
+        _unpack(path, filename, folder, by)
+        content = (folder / zip_reader.NAME).read_bytes()
+        if slug is None:
+            slug = _slug_in(content)
+        files = SentZip(folder, Path(scratch), slug, by)
+
+        def load(
+            *,
+            decisions: plans.Decisions = plans.UNDECIDED,
+            reason: str = "",
+            dry_run: bool = False,
+        ) -> Loaded:
+            files.missing.clear()
+            entry = alone(content, slug, files)
+            if files.brings_files:
+                for table, key, name in files.missing:
+                    words = _("there is no %(name)s") % {"name": name}
+                    table.refuse(key, words, _("a file of the archive"))
+            return apply_entry(
+                entry, reason=reason, decisions=decisions, dry_run=dry_run, by=by
+            )
+
+        yield load
+
+
+def _unpack(path: Path, filename: str, folder: Path, by: User | None) -> None:
+    given, limits = {"filename": filename}, limits_for_organisers()
+    try:
+        with read_upload(UNPACK, path, given, owner=by, limits=limits) as done:
+            if problems := from_values(done.result["problems"]):
+                raise InputRefused(problems)
+            for number, name in enumerate(done.result["names"]):
+                _copy(done.file(zip_reader.part(number)), folder, name)
+    except UploadUnreadable as unreadable:
+        raise InputRefused(
+            [Problem(file=filename, message=str(unreadable))]
+        ) from unreadable
+
+
+def _copy(part: Path, folder: Path, name: str) -> None:
+    """Give a file its name below the folder, in which only files of the same archive are."""
+    copy, words = folder / name, _("another file or folder has this place")
+    if not copy.resolve().is_relative_to(folder.resolve()):
+        raise InputRefused([Problem(file=name, message=words)])
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(part, copy)
+    except (NotADirectoryError, FileExistsError, IsADirectoryError) as fault:
+        raise InputRefused([Problem(file=name, message=words)]) from fault
+
+
+def _slug_in(content: bytes) -> str:
+    """Return the slug of the file if the site has such a season; empty if not, or if the file is wrong."""
+    try:
+        slug = read_toml(content.decode("utf-8-sig"))["season"]["slug"]
+    except (UnicodeDecodeError, Unreadable, KeyError, TypeError):
+        return ""
+    is_there = isinstance(slug, str) and Season.objects.filter(slug=slug).exists()
+    return slug if is_there else ""
+
+
+class SentZip(entries.FileAlone):
+    """The files of a season that came as a zip. Missing gold and baselines stay as the site has them, unless
+    the zip holds others.
+    """
+
+    is_sent = True
+
+    def __init__(self, folder: Path, scratch: Path, slug: str, by: User | None) -> None:
+        super().__init__(declared_types(slug))
+        self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
+        self.missing: list[tuple[Table, str, str]] = []
+        self.brings_files = False
+        # A load is rehearsed before it is done; what was read once is not read again.
+        self._types: dict[str, TaskType] = {}
+        self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
+        self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
+
+    def file(self, table: Table, key: str, name: str) -> Path | None:
+        # Published results and files of options are read where the site runs.
+        if key not in ("paths", "run", "card"):
+            return None
+        path = self.folder / name
+        is_inside = "\0" not in name and path.resolve().is_relative_to(
+            self.folder.resolve()
+        )
+        if name and is_inside and not path.exists():
+            self.missing.append((table, key, name))
+            return None
+        found = entries.Roots.file(self, table, key, name)
+        self.brings_files = self.brings_files or found is not None
+        return found
+
+    def declared_type(self, table: Table, name: str) -> TaskType | None:
+        present = self.types.get(str(table.values.get("slug")))
+        path = (self.folder / name).resolve()
+        is_inside = path.is_relative_to(self.folder.resolve())
+        if not is_inside or not (path / TOML).is_file():
+            return super().declared_type(table, name)
+        if name not in self._types:
+            try:
+                self._types[name] = self._read_type(folder_files(path), present)
+            except MeasuresRefused as refused:
+                table.refuse("type", str(refused))
+                return None
+            except InputRefused as refused:
+                shown = name.removeprefix("./")
+                table.findings.problems += [
+                    replace(problem, file=f"{shown}/{Path(problem.file or '').name}")
+                    for problem in refused.problems
+                ]
+                return None
+        return self._types[name]
+
+    def _read_type(self, files: dict[str, str], present: TaskType | None) -> TaskType:
+        if present and present.declared and _is_same(files, present.declared.files):
+            return present
+        if MEASURES in files:
+            season = Season.objects.filter(slug=self._slug).first()
+            bring_measures(files[MEASURES], by=self._by, season=season)
+        given = {
+            "files": files,
+            **({"runs_measures": True} if MEASURES in files else {}),
+        }
+        limits, path = limits_for_organisers(), self.folder / zip_reader.NAME
+        try:
+            with read_upload(
+                CHECK_FOLDER, path, given, owner=self._by, limits=limits
+            ) as done:
+                problems = from_values(done.result)
+        except UploadUnreadable as unreadable:
+            problems = [Problem(file=TOML, message=str(unreadable))]
+        if problems:
+            raise InputRefused(problems)
+        task_type = read_declaration(files)
+        assert task_type.declared is not None
+        if (slug := task_type.declared.name) in task_types():
+            message = f"“{slug}” is a built-in type"
+            raise InputRefused(
+                [Problem(file=TOML, message=message, expected="another slug")]
+            )
+        return task_type
+
+    def prepared_gold(
+        self, task_type: TaskType, paths: Sequence[Path], options: Options
+    ) -> packing.PreparedGold:
+        """Return packed gold, whose files stay as long as those of the zip. Raises InputRefused."""
+        key = (task_type.slug, str(sorted(options.items())), *map(str, paths))
+        if key not in self._gold:
+            place = self._scratch / f"gold-{len(self._gold)}"
+            place.mkdir()
+            path, shown = paths[0], paths[0].relative_to(self.folder).as_posix()
+            if len(paths) > 1 or path.is_dir():
+                path = place / "gold.zip"
+                packing.write_archive(path, _members(self.folder, paths))
+                shown = "gold.zip"
+            with prepared_upload(task_type, options, path, shown, self._by) as prepared:
+                packed = place / "packed"
+                packed.mkdir()
+                for name in packing.FILES:
+                    shutil.copyfile(prepared.folder / name, packed / name)
+            self._gold[key] = replace(prepared, folder=packed)
+        return self._gold[key]
+
+    def run_problems(
+        self, task_type: TaskType, run: Path, index: Path, options: Options
+    ) -> Sequence[Problem]:
+        key = (task_type.slug, str(sorted(options.items())), str(run), str(index))
+        if key not in self._runs:
+            upload = Upload(run, run.relative_to(self.folder).as_posix())
+            found = findings_of(
+                upload, task_type=task_type, index=index, options=options, sender=None
+            )
+            self._runs[key] = found.problems
+        return self._runs[key]
+
+
+def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
+    """Return True if a folder, perhaps without its sample, is the one that the task has."""
+    if any(name.startswith(f"{SAMPLE}/") for name in files):
+        return files == present
+    rest = {
+        name: text
+        for name, text in present.items()
+        if not name.startswith(f"{SAMPLE}/")
+    }
+    return dict(files) == rest
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _members(
+    folder: Path, paths: Sequence[Path]
+) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """Yield the files of several paths under the names by which readers of folders know them."""
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                inside = file.relative_to(path.parent).as_posix()
+                yield inside, partial(_opened, file)

@@ -1,0 +1,79 @@
+"""The program of a confined process that unpacks a season; plain Python, with JSON values in and out."""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from tasks.types import InputRefused, Problem
+from tasks.types.files import Limits, open_input
+from tasks.types.problems import as_values, refuse
+
+NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
+LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
+#: Characters of the name of a file, and bytes of the season file.
+MAX_NAME, MAX_FILE = 200, 1 << 20
+
+
+def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of the files, whose contents stand in its folder by number, or what is wrong."""
+    try:
+        names = _unpacked(given["filename"])
+    except InputRefused as refused:
+        return {"names": [], "problems": as_values(refused.problems)}
+    return {"names": names, "problems": []}
+
+
+def part(number: int) -> str:
+    """Return where the process leaves the file with this number; no name of the archive is a path there."""
+    return f"part-{number}"
+
+
+def _unpacked(shown: str) -> list[str]:
+    files = open_input(Path(UPLOAD), shown=shown, limits=LIMITS)
+    base = _base([file.name for file in files])
+    names = [file.name.removeprefix(base) for file in files]
+    refuse(_problems(shown, names))
+    for number, file in enumerate(files):
+        with Path(part(number)).open("wb") as target:
+            target.writelines(file.chunks())
+    size = Path(part(names.index(NAME))).stat().st_size
+    if size > MAX_FILE:
+        message, expected = f"{size:,} bytes", f"at most {MAX_FILE:,}"
+        raise InputRefused([Problem(file=NAME, message=message, expected=expected)])
+    return names
+
+
+def _base(names: list[str]) -> str:
+    """Return the folder that the archive has around the season, if there is one."""
+    heads = {PurePosixPath(name).parts[0] for name in names}
+    if NAME in names or len(heads) != 1:
+        return ""
+    return f"{heads.pop()}/"
+
+
+def _problems(shown: str, names: list[str]) -> list[Problem]:
+    if NAME not in names:
+        words = "a season file with the folders tasks, gold and baselines"
+        return [Problem(file=shown, message=f"there is no {NAME}", expected=words)]
+    problems = []
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if name != NAME and (
+            len(parts) < 2 or parts[0] not in (TASKS, GOLD, BASELINES)
+        ):
+            message, expected = (
+                "is no part of a season",
+                f"{NAME}, tasks/, gold/, baselines/",
+            )
+        elif len(name) > MAX_NAME:
+            message, expected = (
+                f"a name of {len(name)} characters",
+                f"at most {MAX_NAME}",
+            )
+        else:
+            continue
+        problems.append(
+            Problem(file=f"{shown}!{name}"[:300], message=message, expected=expected)
+        )
+    return problems
