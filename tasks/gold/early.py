@@ -68,6 +68,15 @@ class Early:
         return f"{said % facts} ({when})"
 
     @property
+    def meaning(self) -> str:
+        """Return what follows if somebody goes on; empty where the words say it."""
+        if not self.kept_by:
+            return ""
+        words = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
+        facts = {"phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
+        return words % {**facts, "what": WORDS[self.kind]}
+
+    @property
     def keepers(self) -> str:
         """Those of the same season by name; what others hold is their own."""
         season = self.phase.task.season_id

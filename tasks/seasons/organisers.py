@@ -16,7 +16,7 @@ from citeboard.teams.models import FirstOrganiserToken, User, token_digest
 from tasks.delivery.notifications.events import tell_role
 from tasks.gold.content import part_from_strangers
 from tasks.gold.publishing import follow_parting
-from tasks.models import Organiser, Season
+from tasks.models import Organiser, Season, Submission
 
 Role = Organiser.Role
 
@@ -29,8 +29,8 @@ def add_organiser(
         before = Organiser.objects.filter(season=season, user=user).first()
         if before is not None and before.role == role:
             return False
-        if before is not None and by is not None and not by.is_staff:
-            _require_another(before)
+        if before is not None and by is not None:
+            _require_another(before, by)
         Organiser.objects.update_or_create(
             season=season, user=user, defaults={"role": role}
         )
@@ -58,10 +58,14 @@ def hand_season_over(*, season: Season, to: User, by: User) -> None:
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
+    """Remove somebody, who gets a mail; the last organiser stays."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=organiser.season_id)
-        if by is not None and not by.is_staff:
-            _require_another(organiser)
+        # A rehearsal before has deleted the row that it was given.
+        known = Organiser.objects.select_related("user", "season")
+        organiser = known.get(season=organiser.season_id, user=organiser.user_id)
+        if by is not None:
+            _require_another(organiser, by)
         role = organiser.role
         person, place = organiser.user, organiser.season
         facts, change = {"person": person}, audit.Change("role", str(role), None)
@@ -75,9 +79,22 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         )
         organiser.delete()
         follow_parting(place.pk, part_from_strangers(place))
+        tell_role(place, person, "", at=timezone.now(), by=by)
 
 
-def _require_another(organiser: Organiser) -> None:
+def take_removal_back(*, season: Season, user: User, role: str, by: User) -> None:
+    if Organiser.objects.filter(season=season, user=user).exists():
+        raise refusals.Refused(
+            _("%(person)s runs the season again already") % {"person": user}
+        )
+    add_organiser(season=season, user=user, by=by, role=role)
+
+
+def _require_another(organiser: Organiser, by: User) -> None:
+    """Raise Refused for the last organiser; staff alone may take one from a season without runs of teams."""
+    runs = Submission.objects.filter(phase__task__season=organiser.season_id)
+    if by.is_staff and not runs.exclude(team=None).exists():
+        return
     others = Organiser.objects.filter(
         season=organiser.season, role=Role.ORGANISER
     ).exclude(pk=organiser.pk)

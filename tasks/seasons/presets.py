@@ -283,6 +283,38 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     return before
 
 
+def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of what a phase let out first, and lets out now, what tells less.
+
+    Boards and own scores are in the order of their choices, from nothing to all; a phase that shows its
+    board to others at an instant tells more than one that never does.
+    """
+    found = dict(first)
+    for name, choices in (
+        ("board", Phase.Audience.values),
+        ("own_scores", Phase.OwnRuns.values),
+    ):
+        default = Phase.field(name).get_default()
+        given = [table.get(name, default) for table in (first, present)]
+        if name in first and all(given):
+            found[name] = min(given, key=choices.index)
+    for name in ("shows_instances", "gold_public"):
+        if name in first:
+            found[name] = bool(first[name]) and bool(present.get(name))
+    instants = [
+        table["gold_from"] for table in (first, present) if table.get("gold_from")
+    ]
+    if "gold_from" in first and found.get("gold_public", present.get("gold_public")):
+        found["gold_from"] = max(instants, default=None)
+    is_hidden = present.get("board") in (
+        Phase.Audience.NOBODY,
+        Phase.Audience.ORGANISERS,
+    )
+    if "board_from" in first and is_hidden and not present.get("board_from"):
+        found |= {"board_from": None, "board_then": ""}
+    return found
+
+
 def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
     """Return a planned phase, whose instants are texts, so much later."""
     planned = dict(table)
@@ -304,7 +336,8 @@ def clone_season(
     begun = _as_begun(season)
     for task in values["tasks"]:
         for phase in task["phases"]:
-            was = phase | begun[entries.phase_prefix(task["slug"], phase["slug"])]
+            first = begun[entries.phase_prefix(task["slug"], phase["slug"])]
+            was = phase | _stricter(first, phase)
             phase.clear()
             phase.update(
                 (key, value) for key, value in was.items() if value not in (None, "")

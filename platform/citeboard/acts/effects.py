@@ -437,6 +437,12 @@ def _disclosure(before: _State, after: _State) -> Disclosure:
     )
 
 
+def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+    words = _("Everybody: that there is %(season)s, with its pages")
+    for pk in sorted(after.tasks.keys() - before.tasks.keys()):
+        yield True, words % {"season": after.tasks[pk]}
+
+
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
     """Yield what is known earlier than before (True), and what was known by now and no longer is (False)."""
     was_public, is_public = before.season.is_public, after.season.is_public
@@ -444,10 +450,8 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
         words = _("Everybody: that there is %(season)s, with its pages")
         yield is_public, words % {"season": after.season}
     stays_public = was_public and is_public
-    for pk, task in after.tasks.items() if stays_public else ():
-        if pk not in before.tasks:
-            words = _("Everybody: that there is %(season)s, with its pages")
-            yield True, words % {"season": task}
+    if stays_public:
+        yield from _new_tasks(before, after)
     for pk, phase in after.phases.items() if stays_public else ():
         was_named = names_publicly(before.phases.get(pk, phase))
         is_named = names_publicly(phase)

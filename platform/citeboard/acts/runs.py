@@ -126,7 +126,7 @@ class ChangeOfRun(Act):
         return service(run, by, reason if as_organiser else "", **filled)
 
 
-by_organisers = partial(ChangeOfRun, is_for_organisers=True)
+by_organisers = partial(ChangeOfRun, is_for_organisers=True, is_rehearsed=True)
 
 
 def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:

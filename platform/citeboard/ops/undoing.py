@@ -37,6 +37,7 @@ from tasks.models.seasons import bump_version
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
 from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
+from tasks.seasons.organisers import take_removal_back
 
 #: The action of an entry that took another back, which is its subject.
 TAKEN_BACK = "taken-back"
@@ -282,6 +283,15 @@ def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
     )
 
 
+def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
+    user = User.objects.filter(pk=entry.subject_id, is_active=True).first()
+    if user is None:
+        raise Refused(_("there is no such account any more"))
+    [change] = entry.changes
+    take_removal_back(season=season, user=user, role=str(change["before"]), by=by)
+    return ""
+
+
 def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
     words = ngettext(
@@ -317,4 +327,5 @@ _TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     "tries-given": _take_tries_back,
     **dict.fromkeys(("team-approved", "team-refused"), _take_decision_back),
     "teams-mailed": lambda season, entry, by: "",
+    **dict.fromkeys(("organiser-removed", "helper-removed"), _take_removal_back),
 }

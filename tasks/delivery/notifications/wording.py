@@ -212,6 +212,10 @@ def _decided(told: Notification) -> Words:
 
 
 def _role(told: Notification) -> Words:
+    if not told.facts["role"]:
+        title = _("You do not run %(season)s any more") % {"season": told.season}
+        text = _("Its pages for organisers are closed to you.")
+        return Words(title, text, _season(told))
     organises, helps = (
         _("You are an organiser of %(season)s now"),
         _("You are a helper of %(season)s now"),

@@ -42,7 +42,7 @@ Told = dict[str, Any]
 #: Characters of a `measures.py`.
 MAX_MEASURES = 50_000
 #: Fields of the form with other names than the keys that they write.
-_FIELDS = {"id": "key", "field": "gold"}
+_FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
@@ -359,7 +359,9 @@ def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     """Return the form with the present declaration of a task."""
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
-    return _shown(DeclarationForm(None, {**draft, **_facts(told)}, season), told)
+    # A reader that failed knows no fields; the declaration can still be read and changed.
+    known = {"fields": [], "instances": 0, **_facts(told)}
+    return _shown(DeclarationForm(None, {**draft, **known}, season), told)
 
 
 def _of_gold(request: SignedInRequest, season: Season) -> Told:

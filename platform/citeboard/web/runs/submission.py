@@ -9,12 +9,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.acts import runs
+from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.query import Query, number_from, text_from, whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
 from citeboard.teams.models import Membership, User
-from citeboard.web.pages import Answer, Pages, SignedInRequest, does, place_of
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    does,
+    place_of,
+    said_in,
+)
 from scoring.models import Receipt
 from scoring.results.board import (
     differences,
@@ -102,13 +110,13 @@ def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
         act.is_for_organisers or not _is_member(run, request.user)
     ):
         raise Http404(_("There is no run of yours at this address."))
-    filled = (
+    filled: dict[str, Any] = (
         {"priority": whole_number(request.POST.get("priority", "")) or 0}
         if how == "priority"
         else {}
     )
-    reason = request.POST.get("reason", "")
-    changed = act(run, request.user, reason=reason, as_organiser=as_organiser, **filled)
+    filled |= {"reason": request.POST.get("reason", ""), "as_organiser": as_organiser}
+    changed = perform(act, run, request.user, filled, said_in(request))
     return act.told(run, changed, {})
 
 
