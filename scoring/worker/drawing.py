@@ -32,7 +32,7 @@ def draw_again(*, phase: Phase, by: User) -> Phase:
                 _("%(phase)s is over: its parts stay as they are") % {"phase": drawn}
             )
         nonce = secrets.token_hex(NONCE_BYTES)
-        same = Phase.objects.on_gold_of(drawn).filter(
+        same = Phase.objects.on_instances_of(drawn).filter(
             part_seed=drawn.part_seed, part_nonce=""
         )
         redrawn = [

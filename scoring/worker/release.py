@@ -53,11 +53,11 @@ UNRELATED, MIN_UNRELATED = 0.2, 3
 def drawn_part(phase: Phase) -> str:
     """Return the part of the split that runs are scored on now, with the secret of its draw.
 
-    The first run makes the draw. Phases on the same gold share it.
+    The first run makes the draw. Phases that show the same instances share it.
     """
     undrawn = Phase.objects.filter(pk=phase.pk, part_seed=None, part_nonce="")
     if phase.public_part and undrawn.exists():
-        others = Phase.objects.on_gold_of(phase).exclude(pk=phase.pk)
+        others = Phase.objects.on_instances_of(phase).exclude(pk=phase.pk)
         drawn = others.exclude(part_seed=None, part_nonce="").order_by("pk").first()
         if drawn is None:
             undrawn.update(part_nonce=secrets.token_hex(NONCE_BYTES))

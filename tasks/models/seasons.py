@@ -536,6 +536,18 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
+    def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
+        """Also on a split of the same organisers that shows some of the same, whatever its gold answers."""
+        same = GoldOverlap.objects.filter(
+            Q(held__gt=0) | Q(shown__gt=0),
+            gold__task=phase.task_id,
+            gold__split=phase.split,
+            binds=True,
+            other__task=OuterRef("task"),
+            other__split=OuterRef("split"),
+        )
+        return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
+
 
 #: Characters: room for the teams of some fifty versions.
 MAX_CHANGED = 400

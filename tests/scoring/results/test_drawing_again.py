@@ -11,6 +11,7 @@ from citeboard.core.refusals import Refused
 from citeboard.web.organise.attention import concerns
 from scoring.models import Evaluation
 from scoring.offline.parts import read_part
+from scoring.results.board.leak_budget import budget_of
 from scoring.worker.drawing import draw_again
 from scoring.worker.release import drawn_part
 from tasks.models import Job, Phase
@@ -18,6 +19,7 @@ from tasks.types.digests import draw_commitment
 from tests.api.conftest import API
 from tests.api.sending import score
 from tests.factories import (
+    CITANCES,
     answers,
     make_gold,
     make_phase,
@@ -104,6 +106,18 @@ def test_phases_on_the_same_gold_share_the_secret(phase):
     drawn_part(phase)
     drawn_part(beside)
     assert again(phase).part_nonce == again(beside).part_nonce
+
+
+def test_gold_that_shows_the_same_and_answers_otherwise_has_the_same_part(phase):
+    beside = make_phase(
+        task=make_task(season=phase.task.season), with_gold=False, public_part=30
+    )
+    otherwise = [(*place, ["4"], facet) for *place, _answer, facet in CITANCES]
+    make_gold(phase=beside, topics=TOPICS, citances=otherwise)
+    drawn_part(phase)
+    drawn_part(beside)
+    assert again(phase).part_nonce == again(beside).part_nonce
+    assert budget_of(again(phase)).unequal == ()
 
 
 def test_a_part_of_before_is_drawn_again_and_its_runs_are_scored_on_the_new_one(
