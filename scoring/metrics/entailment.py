@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from scoring.metrics.base import Requirement, looked_for
 from scoring.metrics.local_models import AUTO, chosen_device, is_gpu
 from tasks.types.base import Options
+from tasks.types.digests import salted_digest
 from tasks.types.files import open_input
 from tasks.types.positional_citations import options as declared
 from tasks.types.positional_citations.parsing import LENGTH, file_digest, folder_digest
@@ -268,13 +269,20 @@ def stored_labels(path: Path) -> EntailmentLabels:
         return _read(path, file_digest(path))
 
 
-def labels_digest(labels: Mapping[Key, bool]) -> str:
-    """A short digest of these labels alone, whatever else their file holds; “none” where there are none."""
+def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
+    """Return a short digest of these labels alone, whatever else their file holds; “none” without labels.
+
+    Some hypotheses are claims of the gold, which the plain digest lets a reader guess. The nonce of the gold
+    makes it an HMAC.
+    """
     lines = [
         f"{premise} {hypothesis} {entailed:d}\n"
         for (premise, hypothesis), entailed in sorted(labels.items())
     ]
-    return sha256("".join(lines))[:DIGEST_LENGTH] if lines else "none"
+    if not lines:
+        return "none"
+    digest = sha256("".join(lines))
+    return (salted_digest(digest, nonce) if nonce else digest)[:DIGEST_LENGTH]
 
 
 def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int]:

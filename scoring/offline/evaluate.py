@@ -148,15 +148,17 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     rows: NDArray[np.intp] | None = None,
     known: Mapping[str, Floats] | None = None,
     reading: int = READING_VERSION,
+    nonce: str = "",
 ) -> Scores:
-    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures, and
-    ``reading`` the version by which the run was read.
+    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures, ``nonce``
+    the key of digests in them, and ``reading`` the version by which the run was read.
 
     With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
     where they have been computed.
     """
     metrics = metrics_of(task_type, rules, options)
-    statistics, labels = known or matrices(metrics, pairs), _labels_used(metrics, pairs)
+    statistics = known or matrices(metrics, pairs)
+    labels = _labels_used(metrics, pairs, nonce)
     # What the whole gold says holds for its parts.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
@@ -234,7 +236,9 @@ def _intervals(
     return resampler.intervals(measured, method=resampling.method)
 
 
-def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
+def _labels_used(
+    metrics: Sequence[Metric], pairs: Pairs, nonce: str
+) -> dict[str, dict[str, str]]:
     used = {
         name: labels
         for name, metric in {metric.statistic: metric for metric in metrics}.items()
@@ -243,7 +247,8 @@ def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str,
     if not used:
         return {}
     digest = labels_digest(
-        {key: entailed for labels in used.values() for key, entailed in labels.items()}
+        {key: entailed for labels in used.values() for key, entailed in labels.items()},
+        nonce,
     )
     return {name: {ENTAILMENT_LABELS: digest} for name in used}
 

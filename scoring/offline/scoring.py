@@ -169,6 +169,7 @@ def score_read(
         options=scoring.options,
         gold=scoring.key.digest_of(split),
         reading=scoring.key.reading,
+        nonce=scoring.key.nonce,
         resampling=Resampling(
             resamples=scoring.resamples, seed=scoring.seed, method=scoring.method
         ),

@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import json
 from io import StringIO
+from itertools import combinations
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import storage
+from scoring.metrics.entailment import Pair, labels_digest
 from scoring.models import (
     EntailmentLabel,
     EntailmentModel,
@@ -519,6 +521,24 @@ def test_runs_share_their_signatures_and_each_has_the_digest_of_its_own_labels(
             f"|entailment_labels:{digests[0]}|" in kept.signature
         )
         assert "entailment_labels" not in kept.column
+
+
+def test_the_digest_of_labels_cannot_be_guessed_while_the_gold_is_hidden(
+    phase, tmp_path
+):
+    bring(tmp_path, decided())
+    run = citing_run(phase)
+    work(run)
+    gold = run.evaluations.get().gold
+    labels = [(Pair(*pair).key, "Oslo" in pair[0]) for pair in PAIRS]
+    possible = [
+        dict(chosen)
+        for count in range(1, len(labels) + 1)
+        for chosen in combinations(labels, count)
+    ]
+    published = run.evaluations.get().labels_digest
+    assert published not in {labels_digest(guess) for guess in possible}
+    assert published in {labels_digest(guess, gold.nonce) for guess in possible}
 
 
 def test_runs_scored_by_kept_labels_are_compared_and_can_be_computed_again(
