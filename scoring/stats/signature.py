@@ -167,6 +167,16 @@ def provenance_of(signature: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
+def withheld_signature(signature: str, instances: int) -> str:
+    """Return the signature of a withheld number, with the instances of the split in the place of its own.
+
+    Why a number has no interval, and the instances that it rests on, can tell which answers are right.
+    """
+    parts = provenance_of(signature)
+    parts.pop(NO_INTERVAL, None)
+    return _joined(signature.partition("|")[0], parts | {"n": str(instances)})
+
+
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
     """The signature with these parts left open, for `filled` to close; a part with another value stays.
 

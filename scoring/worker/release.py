@@ -28,6 +28,7 @@ from scoring.stats.leakage import (
     ladder_step,
     laddered,
 )
+from scoring.stats.signature import withheld_signature
 from tasks.models import Job, Phase, Submission
 from tasks.models.seasons import LADDER, PARTS
 from tasks.registration.entries import lock_entry
@@ -81,6 +82,8 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
+    #: Of the split, or of its part that is scored; known where a number may be withheld.
+    instances: int = 0
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
@@ -115,6 +118,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     with path.open("rb") as kept:
         statistics = load_statistics(kept, [metric.statistic])
     answered = statistics.answered
+    told = replace(told, instances=len(answered))
     if is_watched:
         try:
             told = replace(told, probe=probe(job, metric, statistics, part))
@@ -130,7 +134,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     if 100 * answered.sum() < (phase.min_answered_share or 0) * len(answered):
         reason = Withheld.FEW_ANSWERS
         return replace(
-            told, metrics=_without(told.metrics, reason), breakdowns={}, withheld=reason
+            told, metrics=_without(told, reason), breakdowns={}, withheld=reason
         )
     if LADDER in words:
         by = statistics.units if metric.per_unit else statistics.resampled[1]
@@ -162,7 +166,7 @@ def by_ladder(job: Job, told: Told) -> Told:
         known = known.filter(release__startswith=f"{part} ")
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
-    metrics = _without(told.metrics, Withheld.RANKING_ONLY)
+    metrics = _without(told, Withheld.RANKING_ONLY)
     if ranks(job):
         team, sign = job.submission.team, -1 if said["higher_is_better"] is False else 1
         if team is not None:
@@ -183,7 +187,7 @@ def by_ladder(job: Job, told: Told) -> Told:
             # Scored again it tells what it told, and nothing new.
             value = None if before.rank_value is None else sign * before.rank_value
         if value is not None:
-            signature = f"{said['signature']}|{LADDER}:{told.step:g}"
+            signature = f"{metrics[name]['signature']}|{LADDER}:{told.step:g}"
             metrics[name] |= {"value": value, "withheld": "", "signature": signature}
     reason = told.withheld or Withheld.RANKING_ONLY
     untold = told.untold or _short(told.metrics)
@@ -194,15 +198,24 @@ def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
     return {name: {key: said[key] for key in KEPT} for name, said in metrics.items()}
 
 
-def _without(metrics: Metrics, reason: str) -> dict[str, dict[str, Any]]:
+def _without(told: Told, reason: str) -> dict[str, dict[str, Any]]:
+    """Return the metrics without values, and without what signatures and counts tell of them."""
     nothing = {
+        "n": told.instances,
         "value": None,
         "low": None,
         "high": None,
         "infinite": False,
         "withheld": reason,
     }
-    return {name: {**said, **nothing} for name, said in metrics.items()}
+    return {
+        name: {
+            **said,
+            **nothing,
+            "signature": withheld_signature(said["signature"], told.instances),
+        }
+        for name, said in told.metrics.items()
+    }
 
 
 def _with_enough(

@@ -170,6 +170,31 @@ def test_a_run_that_answers_too_little_is_told_nothing():
     assert Evaluation.objects.get().rank_value is None
 
 
+@pytest.mark.parametrize("limit", [{"min_answered_share": 50}, {"ladder": True}])
+def test_what_stands_beside_a_withheld_number_does_not_tell_whether_an_answer_is_right(
+    limit,
+):
+    """A run with a right answer and one with a wrong answer leave the same beside their numbers."""
+    phase = limited_phase(counting="last", **limit)
+    team = make_team(season=phase.task.season)
+    run(phase, team)
+    [right, wrong] = (
+        make_submission(
+            phase=phase,
+            team=team,
+            content=run_bytes(answers(topics=TOPICS[:1], sentences=(sentence,))),
+        )
+        for sentence in ("1", "4")
+    )
+    found = []
+    for sent in (right, wrong):
+        score(sent)
+        rows = scores(sent).values()
+        assert {row.value for row in rows} == {None}
+        found.append({row.metric: (row.n, row.signature) for row in rows})
+    assert found[0] == found[1]
+
+
 def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follow():
     phase = limited_phase(min_answered=2)
     team = make_team(season=phase.task.season)
