@@ -3,8 +3,8 @@
     python bench/class_words.py [--boards N] [--seed S]
 
 Systems answer the same instances, which have an ease of their own, and the shares of right answers have the
-intervals of the site. In the first rows the true share of right answers is the same in every class; in the
-others one class is harder by so much. The limit for equal classes is 5 %.
+intervals of the site. A column is by how much one class is harder on the logit scale; with 0 all classes are
+equal. A cell is the share of boards that compare two classes. The limit for equal classes is 5 %.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import django  # noqa: E402
 from scoring.metrics.classification import Accuracy  # noqa: E402
 from scoring.stats.jackknife import intervals  # noqa: E402
 
-CLASSES, UNITS, SYSTEMS, HARDER = (2, 7), (5, 30, 200), (1, 5), (0.0, 0.2, 0.4)
+CLASSES, UNITS, SYSTEMS, HARDER = (2, 7), (5, 30, 200), (1, 5), (0.0, 1.0, 2.0)
 
 
 def has_words(
@@ -40,7 +40,7 @@ def has_words(
     rows = [SimpleNamespace(evaluation=place) for place in range(systems)]
     values, ends = {}, {}
     for place, label in enumerate(labels):
-        ease = rng.normal(0, 1, units) + (1.0 if place else 1.0 - 5 * harder)
+        ease = rng.normal(0, 1, units) + (1.0 if place else 1.0 - harder)
         for row in rows:
             right = rng.random(units) < 1 / (1 + np.exp(-ease))
             stats = metric.instance_stats(
