@@ -31,7 +31,12 @@ from scoring.metrics.classification import ClassAverage, Kappa, Matthews
 from scoring.metrics.clsumm import Overlap
 from scoring.metrics.discourse import divergence, shares
 from scoring.metrics.ranking import Perplexity, Ranking
-from scoring.stats.jackknife import MIN_UNITS, difference_bounds, score_bounds
+from scoring.stats.jackknife import (
+    MIN_UNITS,
+    difference_bounds,
+    one_ended_bounds,
+    score_bounds,
+)
 from scoring.stats.significance import differences_of
 from tasks.types import CORRECTED
 
@@ -128,9 +133,15 @@ class Family:
                 values[is_known], errors, kish, (first, last), same=shares
             )
         else:
-            start, end = score_bounds(
-                scale(values[is_known]), errors, kish, (first, last)
-            )
+            if np.isinf(first) != np.isinf(last):
+                # Every unit of these families carries.
+                start, end = one_ended_bounds(
+                    scale(values[is_known]), left_out.data, kish, (first, last)
+                )
+            else:
+                start, end = score_bounds(
+                    scale(values[is_known]), errors, kish, (first, last)
+                )
             ends = (
                 self.metric.from_interval_scale(start),
                 self.metric.from_interval_scale(end),

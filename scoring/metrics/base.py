@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -169,6 +169,12 @@ class Metric(ABC):
         """Between which values the metric lies, infinite where it has no end; its interval lies there too."""
         return self.ends or (0.0, self.scale or math.inf)
 
+    @property
+    def interval_version(self) -> int:
+        """Raised whenever the ends of the default interval are computed in another way."""
+        low, high = self.value_range
+        return 3 if math.isinf(low) != math.isinf(high) else 2
+
     def denominators(self, rows: Floats) -> Floats:
         """(units,) what each unit's row adds to what the value is a share of; a unit with 0 carries nothing.
         Of a precision what was answered, of a recall what the gold has, of a mean the instances that count.
@@ -298,6 +304,20 @@ class Metric(ABC):
     def aggregate(self, sums: Floats) -> Floats:
         """From (…, k) sums of rows to (…) values, on the metric's scale; NaN where the value is undefined."""
 
+    def as_stored(self, *names: Container[str]) -> Metric | None:
+        """Return the metric, or an earlier version of it, that reads all of these stored matrices, by the
+        names of their statistics; None if there is none.
+        """
+        return self if all(self.statistic in own for own in names) else None
+
+    def paired_rows(self, rows: Floats) -> Floats:
+        """Return the (units, m) rows in the form in which rows of two runs can be exchanged."""
+        return rows
+
+    def can_be_compared(self, rows: Floats) -> bool:
+        """Whether ``paired_rows`` of these rows have enough digits."""
+        return True
+
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         """The value over a class from the sums of its rows; ``whole`` are those of all rows."""
         return self.aggregate(sums)
@@ -324,8 +344,13 @@ class WeightedMetric(Metric):
     """
 
     counts_by_last_column = True
+    interval_version = 3
     #: False where leaving out units does not show how far the value may be off.
     has_interval: bool = True
+    #: The columns of the matrix whose rows other than 0 carry the value, such as the positives of an average
+    #: precision; of several columns the one with the fewest units decides. None: all rows, which is too many
+    #: where a value rests on a few of them.
+    carriers: tuple[int, ...] | None = None
 
     @abstractmethod
     def value(self, rows: Floats, weights: Floats) -> Floats:
@@ -333,6 +358,16 @@ class WeightedMetric(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         raise TypeError(f"{self.name} does not follow from sums")
+
+    def carried(self, rows: Floats) -> Floats:
+        """(n, c) what each of the (n, k) rows adds to each of c groups of carriers."""
+        if self.carriers is None:
+            return rows.any(axis=1, keepdims=True).astype(np.float64)
+        return (rows[:, list(self.carriers)] != 0).astype(np.float64)
+
+    def carried_by_unit(self, rows: Floats) -> Floats:
+        """(units, c) the same of the rows of each unit, whose number stands before each row."""
+        return unit_sums(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
 
     def total(self, rows: Floats) -> float:
         return float(self.value(rows[:, 1:], np.ones(len(rows))))

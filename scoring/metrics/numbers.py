@@ -5,7 +5,9 @@ All but the correlations of ranks (``scoring.metrics.weighted``) follow from sum
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,14 +20,56 @@ from tasks.types.columns import present
 #: A variance that is smaller against the square of the mean is nothing but rounding.
 ROUNDING = 1e-14
 MIN_LEVELS = 2
+#: How many columns the matrix of the moments had before its numbers were centred.
+EARLIER_COLUMNS = 7
+#: Answers of two runs are compared up to so many of their standard deviations away from the gold's centre.
+MAX_SPREADS = 1000
+
+
+@dataclass(frozen=True)
+class Means:
+    """(…) means over instances: of the gold x and its squares, both from the centre of the gold; of the
+    answers z, their squares and the products xz, from the centre of the answers; of the distances between
+    gold and answers, their sizes and squares.
+    """
+
+    x: Floats
+    xx: Floats
+    z: Floats
+    zz: Floats
+    xz: Floats
+    distance: Floats
+    size: Floats
+    square: Floats
+
+    @property
+    def gold_variance(self) -> Floats:
+        return variance(self.x, self.xx)
+
+    @property
+    def answer_variance(self) -> Floats:
+        return variance(self.z, self.zz)
+
+    @property
+    def covariance(self) -> Floats:
+        return self.xz - self.x * self.z
+
+
+def variance(mean: Floats, square: Floats) -> Floats:
+    """From the means of numbers and of their squares; 0 where there is nothing but rounding."""
+    return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
 
 
 class Moments(Metric):
-    """What follows from the sums of gold x, answers y, their squares and products, and |x - y|. Instances
-    without an answer do not count. Undefined (NaN) over none.
+    """What follows from sums of gold and answers, their squares and products. Squares of large numbers lose
+    digits, so that numbers are centred before: on the median of the gold, which is the same for all runs, and
+    answers also on their own median. Instances without an answer do not count. Undefined (NaN) over none.
     """
 
-    statistic = "moments"
+    statistic = "centred-moments"
+    #: The matrix of version 1, (n, 7): x, y, x², y², xy, |x - y| and 1, not centred.
+    earlier_statistic = "moments"
+    version = 2
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"
     ends: tuple[float, float] | None = (-1.0, 1.0)
     is_valid_in_one_label = False
@@ -34,45 +78,78 @@ class Moments(Metric):
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """(n, 7): x, y, x², y², xy, |x - y|, and 1; zeros where either is missing."""
+        """(n, 11): x, y, x², y², xy, |x - y| and (x - y)², x and y from the median of the gold; z, z² and xz,
+        z the answer from the median of the answers; and 1. Zeros where gold or answer is missing.
+        """
         counts = present(gold) & present(answers)
-        x, y = (
-            np.nan_to_num(np.array(side, dtype=np.float64)) * counts
-            for side in (gold, answers)
+        wanted, answered = (
+            np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
         )
-        return np.column_stack(
-            [x, y, x * x, y * y, x * y, np.abs(x - y), counts]
-        ).astype(np.float64)
+        centre = median_of(wanted[present(gold)])
+        distance = (wanted - answered) * counts
+        x, y = (wanted - centre) * counts, (answered - centre) * counts
+        z = (answered - median_of(answered[counts])) * counts
+        products = [x * x, y * y, x * y, np.abs(distance), distance**2, z, z * z, x * z]
+        return np.column_stack([x, y, *products, counts]).astype(np.float64)
+
+    def as_stored(self, *names: Container[str]) -> Metric | None:
+        if all(self.earlier_statistic in own for own in names):
+            earlier = copy(self)
+            earlier.statistic, earlier.version = self.earlier_statistic, 1
+            return earlier
+        return super().as_stored(*names)
+
+    def paired_rows(self, rows: Floats) -> Floats:
+        """With the answers from the centre of the gold alone: those of two runs have medians of their own."""
+        if rows.shape[1] == EARLIER_COLUMNS:
+            return rows
+        shared = rows.copy()
+        shared[:, [7, 8, 9]] = rows[:, [1, 3, 4]]
+        return shared
 
     def aggregate(self, sums: Floats) -> Floats:
-        count = sums[..., 6]
+        count = sums[..., -1]
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(
-                np.where(count > 0, self.of_means(sums / count[..., None]), np.nan)
-            )
+            means = means_of(sums / count[..., None])
+            return np.asarray(np.where(count > 0, self.of_means(means), np.nan))
 
     @abstractmethod
-    def of_means(self, means: Floats) -> Floats:
-        """From (…, 7) means of the columns to (…) values."""
+    def of_means(self, means: Means) -> Floats:
+        """From means of the columns to (…) values."""
 
 
-def variances(means: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of x and y and their covariance; 0 where there is nothing but rounding."""
-    x, y = means[..., 0], means[..., 1]
-    of_x, of_y = (
-        np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
-        for mean, square in ((x, means[..., 2]), (y, means[..., 3]))
-    )
-    return of_x, of_y, means[..., 4] - x * y
+def median_of(values: Floats) -> float:
+    return float(np.median(values)) if len(values) else 0.0
+
+
+def means_of(columns: Floats) -> Means:
+    """From (…, 11) means of the columns of ``Moments``, or (…, 7) of its version 1."""
+    if columns.shape[-1] == EARLIER_COLUMNS:
+        x, y, xx, yy, xy, size, _ = np.moveaxis(columns, -1, 0)
+        return Means(x, xx, y, yy, xy, x - y, size, xx - 2 * xy + yy)
+    x, y, xx, _, _, size, square, z, zz, xz, _ = np.moveaxis(columns, -1, 0)
+    return Means(x, xx, z, zz, xz, x - y, size, square)
 
 
 class Pearson(Moments):
     """Pearson's correlation; undefined where gold or answers are all equal."""
 
-    def of_means(self, means: Floats) -> Floats:
-        of_x, of_y, shared = variances(means)
-        spread = np.sqrt(of_x * of_y)
-        return np.clip(np.where(spread > 0, shared / spread, np.nan), -1.0, 1.0)
+    def of_means(self, means: Means) -> Floats:
+        spread = np.sqrt(means.gold_variance * means.answer_variance)
+        return np.clip(
+            np.where(spread > 0, means.covariance / spread, np.nan), -1.0, 1.0
+        )
+
+    def can_be_compared(self, rows: Floats) -> bool:
+        """Whether answers are at most a thousand of their standard deviations away from the gold's centre:
+        beyond, the squares of their distances from it have too few digits left.
+        """
+        columns = rows.sum(axis=0)
+        if not columns[-1] or len(columns) == EARLIER_COLUMNS:
+            return True
+        columns = columns / columns[-1]
+        square, spread = columns[3], float(means_of(columns).answer_variance)
+        return bool(spread == 0 or square <= MAX_SPREADS**2 * spread)
 
 
 class Concordance(Moments):
@@ -80,10 +157,9 @@ class Concordance(Moments):
 
     citation = "Lin 1989, A Concordance Correlation Coefficient to Evaluate Reproducibility, Biometrics 45"
 
-    def of_means(self, means: Floats) -> Floats:
-        of_x, of_y, shared = variances(means)
-        whole = of_x + of_y + (means[..., 0] - means[..., 1]) ** 2
-        return np.where(whole > 0, 2 * shared / whole, np.nan)
+    def of_means(self, means: Means) -> Floats:
+        whole = means.gold_variance + means.answer_variance + means.distance**2
+        return np.where(whole > 0, 2 * means.covariance / whole, np.nan)
 
 
 class Determination(Moments):
@@ -94,10 +170,9 @@ class Determination(Moments):
     )
     ends = (-math.inf, 1.0)
 
-    def of_means(self, means: Floats) -> Floats:
-        of_x = variances(means)[0]
-        errors = means[..., 2] - 2 * means[..., 4] + means[..., 3]
-        return np.where(of_x > 0, 1 - errors / of_x, np.nan)
+    def of_means(self, means: Means) -> Floats:
+        of_gold = means.gold_variance
+        return np.where(of_gold > 0, 1 - means.square / of_gold, np.nan)
 
 
 class AbsoluteError(Moments):
@@ -110,8 +185,8 @@ class AbsoluteError(Moments):
     ends = (0.0, math.inf)
     citation = "Willmott and Matsuura 2005, Advantages of the mean absolute error, Climate Research 30"
 
-    def of_means(self, means: Floats) -> Floats:
-        return means[..., 5]
+    def of_means(self, means: Means) -> Floats:
+        return means.size
 
 
 class SquaredError(AbsoluteError):
@@ -121,10 +196,8 @@ class SquaredError(AbsoluteError):
         "Gauss 1823, Theoria combinationis observationum erroribus minimis obnoxiae"
     )
 
-    def of_means(self, means: Floats) -> Floats:
-        return np.sqrt(
-            np.maximum(means[..., 2] - 2 * means[..., 4] + means[..., 3], 0.0)
-        )
+    def of_means(self, means: Means) -> Floats:
+        return np.sqrt(np.maximum(means.square, 0.0))
 
 
 class LevelKappa(QuadraticKappa):

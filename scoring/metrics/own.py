@@ -161,6 +161,10 @@ class OwnMeasure(Metric):
             raise self._wrong(
                 "instance_stats", "what is no finite number", "finite numbers"
             )
+        for column in getattr(self, own_measures.CARRIERS, None) or ():
+            if not (isinstance(column, int) and 0 <= column < stats.shape[1]):
+                found = f"{stats.shape[1]} columns, and `carriers` names {column!r}"
+                raise self._wrong("instance_stats", found, "the numbers of columns")
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:

@@ -77,6 +77,10 @@ class Auroc(Scored):
     counting half. Undefined (NaN) without both.
     """
 
+    def carried(self, rows: Floats) -> Floats:
+        """(n, 2): positives and negatives."""
+        return np.column_stack([rows[:, 1], rows[:, 2] - rows[:, 1]])
+
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps = np.diff(wrong, prepend=0.0)
         before = np.concatenate(
@@ -95,6 +99,8 @@ class AveragePrecision(Scored):
     citation = (
         "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
     )
+    #: The positives.
+    carriers = (1,)
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps, precision = np.diff(right, prepend=0.0), ratio(right, right + wrong)
@@ -143,6 +149,7 @@ class EqualSizeCalibrationError(WeightedMetric):
 
     higher_is_better = False
     has_interval = False
+    carriers = (2,)
     is_valid_in_one_label = False
     citation = "Nguyen and O'Connor 2015, Posterior calibration and exploratory analysis for NLP models, EMNLP"  # noqa: E501
 
@@ -202,6 +209,8 @@ class RankCorrelation(WeightedMetric):
     ends = (-1.0, 1.0)
     is_valid_in_one_label = False
     statistic = "numbers"
+    #: The pairs.
+    carriers = (2,)
     citation = "Spearman 1904, The Proof and Measurement of Association between Two Things, AJP 15"
 
     def instance_stats(

@@ -13,6 +13,7 @@ from scoring.offline.arguments import say
 from scoring.offline.scoring import as_json, read_split
 from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, TaskType, task_type
+from tasks.types.declared.own_measures import measure_warnings
 from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.registry import inputs_type
@@ -293,4 +294,6 @@ def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
         "baselines": [baseline.name for baseline in declared.baselines],
     }
     by_default = ", ".join(metric.name for metric in chosen.rules[chosen.default_rules])
-    return say(args, facts, words, f"{chosen.slug}: {by_default}")
+    warnings = measure_warnings(declared.own_measures)
+    facts["warnings"] = warnings
+    return say(args, facts, words, f"{chosen.slug}: {by_default}", *warnings)

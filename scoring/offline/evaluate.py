@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from scoring.metrics import Metric, metrics_by, metrics_of
 from scoring.metrics.base import Floats, WeightedMetric, unit_rows, unit_sums, value_of
 from scoring.metrics.entailment import labels_digest
+from scoring.metrics.numbers import Moments
 from scoring.offline.parts import narrowed
 from scoring.stats import jackknife
 from scoring.stats.breakdown import breakdown, number
-from scoring.stats.interval_methods import RESAMPLED, VERSION, WILSON_JACKKNIFE
+from scoring.stats.interval_methods import RESAMPLED, WILSON_JACKKNIFE
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
 from scoring.stats.signature import (
@@ -55,11 +56,10 @@ class Resampling:
     seed: int = 0
     method: str = WILSON_JACKKNIFE
 
-    @property
-    def provenance(self) -> dict[str, str | int | float]:
-        """What the signature says."""
+    def provenance(self, metric: Metric) -> dict[str, str | int | float]:
+        """What the signature says of the intervals of the metric."""
         if self.resamples and self.method not in RESAMPLED:
-            return {"interval": self.method, INTERVAL_VERSION: VERSION}
+            return {"interval": self.method, INTERVAL_VERSION: metric.interval_version}
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
 
 
@@ -175,7 +175,6 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
         **({UNIT.name: options[UNIT.name]} if own.cluster_names else {}),
         "units": len(own.resampled[0]),
         "missing": int((~present(pairs.answers)).sum()),
-        **resampling.provenance,
     }
     values = {}
     for metric, bounds in zip(metrics, intervals, strict=True):
@@ -197,7 +196,13 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
             column=column,
             signature=signature(
                 column,
-                {"n": n, **provenance, **reason, **labels.get(metric.statistic, {})},
+                {
+                    "n": n,
+                    **provenance,
+                    **resampling.provenance(metric),
+                    **reason,
+                    **labels.get(metric.statistic, {}),
+                },
                 metric.packages,
             ),
             off=f"{off}; {NAME_A_TOKENIZER}" if off else "",
@@ -317,6 +322,10 @@ def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
+#: By the name of a statistic the one that an earlier version of its metrics stored.
+EARLIER = {Moments.statistic: Moments.earlier_statistic}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statistics(Measurements):
     """A run's matrices by statistic, each instance's unit, its classes by dimension, and whether it is
@@ -374,7 +383,11 @@ def save_statistics(
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
 ) -> Statistics:
-    """With ``only`` the matrices of these names alone, since the others may be large."""
+    """With ``only`` the matrices of these names alone, since the others may be large; or those that earlier
+    versions of the metrics stored instead.
+    """
+    if only is not None:
+        only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}
     with np.load(source, allow_pickle=False) as kept:
         texts = json.loads(kept["texts"].tobytes())
         names = (

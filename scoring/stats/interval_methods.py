@@ -3,6 +3,4 @@
 WILSON_JACKKNIFE, PERCENTILE, BCA = "wilson-jackknife", "percentile", "bca"
 #: Those that draw units with replacement and so take a number of resamples and a seed.
 RESAMPLED = (PERCENTILE, BCA)
-#: Raised whenever the ends of the method without draws are computed in another way.
-VERSION = 2
 METHODS = (WILSON_JACKKNIFE, *RESAMPLED)

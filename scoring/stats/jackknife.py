@@ -20,6 +20,8 @@ from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
 #: With fewer units that carry a number there is no interval: two cannot show how much units vary.
 MIN_UNITS = 3
+#: The same of measures of weighted rows: an area under a curve is 1 for a few positives more often than not.
+MIN_CARRIERS = 5
 #: Units stand for at most so many times the square of Kish's number of trials, however alike they are.
 MAX_TRIALS = 1.5
 #: The same of differences, of the units in which two runs are the same.
@@ -36,6 +38,8 @@ class NoInterval(StrEnum):
     """Why a number has no interval."""
 
     FEW_UNITS = "few-units"
+    FEW_CARRIERS = "few-carriers"
+    TOO_FAR = "too-far"
     FEW_OF_A_CLASS = "few-of-a-class"
     UNDEFINED = "undefined"
     ALL_EQUAL = "all-equal"
@@ -72,14 +76,45 @@ def _interval(
     metric: Metric, rows: Floats, without: Floats, level: float
 ) -> Bounds | NoInterval:
     """``without`` are the sums that each leave out one unit, where the metric follows from sums."""
+    found = _left_out(metric, rows, without)
+    if isinstance(found, NoInterval):
+        return found
+    number, left_out = found
+    value = metric.total(rows)
+    if not (math.isfinite(value) and np.isfinite(left_out).all()):
+        return NoInterval.UNDEFINED
+    low, high = metric.value_range
+    if not low - ROUNDING <= value <= high + ROUNDING:
+        low, high = NO_ENDS
+    low, high, value = (
+        float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value)
+    )
+    left_out = metric.on_interval_scale(left_out)
+    if math.isinf(low) == math.isinf(high):
+        error = jackknife_error(left_out)
+        ends = score_bounds(value, error, number, (low, high), level=level)
+    elif np.isin(left_out, (low, high)).any() and np.ptp(left_out) > 0:
+        # Without one unit the value is at its end: no other unit carries it.
+        return NoInterval.FEW_UNITS
+    else:
+        ends = one_ended_bounds(value, left_out, number, (low, high), level=level)
+    start, end = map(metric.from_interval_scale, ends)
+    return as_bounds((start, end)) or NoInterval.ALL_EQUAL
+
+
+def _left_out(
+    metric: Metric, rows: Floats, without: Floats
+) -> tuple[float, Floats] | NoInterval:
+    """Return Kish's number of the units that carry the metric, and its values without each of them."""
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
     if isinstance(metric, WeightedMetric):
         if not metric.has_interval:
             return NoInterval.NOT_HONEST
-        number = float(len(np.unique(rows[:, 0])))
-        if number < MIN_UNITS:
-            return NoInterval.FEW_UNITS
+        carried = metric.carried_by_unit(rows)
+        if not has_enough_carriers(carried):
+            return NoInterval.FEW_CARRIERS
+        number = number_of_carriers(carried)
         left_out = metric.left_out(rows)
     else:
         weights = metric.denominators(rows)
@@ -92,21 +127,7 @@ def _interval(
         )
     if not metric.has_enough_units(rows):
         return NoInterval.FEW_OF_A_CLASS
-    value = metric.total(rows)
-    if not (math.isfinite(value) and np.isfinite(left_out).all()):
-        return NoInterval.UNDEFINED
-    low, high = metric.value_range
-    if not low - ROUNDING <= value <= high + ROUNDING:
-        low, high = NO_ENDS
-    error = jackknife_error(metric.on_interval_scale(left_out))
-    low, high, value = (
-        float(metric.on_interval_scale(np.asarray(end))) for end in (low, high, value)
-    )
-    ends = score_bounds(value, error, number, (low, high), level=level)
-    bounds = as_bounds(
-        (metric.from_interval_scale(ends[0]), metric.from_interval_scale(ends[1]))
-    )
-    return bounds or NoInterval.ALL_EQUAL
+    return number, left_out
 
 
 def kish_number(weights: Floats) -> float:
@@ -114,6 +135,16 @@ def kish_number(weights: Floats) -> float:
     Kish 1965, Survey Sampling. As many as there are where all weigh the same.
     """
     return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def has_enough_carriers(carried: Floats) -> bool:
+    """Whether each of the groups of carriers, (units, groups), lies in enough units."""
+    return bool(((carried > 0).sum(axis=0) >= MIN_CARRIERS).all())
+
+
+def number_of_carriers(carried: Floats) -> float:
+    """Kish's number of units of the group of carriers that has the fewest."""
+    return min(kish_number(group) for group in carried.T)
 
 
 def jackknife_error(left_out: Floats) -> Floats:
@@ -163,23 +194,16 @@ def score_bounds(
     level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
     """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
-    With two ends a Wilson interval between them. With a lower one alone t errors on a log scale, made larger
-    by half of one in so many units. With none the value and t errors to either side.
+    Between two ends a Wilson interval, without ends the value and t errors to either side. A range with one
+    end is one of ``one_ended_bounds``.
     """
     low, high = value_range
+    if math.isinf(low) != math.isinf(high):
+        raise ValueError(f"from {low} to {high}: expected two ends or none")
     t = _t_values(level, units)
     values = np.asarray(values, dtype=np.float64)
     if math.isinf(low):
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
-    if math.isinf(high):
-        above = values - low
-        # The error of a long tail is too small where few units have not shown it.
-        errors = errors * (1 + 1 / (2 * np.asarray(units)))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            factor = np.exp(t * errors / above)
-            return _nothing_of_width_0(
-                low + above / factor, low + above * factor, errors
-            )
     shares, errors = (
         np.clip((values - low) / (high - low), 0.0, 1.0),
         errors / (high - low),
@@ -193,6 +217,31 @@ def score_bounds(
     )
     start, end = _wilson(shares, trials, t)
     return low + (high - low) * start, low + (high - low) * end
+
+
+def one_ended_bounds(
+    values: float | Floats,
+    left_out: Floats,
+    units: float | Floats,
+    value_range: Range,
+    *,
+    level: float = LEVEL,
+) -> tuple[Floats, Floats]:
+    """The ends for values with one end, such as an error from 0 on or R² up to 1, over so many units. (…, n)
+    ``left_out`` are the values without each unit. Away from the end t errors of the distance's logarithm,
+    made larger by half of one in so many units, since few units seldom show a long tail. Towards the end
+    plain t errors, no further than the end. NaN where all units are equal or the value is at its end.
+    """
+    low, high = value_range
+    end, sign = (low, 1) if math.isinf(high) else (high, -1)
+    t, values = _t_values(level, units), np.asarray(values, dtype=np.float64)
+    distances, errors = sign * (values - end), jackknife_error(left_out)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        of_logs = jackknife_error(np.log(sign * (left_out - end)))
+        far = distances * np.exp(t * of_logs * (1 + 1 / (2 * np.asarray(units))))
+        near = np.maximum(distances - t * errors, 0.0)
+        ends = _nothing_of_width_0(end + sign * near, end + sign * far, errors)
+    return ends if sign > 0 else (ends[1], ends[0])
 
 
 def _t_values(level: float, units: float | Floats) -> Floats:
@@ -214,6 +263,7 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
 def _nothing_of_width_0(
     low: Floats, high: Floats, errors: Floats
 ) -> tuple[Floats, Floats]:
+    """The ends, NaN where the error is nothing but rounding."""
     has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
     return np.where(has_width, low, np.nan), np.where(has_width, high, np.nan)
 

@@ -50,6 +50,7 @@ def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
     Instances differ if their values differ. If the metric has no value of single
     instances, or the same one for all, they differ if their statistics differ.
     """
+    stats, before = metric.paired_rows(stats), metric.paired_rows(before)
     values, values_before = _row_values(metric, stats), _row_values(metric, before)
     if np.ptp([values, values_before]) > 0:
         return int((values != values_before).sum())

@@ -8,7 +8,7 @@ difference comes from its jackknife error: the same unit is left out of both run
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
@@ -36,17 +36,26 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Paired:
-    """A metric and what two runs have: (units, m) rows each, row i of both belonging to the same unit."""
+    """A metric and what two runs have: (units, m) rows each, row i of both belonging to the same unit. Rows
+    that can be compared are kept in the form in which they can be exchanged.
+    """
 
     metric: Metric
     a: Floats
     b: Floats
+    #: Why the runs are not compared, if they are not.
+    refused: jackknife.NoInterval | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.a.shape != self.b.shape:
             raise ValueError(
                 f"rows of {self.metric.name} do not line up: {self.a.shape}, {self.b.shape}"
             )
+        if not all(map(self.metric.can_be_compared, (self.a, self.b))):
+            object.__setattr__(self, "refused", jackknife.NoInterval.TOO_FAR)
+            return
+        object.__setattr__(self, "a", self.metric.paired_rows(self.a))
+        object.__setattr__(self, "b", self.metric.paired_rows(self.b))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +129,9 @@ def randomisation_tests(
     # Exchanges are shared by pairs that have as many units.
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
+        if pair.refused:
+            tests[place] = PairedTest(p=math.nan, kind=APPROXIMATE, trials=trials)
+            continue
         if isinstance(pair.metric, WeightedMetric):
             tests[place] = _weighted_test(pair, pair.metric, trials=trials, seed=seed)
             continue
@@ -333,6 +345,8 @@ class _Spread:
 
 def _spread(pair: Paired) -> _Spread:
     metric, width = pair.metric, pair.a.shape[1]
+    if pair.refused:
+        return _Spread(no_interval=pair.refused)
     if isinstance(metric, WeightedMetric):
         return _spread_of_weighted(metric, pair)
     weights = metric.denominators(pair.a) + metric.denominators(pair.b)
@@ -359,9 +373,9 @@ def _spread(pair: Paired) -> _Spread:
 
 
 def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
-    units = len(np.unique(pair.a[:, 0]))
-    if units < jackknife.MIN_UNITS:
-        return _Spread(no_interval=jackknife.NoInterval.FEW_UNITS)
+    carried = [metric.carried_by_unit(rows) for rows in (pair.a, pair.b)]
+    if not all(map(jackknife.has_enough_carriers, carried)):
+        return _Spread(no_interval=jackknife.NoInterval.FEW_CARRIERS)
     if (pair.a == pair.b).all():
         return _Spread(error=0.0, no_interval=jackknife.NoInterval.SAME)
     if not metric.has_interval:
@@ -369,7 +383,8 @@ def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
     left_out = metric.left_out(pair.a) - metric.left_out(pair.b)
     if not np.isfinite(left_out).all():
         return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
-    return _Spread(float(jackknife.jackknife_error(left_out)), float(units), 0.0)
+    error = float(jackknife.jackknife_error(left_out))
+    return _Spread(error, min(map(jackknife.number_of_carriers, carried)), 0.0)
 
 
 def _values(pair: Paired) -> tuple[float, float]:

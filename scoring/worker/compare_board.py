@@ -265,11 +265,10 @@ def intervals_of(evaluation: Evaluation) -> Found:
 
     def measured(dimension: str) -> list[Metric]:
         by = metrics_by(task_type, dimension, metrics)
-        return [
-            one
-            for one in by
-            if one.is_decomposable and one.statistic in statistics.matrices
-        ]
+        stored = (
+            one.as_stored(statistics.matrices) for one in by if one.is_decomposable
+        )
+        return [one for one in stored if one is not None]
 
     return {
         dimension: class_intervals(

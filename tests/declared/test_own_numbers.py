@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scoring.metrics.own import Call, OwnMeasure, OwnWeightedMeasure, answered, trusted
-from tasks.types.declared.own_measures import MeasureFailed
+from tasks.types.declared.own_measures import MeasureFailed, measure_warnings
 
 TEXT = """import numpy as np
 
@@ -75,6 +75,29 @@ def test_one_of_rows_gives_a_value_for_each_weighting():
     with trusted():
         assert weighed.value(np.ones((3, 2)), np.ones((4, 3))).tolist() == [3] * 4
         assert weighed.total(np.ones((3, 3))) == 3
+
+
+def test_carriers_of_its_own_decide_how_many_units_there_are():
+    weighed = measure(called="Weighed", kind=OwnWeightedMeasure)
+    rows = np.array([[unit, unit < 4, 1.0] for unit in range(9)])
+    assert weighed.carried_by_unit(rows).sum() == 9
+    weighed.carriers = (0, 1)
+    assert weighed.carried_by_unit(rows).sum(axis=0).tolist() == [4, 9]
+    weighed.carriers = (2,)
+    assert told(lambda: weighed.instance_stats("ab", "ab")).endswith(
+        "gives 2 columns, and `carriers` names 2; the numbers of columns"
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "count"),
+    [("", 1), ("carriers = (1,)", 0), ("has_interval = False", 0)],
+)
+def test_who_declares_no_carriers_is_warned(declared, count):
+    text = TEXT.replace("(WeightedMetric):", f"(WeightedMetric):\n    {declared}")
+    warnings = measure_warnings(text)
+    assert len(warnings) == count
+    assert all("“Weighed” does not declare `carriers`" in own for own in warnings)
 
 
 @pytest.mark.parametrize(

@@ -70,14 +70,16 @@ def of_bounds() -> Iterator[tuple[str, Any]]:
             (np.linspace(1.0, 33.0, 9), 0.95),
         ):
             case = f"{low} to {high}, {'many' if isinstance(units, np.ndarray) else units}, {level}"
-            yield (
-                f"score {case}",
-                ends(
-                    jackknife.score_bounds(
-                        values, errors, units, (low, high), level=level
-                    )
-                ),
-            )
+            if math.isinf(low) == math.isinf(high):
+                found = jackknife.score_bounds(
+                    values, errors, units, (low, high), level=level
+                )
+            else:
+                left_out = values[:, None] + errors[:, None] * [-0.6, 0.1, 0.5]
+                found = jackknife.one_ended_bounds(
+                    values, left_out, units, (low, high), level=level
+                )
+            yield f"score {case}", ends(found)
             for same in (0.0, 0.4, 1.0):
                 # As far as two values can be apart, and no farther than two ordinary ones are.
                 shifted = (values - (top + bottom) / 2) * 2

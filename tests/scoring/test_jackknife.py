@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.metrics.classification import ClassAverage, Kappa
+from scoring.metrics.numbers import Determination
 from scoring.stats import jackknife
 from scoring.stats.jackknife import t_quantile
 from scoring.stats.resampling import NotFinite
@@ -153,34 +154,49 @@ def test_what_has_no_ends_has_t_errors_to_either_side():
 
 def test_a_length_never_reaches_below_0_and_reaches_further_up():
     low, high = interval(Length(), mean_rows([3.0, 40.0, 55.0, 200.0]))
-    assert 0 < low < 74.5 < high
+    assert 0 <= low < 74.5 < high
     assert high - 74.5 > 74.5 - low
     far = mean_rows(1_000_000 + np.random.default_rng(0).normal(0, 1, 50))
-    expected = stats.t.interval(
-        0.95, 49, loc=far[:, 0].mean(), scale=1.01 * stats.sem(far[:, 0])
-    )
-    assert interval(Length(), far) == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_ends_of_a_length_are_t_errors_away_on_a_log_scale():
-    rows = mean_rows([3.0, 40.0, 55.0, 200.0])
-    t, error = stats.t.ppf(0.975, 3), stats.sem(rows[:, 0]) * (1 + 1 / 8)
-    for end in interval(Length(), rows):
-        assert abs(math.log(end / 74.5)) == pytest.approx(t * error / 74.5, rel=1e-9)
-
-
-def test_the_log_scale_begins_at_the_lower_end():
-    low, high = jackknife.score_bounds(7.0, np.asarray(0.5), 10, (2.0, math.inf))
-    factor = math.exp(stats.t.ppf(0.975, 9) * 0.5 * 1.05 / 5)
-    assert (low, high) == pytest.approx((2 + 5 / factor, 2 + 5 * factor))
+    t, error = stats.t.ppf(0.975, 49), stats.sem(far[:, 0])
+    expected = far[:, 0].mean() + t * error * np.array([-1, 1.01])
+    assert interval(Length(), far) == pytest.approx(tuple(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("value", "left_out"), [(0.0, [0, 0, 1]), (0.001, [0, 0, 1000])]
+    ("end", "sign"), [(0.0, 1), (2.0, 1), (1.0, -1)], ids=["from 0", "from 2", "to 1"]
 )
-def test_an_interval_that_one_end_cannot_be_told_of_is_none(value, left_out):
-    """At the end of the scale there is no log, and an end may be beyond every number."""
-    assert jackknife.value_interval(value, left_out, (0.0, math.inf)) is None
+def test_towards_its_one_end_an_interval_has_t_errors_and_away_from_it_those_of_the_log(
+    end, sign
+):
+    distances = np.array([0.9, 1.5, 1.1, 1.3])
+    left_out = end + sign * distances
+    value_range = (end, math.inf) if sign > 0 else (-math.inf, end)
+    ends = jackknife.one_ended_bounds(end + sign * 1.2, left_out, 4, value_range)
+    t, scale = stats.t.ppf(0.975, 3), math.sqrt(3 / 4)
+    error, of_logs = (
+        scale * math.sqrt(((own - own.mean()) ** 2).sum())
+        for own in (distances, np.log(distances))
+    )
+    expected = [1.2 - t * error, 1.2 * math.exp(t * of_logs * (1 + 1 / 8))]
+    found = sorted(sign * (float(own) - end) for own in ends)
+    assert found == pytest.approx([max(0.0, expected[0]), expected[1]])
+    assert ends[0] < ends[1]
+
+
+def test_an_interval_never_reaches_beyond_the_one_end_of_its_measure():
+    r2 = Determination("r2", "corrected")
+    gold, answers = [1.0, 2, 3, 4, 5, 2], [1.2, 2.5, 2.7, 3.1, 4.9, 2.9]
+    low, high = interval(r2, r2.instance_stats(gold, answers))
+    assert low < 0.814 < high <= 1.0
+    assert interval(r2, r2.instance_stats(gold, gold)) is None
+    with pytest.raises(ValueError, match="expected two ends or none"):
+        jackknife.score_bounds(0.5, np.asarray(0.1), 9, (0.0, math.inf))
+
+
+def test_an_error_of_a_single_unit_has_no_interval():
+    """Without that unit the error is at its end, of which there is no logarithm."""
+    [found] = jackknife.intervals_or_reasons([(Length(), mean_rows([0, 0, 0, 7.0]))])
+    assert found == "few-units"
 
 
 @pytest.mark.parametrize("metric", [Length(), Unbounded()])

@@ -21,7 +21,7 @@ from scoring.offline.verify.files import (
     refused,
     tests_of,
 )
-from scoring.offline.verify.numbers import has_intervals_of_today, numbers
+from scoring.offline.verify.numbers import numbers
 from scoring.offline.verify.report import Verified, is_same
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "Verified",
     "changed_files",
     "existing",
-    "has_intervals_of_today",
     "is_same",
     "numbers",
     "read_json",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scoring.stats.interval_methods import VERSION, WILSON_JACKKNIFE
+from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, provenance_of
 
 #: Packages whose arithmetic differs in the last digits from machine to machine.
@@ -47,7 +47,18 @@ def uses_model(metric: Mapping[str, Any]) -> bool:
     return bool(MODELS & provenance_of(metric["signature"]).keys())
 
 
-def has_intervals_of_today(metric: Mapping[str, Any]) -> bool:
-    provenance = provenance_of(metric["signature"])
-    is_of_today = provenance.get(INTERVAL_VERSION) == str(VERSION)
-    return is_of_today or provenance.get("interval") != WILSON_JACKKNIFE
+def interval_version(metric: Mapping[str, Any]) -> str:
+    return provenance_of(metric["signature"]).get(INTERVAL_VERSION, "")
+
+
+def has_intervals_of(metric: Mapping[str, Any], version: str) -> bool:
+    """Return False if the default interval of an archived metric is of another version."""
+    is_default = provenance_of(metric["signature"]).get("interval") == WILSON_JACKKNIFE
+    return interval_version(metric) == version or not is_default
+
+
+def has_earlier_version(metric: Mapping[str, Any], column: str) -> bool:
+    """Return whether an archived metric has the column but for an earlier version of its arithmetic."""
+    archived, today = (key.rpartition("|v:") for key in (metric["column"], column))
+    is_same = archived[0] == today[0] and archived[2].isdecimal()
+    return is_same and 1 <= int(archived[2]) < int(today[2] or 0)

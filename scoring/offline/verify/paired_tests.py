@@ -5,13 +5,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from scoring.metrics import metrics_of
+from scoring.metrics import Metric, metrics_of
 from scoring.offline.compare import FOUND, tests_again
 from scoring.offline.evaluate import Measurements, measured
 from scoring.offline.scoring import read_scored
-from scoring.offline.verify.numbers import uses_model
+from scoring.offline.verify.numbers import has_intervals_of, uses_model
 from scoring.offline.verify.report import Verified
-from scoring.offline.verify.scores import Rescored
+from scoring.offline.verify.scores import (
+    ENDS,
+    OLD_INTERVALS,
+    OLD_METRIC,
+    Rescored,
+)
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
 
 #: Reasons not to check a number.
@@ -72,9 +77,13 @@ def repeatable_tests(
         for run, evaluation in evaluations.items()
         if evaluation["gold"]["sha256"] == gold
     }
-    metrics = (evaluation["metrics"][tested_metric] for evaluation in of_gold.values())
-    if any(uses_model(metric) for metric in metrics):
+    archived = [evaluation["metrics"][tested_metric] for evaluation in of_gold.values()]
+    if any(uses_model(metric) for metric in archived):
         return Repeatable([], MODEL_TESTS)
+    today = _metric_of_today(rules, tested_metric, [*of_gold], rescored)
+    versions = [metric["column"].rpartition("|v:")[2] for metric in archived]
+    if today and min(map(_number, versions)) < today.version:
+        return Repeatable([], OLD_METRIC)
     repeatable = [
         test for test in tests if {test["first"], test["second"]} <= of_gold.keys()
     ]
@@ -92,9 +101,9 @@ def repeat_tests(
     """Return False if the tests are not of the metric that ranks; report this."""
     rules = board["rules"]
     first = rescored.scorings[tests[0]["first"], rules]
-    metrics = metrics_of(first.task_type, first.rules, first.options)
-    ranked_by = board.get("rank_by", metrics[0].name)
-    metric = next((metric for metric in metrics if metric.name == ranked_by), None)
+    ranking = metrics_of(first.task_type, first.rules, first.options)[0]
+    ranked_by = board.get("rank_by", ranking.name)
+    metric = _metric_of_today(rules, ranked_by, [tests[0]["first"]], rescored)
     if metric is None or ranked_by != tested_metric:
         verified.differs(
             f"{path}: ranked by {ranked_by}, and tested by {tested_metric}"
@@ -109,5 +118,32 @@ def repeat_tests(
     repeated = tests_again(metric, tests, measured_run)
     for test, again in zip(tests, repeated, strict=True):
         place = f"{path} runs {test['first']} and {test['second']}"
-        verified.compare(place, {name: test[name] for name in FOUND}, again)
+        runs = (rescored.evaluations[test[side], rules] for side in ("first", "second"))
+        version = str(metric.interval_version)
+        names: Sequence[str] = FOUND
+        if not all(
+            has_intervals_of(run["metrics"][tested_metric], version) for run in runs
+        ):
+            names = [name for name in FOUND if name not in ENDS]
+            verified.unchecked[OLD_INTERVALS] += len(ENDS)
+        verified.compare(
+            place,
+            {name: test[name] for name in names},
+            {name: again[name] for name in names},
+        )
     return True
+
+
+def _number(version: str) -> float:
+    return int(version) if version.isdecimal() else math.inf
+
+
+def _metric_of_today(
+    rules: str, name: str, runs: Sequence[int], rescored: Rescored
+) -> Metric | None:
+    """Return the metric by which runs were scored again; None without runs, or if there is no such metric."""
+    for run in runs[:1]:
+        scoring = rescored.scorings[run, rules]
+        metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
+        return next((metric for metric in metrics if metric.name == name), None)
+    return None

@@ -11,7 +11,9 @@ from scoring.offline.verify.files import FileMissing, OutsideArchive
 from scoring.offline.verify.numbers import (
     NO_NUMBERS,
     Numbers,
-    has_intervals_of_today,
+    has_earlier_version,
+    has_intervals_of,
+    interval_version,
     number_parts,
     numbers,
 )
@@ -25,6 +27,7 @@ from tasks.types.problems import Unavailable
 
 #: Reasons not to check a number.
 OLD_INTERVALS = "intervals of another version, which is not computed here"
+OLD_METRIC = "numbers of an earlier version of the metric, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
 NOT_TOLD = "withheld, or rounded by the Ladder"
 NO_RUN = "the run is not in the archive"
@@ -81,10 +84,11 @@ def check_evaluation(
     _check_columns(head, evaluation, again, verified)
     expected = dict(numbers(again))
     reasons = _uncomparable_places(evaluation, scoring.task_type, printed, expected)
+    reasons |= _places_of_earlier_versions(evaluation, again, printed)
     for place, reason in reasons.items():
         verified.unchecked[reason] += len(printed.pop(place).values)
         expected.pop(place, None)
-    _compare_numbers(head, evaluation, printed, expected, verified)
+    _compare_numbers(head, evaluation, again, printed, expected, verified)
     compare_with_packages(head, scoring, printed, verified)
     return scoring
 
@@ -121,8 +125,8 @@ def _check_columns(
     if evaluation["run"]["sha256"] != again["run"]["sha256"]:
         verified.differs(f"{head}: not the file that was scored")
     for name, metric in evaluation["metrics"].items():
-        column = again["metrics"].get(name, {}).get("column")
-        if metric["column"] != column:
+        column = again["metrics"].get(name, {}).get("column", "")
+        if metric["column"] != column and not has_earlier_version(metric, column):
             verified.differs(
                 f"{head} {name}: a number of {metric['column']}; computed again of {column}"
             )
@@ -131,6 +135,7 @@ def _check_columns(
 def _compare_numbers(
     head: str,
     evaluation: Evaluation,
+    again: Evaluation,
     printed: Mapping[str, Numbers],
     expected: Mapping[str, Numbers],
     verified: Verified,
@@ -139,8 +144,9 @@ def _compare_numbers(
         archived = printed.get(place, NO_NUMBERS)
         values = archived.values
         expected_values = expected.get(place, NO_NUMBERS).values
-        metric = evaluation["metrics"].get(place.removeprefix("metrics "))
-        if metric and not has_intervals_of_today(metric):
+        name = place.removeprefix("metrics ")
+        metric, today = (one["metrics"].get(name) for one in (evaluation, again))
+        if metric and today and not has_intervals_of(metric, interval_version(today)):
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             values = _without_interval(values)
             expected_values = _without_interval(expected_values)
@@ -153,6 +159,18 @@ def _compare_numbers(
 
 def _without_interval(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: number for name, number in values.items() if name not in ENDS}
+
+
+def _places_of_earlier_versions(
+    evaluation: Evaluation, again: Evaluation, printed: Mapping[str, Numbers]
+) -> dict[str, str]:
+    """Return the places of numbers whose arithmetic was another with the reason."""
+    old = {
+        name
+        for name, metric in evaluation["metrics"].items()
+        if has_earlier_version(metric, again["metrics"].get(name, {}).get("column", ""))
+    }
+    return {place: OLD_METRIC for place in printed if place.split(" ")[-1] in old}
 
 
 def _uncomparable_places(

@@ -86,10 +86,14 @@ def compared(
     pairs = []
     for other in others:
         theirs = _rows_of(other, metric)
+        own = metric.as_stored(ours.matrices, theirs.matrices)
+        if own is None:
+            is_old = metric.statistic not in ours.matrices
+            raise Unreadable((one if is_old else other).pk)
         pairs.append(
-            paired(metric, ours, theirs)
+            paired(own, ours, theirs)
             if one.pk < other.pk
-            else paired(metric, theirs, ours)
+            else paired(own, theirs, ours)
         )
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
@@ -125,7 +129,7 @@ def compared(
 
 def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
     read = statistics_of(evaluation, [metric.statistic])
-    if metric.statistic not in read.matrices:
+    if metric.as_stored(read.matrices) is None:
         raise Unreadable(evaluation.pk)
     return read
 
@@ -494,9 +498,12 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 statistics_of(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
-            pairs = [paired(metric, a, b) for a, b in itertools.combinations(runs, 2)]
+            # While runs are scored again some have rows of an earlier version: none are compared then.
+            own = metric.as_stored(*(run.matrices for run in runs))
+            both = itertools.combinations(runs if own else (), 2)
+            pairs = [paired(own or metric, a, b) for a, b in both]
             measured = (
-                max(len(pair.a) for pair in pairs),
+                max((len(pair.a) for pair in pairs), default=0),
                 significance.typical_error(pairs),
             )
         except Unreadable as reason:

@@ -215,6 +215,10 @@ def reason_in_words(reason: str) -> str:
             "switched off: it cannot see the words of the gold, and the task names no tokenizer"
         ),
         "few-units": gettext("no interval: fewer than three units carry this number"),
+        "few-carriers": gettext("no interval: fewer than five units carry this number"),
+        "too-far": gettext(
+            "not compared: answers are over a thousand standard deviations from the gold"
+        ),
         "few-of-a-class": gettext(
             "no interval: a class is there in fewer than five units"
         ),

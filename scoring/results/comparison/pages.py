@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -24,6 +24,16 @@ from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
 
 
+def _interval_text(result: Mapping[str, Any], scale: float) -> str:
+    """Return the interval of a difference, or why there is none."""
+    match result.get("no_interval"):
+        case jackknife.NoInterval.SAME:
+            return _("the same in every unit")
+        case jackknife.NoInterval.TOO_FAR as reason:
+            return formatting.reason_in_words(reason)
+    return formatting.interval(result["low"], result["high"], scale)
+
+
 def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
     scores = [
         {score.metric: score for score in side.scores.all()}
@@ -45,9 +55,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         if results and metric.is_exchangeable:
             result = results[metric.name]
             line |= {
-                "interval": _("the same in every unit")
-                if result.get("no_interval") == jackknife.NoInterval.SAME
-                else formatting.interval(result["low"], result["high"], metric.scale),
+                "interval": _interval_text(result, metric.scale),
                 "p": p_value(result["p"]),
                 "p_holm": p_value(result["p_holm"]),
                 "verdict": "",

@@ -91,9 +91,9 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:
-            tests = compare_runs(
-                pair.metrics, a, b, trials=trials_for(units), seed=SEED
-            )
+            stored = (one.as_stored(a.matrices, b.matrices) for one in pair.metrics)
+            metrics = [one for one in stored if one is not None]
+            tests = compare_runs(metrics, a, b, trials=trials_for(units), seed=SEED)
         finally:
             if takes_long:
                 _one_at_a_time.release()
@@ -140,8 +140,9 @@ def by_class(
         rows, other_rows = (
             classes(side.features.get(dimension, [])) for side in (first, second)
         )
-        for label in rows.keys() & other_rows.keys():
-            own = metric.of_label(label)
+        stored = metric.as_stored(first.matrices, second.matrices)
+        for label in rows.keys() & other_rows.keys() if stored else ():
+            own = stored.of_label(label) if stored else None
             if own is None:
                 continue
             sides = (
@@ -149,7 +150,7 @@ def by_class(
                     first.of_rows(own.statistic, rows[label]),
                     second.of_rows(own.statistic, other_rows[label]),
                 )
-                if own is metric
+                if own is stored
                 else (first, second)
             )
             both = paired(own, *sides)
@@ -287,7 +288,7 @@ def values_by_instance(
     values = {
         metric.name: _side(run, places, metric, "", len(numbers)).values.tolist()
         for metric in metrics
-        if metric.statistic in run.matrices
+        if metric.as_stored(run.matrices)
     }
     return {name: dict(zip(numbers, own, strict=True)) for name, own in values.items()}
 
@@ -317,6 +318,7 @@ def _side(
     dimension: str,
     instances: int,
 ) -> _Side:
+    metric = metric.as_stored(run.matrices) or metric
     stats = run.matrices[metric.statistic]
     sums = np.zeros((instances, stats.shape[1]))
     for column in range(stats.shape[1]):

@@ -345,6 +345,7 @@ class Reading:
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
         rows = np.flatnonzero(np.isin(places, wanted))
+        metric = metric.as_stored(statistics.matrices) or metric
         stats, places = (
             statistics.matrices[metric.statistic][rows],
             np.searchsorted(wanted, places[rows]),

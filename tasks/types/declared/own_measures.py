@@ -31,6 +31,8 @@ KINDS = {
     ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
+#: The columns of the matrix whose rows carry a weighted measure.
+CARRIERS = "carriers"
 #: What a class may say of itself, as a value that is written out.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
@@ -42,6 +44,7 @@ FACTS: Mapping[str, tuple[type, ...]] = {
     "is_valid_in_one_label": (bool,),
     "is_exchangeable": (bool,),
     "has_interval": (bool,),
+    CARRIERS: (tuple,),
 }
 
 
@@ -150,6 +153,19 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
             metric, inherited = known[base]
             classes[node.name] = metric, {**inherited, **_facts(node, shown, faults)}
     return OwnMeasures(text, classes)
+
+
+def measure_warnings(text: str) -> list[str]:
+    """Return a sentence for each weighted measure of the file that does not declare its carriers."""
+    measures = read_measures(text, MEASURES, [])
+    return [
+        f"{MEASURES}: “{name}” does not declare `{CARRIERS}`, the columns of its matrix whose rows carry the "
+        "value; its interval counts all units and may be too narrow where few of them decide"
+        for name, (kind, facts) in measures.classes.items()
+        if kind == KINDS["WeightedMetric"]
+        and facts.get("has_interval", True)
+        and CARRIERS not in facts
+    ]
 
 
 def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, Any]:
