@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -13,25 +14,34 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.database import database_now
 from citeboard.core.refusals import Refused
+from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore, Score
 from scoring.results.board.counting import told_otherwise, unsettled
 from scoring.results.board.snapshots import UNSETTLED
+from scoring.stats.interval_methods import WILSON_JACKKNIFE
+from scoring.stats.signature import INTERVAL_VERSION
 from tasks.gold.early import nothing_early
 from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
 from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
+from tasks.models.seasons import bump_version
 from tasks.types import InputRefused, Problem
 from tasks.types.positional_citations.parsing import RULES
 from tasks.types.problems import capped
 
 State, Status = Job.State, Submission.Status
 WAITING = (State.QUEUED, State.WAITING)
+_DEFAULT_INTERVAL = f"|interval:{WILSON_JACKKNIFE}|"
 #: Jobs of all orders together that wait in the queue; whoever sends a new run waits behind no more of them.
 MAX_WAITING = 100
 #: Runs whose jobs are made in one transaction.
 AT_A_TIME = 25
+#: From this version of its intervals on, runs of a metric are scored again.
+CHANGED_INTERVALS = 3
+#: As long a phase is not asked again whether its runs have metrics of an earlier version.
+SECONDS = 24 * 3600
 #: A single run may be scored again in these states, whatever it costs its team.
 ENDED = (Status.SCORED, Status.FAILED)
 
@@ -185,7 +195,8 @@ def fill_up(*phases: Phase) -> int:
 
 def follow_release() -> int:
     """Have the runs of phases scored again of which something else is to be told now; how many phases. So are
-    those that rules parsed, once a pipeline is there.
+    those that rules parsed, once a pipeline is there, and while a phase takes runs those whose metrics have
+    another version. After that its board keeps its numbers.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
@@ -195,20 +206,37 @@ def follow_release() -> int:
     )
     by_rules = parsed.filter(phase=OuterRef("pk"))
     going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
+    scored = Evaluation.objects.filter(phase=OuterRef("pk"))
+    now = timezone.now()
+    takes_runs = (Q(closes__gt=now) | Q(late_until__gt=now)) & Exists(scored)
     phases = Phase.objects.filter(
-        limited | Exists(was_limited) | Exists(by_rules)
+        limited | Exists(was_limited) | Exists(by_rules) | takes_runs
     ).exclude(Exists(going))
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
         moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED)
-        if phase.takes_runs_until <= timezone.now() and moving.exists():
+        if phase.takes_runs_until <= now and moving.exists():
             # The board as it stood at the end is kept once all its runs are scored.
             continue
-        if gold is not None and _is_superseded(phase, gold):
+        if gold is not None and _is_stale(phase, gold):
             ask_for_phase(phase=phase, by=None)
+            bump_version(phase.pk)
             asked += 1
     return asked
+
+
+def _is_stale(phase: Phase, gold: Gold) -> bool:
+    """Whether the site has runs of the phase scored again without being asked."""
+    if _done(phase, gold, told_or_parsed_otherwise(phase, gold)).exists():
+        return True
+    key = f"versions:{release()}:{phase.pk}:{gold.pk}"
+    if phase.takes_runs_until <= timezone.now() or cache.get(key):
+        return False
+    is_stale = _done_and_outdated(phase, gold).exists()
+    # Runs that are scored from now on have the metrics of this release.
+    cache.set(key, not is_stale, SECONDS)
+    return is_stale
 
 
 def progress(phase: Phase) -> Progress:
@@ -228,16 +256,36 @@ def progress(phase: Phase) -> Progress:
     )
 
 
+def _of_today(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(
+        phase=phase,
+        gold=gold,
+        options_digest=options_digest(phase.task.options),
+        submission__status=Status.SCORED,
+    )
+
+
+def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+    """Evaluations of which something else is told now, or that rest on a parser that has been replaced."""
+    task = phase.task
+    options = task.task_type.checked_options(task.options)
+    replaced = Q(pk__in=())
+    for rules in task.rules:
+        for metric in metrics_of(task.task_type, rules, options):
+            if metric.replaces:
+                replaced |= Q(
+                    rules=rules,
+                    scores__shared__metric=metric.name,
+                    scores__shared__column__contains=metric.replaces,
+                )
+    return _of_today(phase, gold).filter(replaced | told_otherwise(phase)).distinct()
+
+
 def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Evaluations of scored runs whose metrics are not all those of today, each in its version of today."""
     task = phase.task
     options = task.task_type.checked_options(task.options)
-    own = Evaluation.objects.filter(
-        phase=phase,
-        gold=gold,
-        options_digest=options_digest(task.options),
-        submission__status=Status.SCORED,
-    )
+    own = _of_today(phase, gold)
     found = Q(pk__in=())
     for rules in task.rules:
         metrics = metrics_of(task.task_type, rules, options)
@@ -249,6 +297,10 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
             )
             if metric.replaces:
                 of_today &= ~Q(scores__shared__column__contains=metric.replaces)
+            if metric.interval_version >= CHANGED_INTERVALS:
+                text = f"|{INTERVAL_VERSION}:{metric.interval_version}|"
+                is_default = Q(scores__shared__text__contains=_DEFAULT_INTERVAL)
+                of_today &= Q(scores__shared__text__contains=text) | ~is_default
             current |= of_today
         up_to_date = (
             own.filter(rules=rules)
@@ -259,38 +311,11 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     return own.filter(found | told_otherwise(phase))
 
 
-def _is_superseded(phase: Phase, gold: Gold) -> bool:
-    """Whether other scores of some runs are told now, or something better than their parser is there.
-
-    A metric that has another version supersedes nothing: boards keep their numbers until organisers ask.
-    """
-    task = phase.task
-    options = task.task_type.checked_options(task.options)
-    found = told_otherwise(phase)
-    for rules in task.rules:
-        for metric in metrics_of(task.task_type, rules, options):
-            if metric.replaces:
-                found |= Q(
-                    rules=rules,
-                    scores__shared__metric=metric.name,
-                    scores__shared__column__contains=metric.replaces,
-                )
-    scored = Evaluation.objects.filter(
-        phase=phase,
-        gold=gold,
-        options_digest=options_digest(task.options),
-        submission__status=Status.SCORED,
-    )
-    return _done_jobs(phase, gold, scored.filter(found)).exists()
-
-
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
-    return _done_jobs(phase, gold, outdated(phase, gold))
+    return _done(phase, gold, outdated(phase, gold))
 
 
-def _done_jobs(
-    phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]
-) -> QuerySet[Job]:
+def _done(phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]) -> QuerySet[Job]:
     """While a board is frozen none: new numbers would take the place of those that it shows."""
     if phase.is_frozen():
         return Job.objects.none()

@@ -3,12 +3,14 @@
 import io
 
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from scoring.metrics.base import Metric
+from scoring.metrics.clsumm import PlainRouge
 from scoring.models import Evaluation, Rescore, Score
 from scoring.results.board.standings import standings
 from scoring.worker import rescoring
@@ -311,6 +313,20 @@ def test_the_command_queues_a_phase_a_season_or_one_run(phase, runs):
     ):
         with pytest.raises(CommandError):
             command(*wrong)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_new_version_of_a_metric_or_its_intervals_is_followed_while_a_phase_takes_runs(
+    phase, runs, is_over, client, monkeypatch
+):
+    cache.clear()
+    monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
+    if is_over:
+        Phase.objects.update(closes=timezone.now(), late_until=None)
+    assert rescoring.follow_release() == (0 if is_over else 1)
+    assert waiting(phase) == (0 if is_over else 3)
+    page = client.get(boards.address("board", phase)).content.decode()
+    assert ("scores the runs of this board again" in page) is not is_over
 
 
 def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(

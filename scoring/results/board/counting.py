@@ -26,7 +26,7 @@ from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils.timezone import now
 
 from citeboard.teams.models import Membership
-from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Score
+from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Rescore, Score
 from tasks.gold.secrecy import ASKED
 from tasks.models import (
     Acknowledgement,
@@ -152,6 +152,21 @@ def told_otherwise(phase: Phase) -> Q:
     return (~of_people & ~Q(release=phase.release_at(at))) | (
         of_people & ~Q(release=phase.part_at(at))
     )
+
+
+def is_scored_again(phase: Phase) -> bool:
+    """Whether the site itself has the runs of a phase that takes runs scored again."""
+    if now() >= phase.takes_runs_until:
+        return False
+    order = Rescore.objects.filter(phase=phase).first()
+    if order is None or order.asked_by_id is not None:
+        return False
+    again = Job.objects.filter(
+        submission__phase=phase,
+        submission__status=Submission.Status.SCORED,
+        state__in=Job.MOVING,
+    )
+    return order.ended_at is None or again.exists()
 
 
 def is_being_released(phase: Phase) -> bool:

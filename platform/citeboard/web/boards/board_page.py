@@ -28,6 +28,7 @@ from scoring.results.board.counting import (
     Turnout,
     has_figures_beside,
     is_being_released,
+    is_scored_again,
     turnout,
     unsettled,
 )
@@ -131,6 +132,10 @@ class BoardPage:
             self.board.audience not in visibility.RUNS_THE_SEASON
             and is_being_released(self.phase)
         )
+
+    @property
+    def is_scored_again(self) -> bool:
+        return self.board.frozen_at is None and is_scored_again(self.phase)
 
     @cached_property
     def newest(self) -> Gold | None:

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tasks", "0068_secret_digests"),
+        ("tasks", "0069_trivial_runs"),
     ]
 
     operations = [
