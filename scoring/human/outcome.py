@@ -104,6 +104,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
                 "mean_interval": one.mean_interval,
                 "alpha": finite(one.alpha),
                 "alpha_interval": one.alpha_interval,
+                "ac1": finite(one.ac1),
+                "ac1_interval": one.ac1_interval,
                 "pairs": [
                     {"texts": pair.texts, "kappa": finite(pair.kappa)}
                     for pair in one.pairs
@@ -187,6 +189,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
             )
 
 
+LEVELS = range(LOWEST, HIGHEST + 1)
 #: The least and the most that a rating can be.
 RATING_RANGE = (1.0, 5.0)
 #: How far two ratings can be apart, downward and upward.
@@ -229,10 +232,14 @@ class Agreement:
     mean_interval: resampling.Bounds | jackknife.NoInterval
     alpha: float
     alpha_interval: resampling.Bounds | jackknife.NoInterval
+    ac1: float
+    ac1_interval: resampling.Bounds | jackknife.NoInterval
 
 
 def agreement_of(ratings: Ratings) -> Agreement:
-    """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
+    """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced,
+    Gwet's AC1 for labels without an order.
+    """
     by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():
         for text, rating in rated.items():
@@ -257,6 +264,9 @@ def agreement_of(ratings: Ratings) -> Agreement:
     def of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         return people.alpha([list(one.values()) for one in kept.values()], "ordinal")
 
+    def ac1(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+        return people.gwet([list(one.values()) for one in kept.values()], LEVELS)
+
     def above_others(name: str, kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         others = (
             [value for other, value in one.items() if other != name]
@@ -278,12 +288,22 @@ def agreement_of(ratings: Ratings) -> Agreement:
     pairs = []
     for pair in combinations(ratings, 2):
         shared = {text: one for text, one in by_text.items() if one.keys() >= set(pair)}
-        ends = people.over_left_out(shared, partial(kappa, pair))
+        both = {text: [one[name] for name in pair] for text, one in shared.items()}
+        has_levels = people.has_two_levels(both)
+        ends = people.over_left_out(shared, partial(kappa, pair), is_carried=has_levels)
         pairs.append(Pair(*pair, len(shared), kappa(pair, shared), ends))
-    ends = people.over_left_out(by_text, mean_kappa)
-    of_all_ends = people.over_left_out(by_text, of_all)
+    has_levels = people.has_two_levels(
+        {text: list(one.values()) for text, one in by_text.items()}
+    )
     return Agreement(
-        pairs, lenient, mean_kappa(by_text), ends, of_all(by_text), of_all_ends
+        pairs=pairs,
+        leniency=lenient,
+        mean_kappa=mean_kappa(by_text),
+        mean_interval=people.over_left_out(by_text, mean_kappa, is_carried=has_levels),
+        alpha=of_all(by_text),
+        alpha_interval=people.over_left_out(by_text, of_all, is_carried=has_levels),
+        ac1=ac1(by_text),
+        ac1_interval=people.over_left_out(by_text, ac1),
     )
 
 

@@ -19,7 +19,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from scoring.metrics.base import finite
-from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
+from scoring.metrics.classification import (
+    MIN_UNITS_OF_A_CLASS,
+    Classification,
+    Kappa,
+    Label,
+    QuadraticKappa,
+)
 from scoring.stats.jackknife import (
     MIN_UNITS,
     NoInterval,
@@ -81,10 +87,10 @@ def agreement(
     judgements: "Judgements", automatic: Automatic
 ) -> dict[str, dict[str, Any]]:
     """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of all
-    annotators, and Krippendorff's alpha, ordinal of ratings. Recall and precision are means over responses,
-    times 100, on the items that both have; ratings have the interval of their mean, 95 %, None with fewer
-    than three responses. Every other number of people has its own by leaving out one response at a time, or
-    the reason why there is none.
+    annotators, Krippendorff's alpha, ordinal of ratings, and Gwet's AC1. Recall and precision are means over
+    responses, times 100, on the items that both have; ratings have the interval of their mean, 95 %, None
+    with fewer than three responses. Every other number of people has its own by leaving out one response at a
+    time, or the reason why there is none.
     """
     return {
         **{
@@ -121,6 +127,13 @@ def _labels(
     def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
         return mean_of_defined(kappa(name)(kept) for name in annotators)
 
+    beside = {
+        name: {
+            item: [answer, automatic[item]]
+            for item, answer in _said_by(name, common).items()
+        }
+        for name in annotators
+    }
     return {
         "items": len(judged),
         "annotators": len(annotators),
@@ -132,11 +145,16 @@ def _labels(
         ),
         "cohen": {name: finite(kappa(name)(common)) for name in annotators},
         "cohen_intervals": {
-            name: over_left_out(common, kappa(name)) for name in annotators
+            name: over_left_out(
+                common, kappa(name), is_carried=has_each_label(beside[name])
+            )
+            for name in annotators
         },
         "cohen_mean": finite(mean_kappa(common)),
-        "cohen_mean_interval": over_left_out(common, mean_kappa),
-        **_together(judged, "nominal"),
+        "cohen_mean_interval": over_left_out(
+            common, mean_kappa, is_carried=all(map(has_each_label, beside.values()))
+        ),
+        **_together(judged, "nominal", BINARY),
     }
 
 
@@ -158,26 +176,75 @@ def _ratings(
         "people": finite(mean_of_defined(of_responses)),
         "low": low,
         "high": high,
-        **_together(judged, "ordinal"),
+        **_together(judged, "ordinal", levels),
     }
 
 
 def _together(
-    judged: Mapping[Item, Mapping[str, int]], level: "Level"
+    judged: Mapping[Item, Mapping[str, int]], level: "Level", labels: Sequence[int]
 ) -> dict[str, Any]:
     answers = {
         item: list(by_annotator.values()) for item, by_annotator in judged.items()
     }
     items = list(answers.values())
+    has_labels = has_each_label(answers)
+    has_levels = has_labels if level == "nominal" else has_two_levels(answers)
     return {
         "fleiss": finite(fleiss(items)),
         "fleiss_interval": over_left_out(
-            answers, lambda kept: fleiss(list(kept.values()))
+            answers, lambda kept: fleiss(list(kept.values())), is_carried=has_labels
         ),
         "krippendorff": finite(alpha(items, level)),
         "krippendorff_interval": over_left_out(
-            answers, lambda kept: alpha(list(kept.values()), level)
+            answers,
+            lambda kept: alpha(list(kept.values()), level),
+            is_carried=has_levels,
         ),
+        "ac1": finite(gwet(items, labels)),
+        "ac1_interval": over_left_out(
+            answers, lambda kept: gwet(list(kept.values()), labels)
+        ),
+    }
+
+
+def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
+    """Whether two annotators agree on each label that occurs in five of the responses or instances. A label
+    of fewer makes the error of a nominal kappa or alpha, and leaving out a response does not show it.
+    """
+    return all(
+        count >= MIN_UNITS_OF_A_CLASS for count in _responses_by_label(rated).values()
+    )
+
+
+def has_two_levels(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
+    """Whether two annotators agree on some other level than the most frequent one in five of the responses or
+    instances.
+    """
+    counts = Counter(rating for ratings in rated.values() for rating in ratings)
+    if not counts:
+        return False
+    most = counts.most_common(1)[0][0]
+    return len(_responses_where_agreed(rated, without=most)) >= MIN_UNITS_OF_A_CLASS
+
+
+def _responses_by_label(
+    rated: Mapping[Item, Sequence[Hashable]],
+) -> dict[Hashable, int]:
+    labels = {rating for ratings in rated.values() for rating in ratings}
+    return {label: len(_responses_where_agreed(rated, only=label)) for label in labels}
+
+
+def _responses_where_agreed(
+    rated: Mapping[Item, Sequence[Hashable]],
+    only: Hashable = None,
+    without: Hashable = None,
+) -> set[Any]:
+    """The responses that have an item of which two ratings are the same: that label, or another one."""
+    return {
+        item[0]
+        for item, ratings in rated.items()
+        for label, count in Counter(ratings).items()
+        if count > 1 and label != without and (only is None or label == only)
     }
 
 
@@ -185,13 +252,17 @@ def over_left_out(
     judged: Mapping[Item, _Answers],
     coefficient: Callable[[Mapping[Item, _Answers]], float],
     value_range: Range = (-1.0, 1.0),
+    *,
+    is_carried: bool = True,
 ) -> Bounds | NoInterval:
     """The interval of a coefficient by leaving out at a time what belongs to one response or instance, which
-    an item names first; or why there is none.
+    an item names first; or why there is none. ``is_carried`` is False where labels occur too seldom.
     """
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:
         return NoInterval.FEW_UNITS
+    if not is_carried:
+        return NoInterval.FEW_OF_A_CLASS
     kept = (
         {item: answers for item, answers in judged.items() if item[0] != unit}
         for unit in units
@@ -216,6 +287,8 @@ def mean_of_defined(values: Iterable[float]) -> float:
 
 
 RECALL, PRECISION = "recall", "precision"
+#: The labels of recall and precision.
+BINARY = (0, 1)
 
 RATINGS: Mapping[str, tuple[int, ...]] = {
     "utility": (1, 2, 3, 4, 5),
@@ -371,6 +444,29 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
         if math.isclose(expected, 1)
         else (observed - expected) / (1 - expected)
     )
+
+
+def gwet(items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]) -> float:
+    """AC1 of Gwet 2008, Computing inter-rater reliability and its variance in the presence of high agreement,
+    British Journal of Mathematical and Statistical Psychology 61. By chance raters agree where they guess:
+    with π the mean share of a label over items, as often as Σ π (1 - π) / (q - 1) says of all q ``labels``
+    that raters could choose. Items with one rating count for π alone. NaN where no item has two ratings.
+    Raises ValueError for a rating that is none of at least two labels.
+    """
+    rated = [Counter(item) for item in items if item]
+    if len(labels) < 2 or {label for item in rated for label in item} - set(labels):
+        raise ValueError(f"ratings beside the labels {labels}: expected two or more")
+    several = [item for item in rated if item.total() > 1]
+    if not several:
+        return math.nan
+    observed = fmean(
+        sum(count * (count - 1) for count in item.values())
+        / (item.total() * (item.total() - 1))
+        for item in several
+    )
+    shares = [fmean(item[label] / item.total() for item in rated) for label in labels]
+    expected = sum(share * (1 - share) for share in shares) / (len(labels) - 1)
+    return (observed - expected) / (1 - expected)
 
 
 Level = Literal["nominal", "ordinal", "interval"]

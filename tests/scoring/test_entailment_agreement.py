@@ -10,7 +10,14 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.stats.jackknife import score_bounds
-from scoring.stats.people_and_labels import Judgements, agreement, alpha, cohen, fleiss
+from scoring.stats.people_and_labels import (
+    Judgements,
+    agreement,
+    alpha,
+    cohen,
+    fleiss,
+    gwet,
+)
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
 TYPE = "positional-citations"
@@ -241,16 +248,113 @@ def test_the_ratings_of_the_data_pack_have_its_means(capsys, shared, tmp_path):
     assert utility["people"] == pytest.approx(expected["mean_utility"], abs=1e-9)
 
 
+#: Ratings by item, how many labels raters could choose, and AC1 as irrCAC 0.4.4 (`CAC(…).gwet()`) has it.
+AC1 = (
+    (
+        [
+            [0, 0],
+            [0, 0],
+            [0, 0],
+            [1, 0],
+            [0, 0],
+            [0, 0],
+            [0, 0],
+            [0, 0],
+            [0, 1],
+            [0, 0],
+        ],
+        2,
+        0.756097560976,
+    ),
+    ([[2, 2, 2], [0, 0, 0], [3, 3], [1, 1], [1], [3, 3, 3]], 4, 1.0),
+    ([[0, 0], [1, 1], [1, 1], [1, 1], [1, 1], [0, 1], [1, 1]], 2, 0.784615384615),
+    ([[2, 3], [3], [3], [2], [3, 3], [2, 2], [0, 0]], 4, 0.687234042553),
+    (
+        [[0, 0], [1, 1], [3, 2], [3, 3], [1, 2], [3, 3], [0, 0], [2, 2]],
+        4,
+        0.667820069204,
+    ),
+    ([[0, 0, 0], [0, 0], [1], [0, 0], [1, 0, 1], [1, 1, 1]], 4, 0.84039408867),
+    (
+        [
+            [1, 1, 1],
+            [1, 1, 1],
+            [0, 1, 0],
+            [0, 0, 0],
+            [1, 1, 1],
+            [1, 1, 0],
+            [0, 1, 1],
+            [1, 1, 1],
+            [1, 1, 1],
+            [2, 1, 3],
+            [1, 1, 1],
+        ],
+        4,
+        0.682352941176,
+    ),
+    (
+        [
+            [1, 0, 1, 1],
+            [0, 1, 0],
+            [1, 1, 1],
+            [1, 1, 1, 1],
+            [1, 1],
+            [0, 1, 0, 1],
+            [1, 1, 1, 1],
+            [1, 1, 1, 1],
+        ],
+        2,
+        0.676569678407,
+    ),
+)
+
+
+@pytest.mark.parametrize(("items", "count", "expected"), AC1)
+def test_ac1_is_that_of_irrcac(items, count, expected):
+    assert gwet(items, range(count)) == pytest.approx(expected, abs=1e-11)
+
+
+def test_ac1_needs_two_ratings_of_some_item_and_labels_that_were_offered():
+    assert math.isnan(gwet([], (0, 1)))
+    assert math.isnan(gwet([[0], [1]], (0, 1)))
+    for items, labels in (([[0, 2]], (0, 1)), ([[0, 0]], (0,))):
+        with pytest.raises(ValueError, match="beside the labels"):
+            gwet(items, labels)
+
+
+@pytest.mark.parametrize(
+    ("agreed", "split", "is_carried"),
+    [(5, 0, True), (4, 0, False), (4, 9, False), (0, 0, False)],
+)
+def test_nominal_kappas_need_each_label_agreed_on_in_five_responses(
+    agreed, split, is_carried
+):
+    judged = Judgements()
+    answers = [(1, 1)] * agreed + [(1, 0)] * split + [(0, 0)] * 20
+    for number, pair in enumerate(answers):
+        both = dict(zip("AB", pair, strict=True))
+        # Two claims of one response count once.
+        for claim in ("It rains", "It pours"):
+            judged.answers["recall"][f"q{number}", claim] = both
+    labels = {item: own["A"] for item, own in judged.answers["recall"].items()}
+    found = agreement(judged, {"recall": labels, "precision": {}})["recall"]
+    intervals = ["fleiss_interval", "krippendorff_interval", "cohen_mean_interval"]
+    for name in intervals if split or is_carried else intervals[:2]:
+        assert (found[name] != "few-of-a-class") is (is_carried or agreed == 0), name
+    low, high = found["ac1_interval"]
+    assert low < found["ac1"] <= high
+
+
 def test_kappas_and_alphas_have_intervals_over_responses():
     judged = Judgements()
     rng = np.random.default_rng(8)
-    for number in range(12):
+    for number in range(30):
         own = int(rng.random() < 0.5)
         answers = {name: own if rng.random() < 0.8 else 1 - own for name in "AB"}
         judged.answers["recall"][f"q{number}", "It rains"] = answers
     labels = {
         item: answers["A"]
-        for item, answers in list(judged.answers["recall"].items())[:11]
+        for item, answers in list(judged.answers["recall"].items())[:29]
     }
     found = agreement(judged, {"recall": labels, "precision": {}})["recall"]
     low, high = found["krippendorff_interval"]
@@ -259,8 +363,8 @@ def test_kappas_and_alphas_have_intervals_over_responses():
     assert low < found["cohen"]["B"] < high
     alphas = [list(answers.values()) for answers in judged.answers["recall"].values()]
     left_out = [
-        alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(12)
+        alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(30)
     ]
-    error = np.sqrt(11 * np.var(left_out))
-    expected = score_bounds(alpha(alphas, "nominal"), error, 12, (-1.0, 1.0))
+    error = np.sqrt(29 * np.var(left_out))
+    expected = score_bounds(alpha(alphas, "nominal"), error, 30, (-1.0, 1.0))
     assert found["krippendorff_interval"] == pytest.approx(tuple(map(float, expected)))

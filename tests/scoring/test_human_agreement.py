@@ -65,12 +65,12 @@ def test_leniency_is_how_far_above_the_others_an_annotator_rates_the_same_texts(
 def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts():
     drawn = random.Random(3)
     texts = [
-        (instance, 2 * instance + place) for instance in range(8) for place in (0, 1)
+        (instance, 2 * instance + place) for instance in range(20) for place in (0, 1)
     ]
     truth = {text: drawn.randint(1, 5) for text in texts}
     ratings = {
         name: {
-            text: min(5, max(1, one + drawn.randint(-1, 1)))
+            text: min(5, max(1, one + drawn.randint(0, 1)))
             for text, one in truth.items()
         }
         for name in ("Ada", "Bo", "Cy")
@@ -84,19 +84,20 @@ def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts()
         }
         return agreement_of(kept)
 
-    left_out = [without(instance) for instance in range(8)]
+    left_out = [without(instance) for instance in range(20)]
     for value, interval, values in (
         (found.mean_kappa, found.mean_interval, [one.mean_kappa for one in left_out]),
         (found.alpha, found.alpha_interval, [one.alpha for one in left_out]),
+        (found.ac1, found.ac1_interval, [one.ac1 for one in left_out]),
         (
             found.pairs[1].kappa,
             found.pairs[1].interval,
             [one.pairs[1].kappa for one in left_out],
         ),
     ):
-        error = np.sqrt(7 * np.var(values))
+        error = np.sqrt(19 * np.var(values))
         assert interval == pytest.approx(
-            tuple(map(float, score_bounds(value, error, 8, (-1.0, 1.0))))
+            tuple(map(float, score_bounds(value, error, 20, (-1.0, 1.0))))
         )
         assert -1 < interval[0] < value < interval[1] <= 1
 
@@ -115,14 +116,17 @@ def test_agreement_without_an_interval_says_why():
     assert (
         two.pairs[0].interval == two.mean_interval == two.alpha_interval == "few-units"
     )
-    # Without the third they only ever say the same.
-    three = agreed((2, 2), (2, 2), (5, 4))
+    # Hardly any agreement on another rating than the most frequent one.
+    few = agreed(*[(2, 2)] * 9, *[(5, 5)] * 4, (5, 4))
     assert (
-        three.pairs[0].interval
-        == three.mean_interval
-        == three.alpha_interval
-        == "undefined"
+        few.pairs[0].interval
+        == few.mean_interval
+        == few.alpha_interval
+        == "few-of-a-class"
     )
+    assert few.ac1_interval[0] < few.ac1 <= few.ac1_interval[1]
+    enough = agreed(*[(2, 2)] * 9, *[(5, 5)] * 5, (5, 4))
+    assert enough.alpha_interval[0] < enough.alpha <= enough.alpha_interval[1]
 
 
 def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():

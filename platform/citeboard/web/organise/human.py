@@ -192,6 +192,7 @@ def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
         "criterion": _(criterion),
         "mean": with_interval(found.mean_kappa, found.mean_interval, 100),
         "alpha": with_interval(found.alpha, found.alpha_interval, 100),
+        "ac1": with_interval(found.ac1, found.ac1_interval, 100),
         "pairs": [
             {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)}
             for pair in found.pairs
@@ -331,4 +332,5 @@ def _common(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
         "krippendorff": with_interval(
             found["krippendorff"], found["krippendorff_interval"]
         ),
+        "ac1": with_interval(found["ac1"], found["ac1_interval"]),
     }
