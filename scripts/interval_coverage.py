@@ -13,7 +13,7 @@ import argparse
 import json
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,47 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-from scoring.metrics import Metric
-from scoring.metrics.base import Floats
+from scoring.metrics import Metric, metrics_of
+from scoring.metrics.answers import LengthDeviation
+from scoring.metrics.base import Floats, MeanMetric, WeightedMetric
+from scoring.metrics.calibration import LogLoss
 from scoring.metrics.citation_text import Length, LengthRatio
-from scoring.metrics.classification import ClassAverage, Kappa, Matthews
+from scoring.metrics.classification import (
+    MIN_UNITS_OF_A_CLASS,
+    ClassAverage,
+    Kappa,
+    Matthews,
+)
 from scoring.metrics.clsumm import Overlap
 from scoring.metrics.discourse import divergence, shares
+from scoring.metrics.numbers import (
+    AbsoluteError,
+    Concordance,
+    Determination,
+    Pearson,
+    SquaredError,
+)
 from scoring.metrics.ranking import Perplexity, Ranking
+from scoring.metrics.sacrebleu import Bleu
+from scoring.metrics.weighted import (
+    Auprc,
+    Auroc,
+    AveragePrecision,
+    Kendall,
+    RankCorrelation,
+)
 from scoring.stats.jackknife import (
     MIN_UNITS,
     difference_bounds,
+    intervals,
+    jackknife_error,
     one_ended_bounds,
     score_bounds,
 )
-from scoring.stats.significance import differences_of
-from tasks.types import CORRECTED
+from scoring.stats.significance import Paired, difference_interval, differences_of
+from tasks.types import CORRECTED, task_types
+from tasks.types.declared.measures import CATALOGUE
+from tasks.types.references import referenced
 
 PAGE = ROOT / "docs" / "uncertainty.md"
 BEGIN, END = (
@@ -47,15 +73,20 @@ BEGIN, END = (
 )
 SIZES = (3, 5, 10, 30, 100, 200, 1000)
 SIZES_ON_PAGE, PERCENTILE_SIZES = (3, 5, 10, 30, 100, 1000), (10,)
-#: From so many carriers on each cell is to hold so often, and all of them so often on average.
-FEWEST, AIM, AIM_OF_THE_MEAN = 5, 92.5, 94.0
+#: From so many carriers on a cell is to hold so often; it fails more than three standard errors below.
+FEWEST, AIM, ERRORS = 5, 93.0, 3
+#: Cells that are known not to hold, at most. Cells count where so large a share of test sets has an interval.
+MAX_NOT_HELD, SHARE_GIVEN = 8, 0.1
 #: Units of which the true value is made, and so many test sets are looked at at a time.
 POPULATION, BLOCK = 1_000_000, 100
 FEW_OF_A_MODE = "three in five test sets of ten have no unit, or one, of the rarer mode, which nothing in them tells"  # noqa: E501
 FEW_OF_A_CLASS = (
     "the error of the class of which a few instances are there makes that of the mean"
 )
+OF_TAILS = "few test sets have the largest errors, which decide the value"
 RESAMPLES = 500
+#: Instances of which those of a size are positives.
+INSTANCES = 200
 
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator, Shape], Floats]
@@ -73,6 +104,17 @@ class Family:
     is_difference: bool = False
     #: Why it is known not to hold at some sizes; empty where it holds at all.
     not_held: str = ""
+    sizes: tuple[int, ...] = SIZES
+    #: The population's value where it is known; else it is drawn.
+    true: float = np.nan
+    #: False where the bootstrap beside it would take too long.
+    has_percentiles: bool = True
+    #: True where the metric stands for the mean of any numbers.
+    is_mean: bool = False
+
+    @property
+    def shape(self) -> str:
+        return MeanMetric.shape if self.is_mean else self.metric.shape
 
     def rows(self, rng: np.random.Generator, shape: Shape) -> Floats:
         return self.draw(rng, shape)
@@ -83,7 +125,9 @@ class Family:
         half = sums.shape[-1] // 2
         return differences_of(self.metric, sums[..., :half], sums[..., half:])
 
-    def truth(self, rng: np.random.Generator) -> float:
+    def truth(self, rng: np.random.Generator, size: int = 0) -> float:
+        if np.isfinite(self.true):
+            return self.true
         blocks = (self.rows(rng, (POPULATION // 10,)).sum(axis=0) for _ in range(10))
         return float(self.value(np.sum(list(blocks), axis=0)))
 
@@ -166,6 +210,80 @@ class Family:
         return low, high
 
 
+class Weighted(Family):
+    """Test sets of weighted rows, (repetitions, n, 1 + k) with the unit first; what is counted by the size
+    are the carriers. The true value may depend on their share.
+    """
+
+    def truth(self, rng: np.random.Generator, size: int = 0) -> float:
+        if np.isfinite(self.true):
+            return self.true
+        blocks = [self.rows(rng, (40, size))[..., 1:] for _ in range(50)]
+        rows = np.concatenate(blocks).reshape(-1, blocks[0].shape[-1])
+        return float(self._weighted.value(rows, np.ones(len(rows))))
+
+    @property
+    def _weighted(self) -> WeightedMetric:
+        assert isinstance(self.metric, WeightedMetric)
+        return self.metric
+
+    def weights(self, rows: Floats) -> Floats:
+        metric = self._weighted
+        sets = rows if not self.is_difference else rows[:, 0]
+        smallest = [metric.carried_by_unit(own) for own in sets]
+        return np.stack([own[:, (own > 0).sum(axis=0).argmin()] for own in smallest])
+
+    def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        metric = self._weighted
+        if self.is_difference:
+            found = [difference_interval(Paired(metric, *both)) for both in rows]
+        else:
+            found = intervals([(metric, own) for own in rows])
+        ends = np.array([own or (np.nan, np.nan) for own in found])
+        return ends[:, 0], ends[:, 1]
+
+
+@dataclass(frozen=True)
+class Agreed(Family):
+    """Test sets of items rated by several people, as counts of each label; the coefficients are vectorized,
+    the error and the interval those of `scoring.stats.jackknife`.
+    """
+
+    level: str = "nominal"
+
+    @property
+    def shape(self) -> str:
+        return "agreement"
+
+    def weights(self, rows: Floats) -> Floats:
+        return np.ones(rows.shape[:-1])
+
+    def value(self, sums: Floats) -> Floats:
+        return AGREEMENTS[self.level](sums)
+
+    def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        counts, size = rows[..., :LABELS_OF_ITEMS], rows.shape[-2]
+        total = rows.sum(axis=-2)
+        values, left_out = self.value(total), self.value(total[:, None] - rows)
+        agreed = ((counts > 1).sum(axis=-2) >= MIN_UNITS_OF_A_CLASS).astype(int)
+        used = counts.any(axis=-2)
+        enough = np.ones(len(rows), dtype=bool)
+        if self.level == "nominal":
+            enough = (agreed >= used).all(axis=-1)
+        elif self.level == "ordinal":
+            # An item where two agree on another level than the most frequent one.
+            most = counts.sum(axis=-2).argmax(axis=-1)[:, None, None]
+            others = np.arange(LABELS_OF_ITEMS) != most
+            enough = ((counts > 1) & others).any(axis=-1).sum(axis=-1)
+            enough = enough >= MIN_UNITS_OF_A_CLASS
+        is_known = enough & np.isfinite(values) & np.isfinite(left_out).all(axis=-1)
+        low, high = np.full((2, len(rows)), np.nan)
+        errors = jackknife_error(left_out[is_known])
+        ends = score_bounds(values[is_known], errors, float(size), (-1.0, 1.0))
+        low[is_known], high[is_known] = ends
+        return low, high
+
+
 @dataclass(frozen=True)
 class Cell:
     """Of test sets of one size: the share of intervals that hold, their mean width, how many there are."""
@@ -183,6 +301,17 @@ class Cell:
         return float(
             200 * np.sqrt(0.95 * 0.05 / max(1.0, self.repetitions * self.given))
         )
+
+    @property
+    def is_counted(self) -> bool:
+        return self.given >= SHARE_GIVEN and self.carriers >= FEWEST
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is no more than three standard errors below the aim."""
+        count = max(1.0, self.repetitions * self.given)
+        share = AIM / 100
+        return self.held >= AIM - ERRORS * 100 * np.sqrt(share * (1 - share) / count)
 
     def text(self, *, has_width: bool) -> str:
         if self.given < 0.01:
@@ -209,8 +338,13 @@ def simulated(
 ) -> Iterator[Cell]:
     """A cell for each size."""
     rng = np.random.default_rng(seed)
-    truth = family.truth(rng)
-    for size in PERCENTILE_SIZES if is_percentile else SIZES:
+    if isinstance(family, Weighted):
+        # One test set after the other.
+        repetitions = max(200, repetitions // 4)
+    sizes = PERCENTILE_SIZES if is_percentile else family.sizes
+    drawn_truth = None if isinstance(family, Weighted) else family.truth(rng)
+    for size in sizes:
+        truth = family.truth(rng, size) if drawn_truth is None else drawn_truth
         ends, carriers = [], []
         for start in range(0, repetitions, BLOCK):
             rows = family.rows(rng, (min(BLOCK, repetitions - start), size))
@@ -482,8 +616,206 @@ def tagged(rng: np.random.Generator, shape: Shape) -> Floats:
     return np.concatenate(sides, axis=-1).astype(float)
 
 
+def scored(positive: float, per_unit: int = 1, noise: float = 1.0) -> Draw:
+    """Of 200 instances so many positives as the size says, their scores so far above the others'."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        repetitions, size = shape
+        count = max(INSTANCES, 2 * size)
+        is_positive = np.zeros((repetitions, count))
+        is_positive[:, :size] = 1
+        units = np.broadcast_to(np.arange(count) // per_unit, is_positive.shape)
+        shared = rng.normal(0, 0.5, (repetitions, count // per_unit + 1))
+        scores = positive * is_positive + noise * rng.standard_normal(is_positive.shape)
+        if per_unit > 1:
+            scores = scores + np.take_along_axis(shared, units, axis=1)
+        return np.stack([units, scores, is_positive, np.ones_like(scores)], axis=-1)
+
+    return rows
+
+
+def two_scored(positive: float) -> Draw:
+    """The second run's scores have half of their noise from the first."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        first = scored(positive)(rng, shape)
+        second = first.copy()
+        is_positive = first[..., 2]
+        noise = first[..., 1] - positive * is_positive
+        fresh = rng.standard_normal(noise.shape)
+        second[..., 1] = positive * is_positive + (noise + fresh) / np.sqrt(2)
+        return np.stack([first, second], axis=1)
+
+    return rows
+
+
+def pairs(noise: float, step: float = 0.0) -> Draw:
+    """Numbers and answers around them, rounded to steps where there are ties."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        gold = rng.standard_normal(shape)
+        answers = gold + noise * rng.standard_normal(shape)
+        if step:
+            gold, answers = (step * np.rint(side / step) for side in (gold, answers))
+        units = np.broadcast_to(np.arange(shape[1], dtype=float), shape)
+        return np.stack([units, gold, answers, np.ones(shape)], axis=-1)
+
+    return rows
+
+
+def moments(
+    gold: Callable[[np.random.Generator, Shape], Floats],
+    errors: Callable[[np.random.Generator, Shape], Floats],
+    slope: float = 1.0,
+    offset: float = 0.0,
+) -> Draw:
+    """Rows of numbers and answers, centred on the medians of each test set as `Moments` does."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        x = offset + gold(rng, shape)
+        y = offset + slope * (x - offset) + errors(rng, shape)
+        d, centre = x - y, np.median(x[..., :1000], axis=-1, keepdims=True)
+        z = y - np.median(y[..., :1000], axis=-1, keepdims=True)
+        x, y = x - centre, y - centre
+        columns = [x, y, x * x, y * y, x * y, np.abs(d), d * d, z, z * z, x * z]
+        return np.stack([*columns, np.ones(shape)], axis=-1)
+
+    return rows
+
+
+def normal(spread: float = 1.0) -> Callable[[np.random.Generator, Shape], Floats]:
+    return lambda rng, shape: spread * rng.standard_normal(shape)
+
+
+def lognormal(spread: float) -> Callable[[np.random.Generator, Shape], Floats]:
+    return lambda rng, shape: rng.lognormal(0.0, spread, shape)
+
+
+def laplace(rng: np.random.Generator, shape: Shape) -> Floats:
+    return rng.laplace(size=shape)
+
+
+def heavy(rng: np.random.Generator, shape: Shape) -> Floats:
+    """Student's t with 5 degrees of freedom."""
+    return rng.standard_t(5, shape)
+
+
+def mostly_exact(rng: np.random.Generator, shape: Shape) -> Floats:
+    return (rng.random(shape) < 0.3) * rng.standard_normal(shape)
+
+
+def losses(a: float, b: float) -> Draw:
+    """Minus the logarithm of probabilities of the gold's label."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        loss = -np.log(np.clip(rng.beta(a, b, shape), 1e-15, 1 - 1e-15))
+        return np.stack([loss, np.ones(shape)], axis=-1)
+
+    return rows
+
+
+def words_and_squares(rng: np.random.Generator, shape: Shape) -> Floats:
+    words = np.rint(rng.lognormal(4.5, 0.3, shape))
+    return np.stack([words, words**2, np.ones(shape)], axis=-1)
+
+
+def matched_grams(rng: np.random.Generator, shape: Shape) -> Floats:
+    """Pairs of texts of about 20 words, easier or harder by a beta distribution."""
+    answered = 4 + rng.poisson(18, shape).astype(float)
+    wanted = 4 + rng.poisson(20, shape).astype(float)
+    ease = rng.beta(4, 4, shape)
+    totals = [answered - order for order in range(4)]
+    correct = [
+        rng.binomial(total.astype(int), ease ** (1 + 0.6 * order))
+        for order, total in enumerate(totals)
+    ]
+    return np.stack([answered, wanted, *correct, *totals, np.ones(shape)], axis=-1)
+
+
+#: Labels or levels of rated items, and people who rate each.
+LABELS_OF_ITEMS, RATERS = 5, 3
+
+
+def labelled_items(shares: tuple[float, ...], guessed: float) -> Draw:
+    """Each rater gives an item's label, or guesses by the shares of labels."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        ends = np.cumsum(shares)[:-1]
+        own = np.searchsorted(ends, rng.random(shape), side="right")[..., None]
+        given = np.searchsorted(ends, rng.random((*shape, RATERS)), side="right")
+        is_own = rng.random(given.shape) >= guessed
+        return rated_rows(np.where(is_own, own, given))
+
+    return rows
+
+
+def levelled_items(shares: tuple[float, ...], noise: float) -> Draw:
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        ends = np.cumsum(shares)[:-1]
+        own = np.searchsorted(ends, rng.random(shape), side="right")[..., None]
+        given = np.rint(own + noise * rng.standard_normal((*shape, RATERS)))
+        return rated_rows(np.clip(given, 0, LABELS_OF_ITEMS - 1))
+
+    return rows
+
+
+def rated_rows(ratings: NDArray[Any]) -> Floats:
+    """Of each item the counts of its labels, the share of equal pairs, and how often labels are paired."""
+    counts = np.stack(
+        [(ratings == label).sum(axis=-1) for label in range(LABELS_OF_ITEMS)], axis=-1
+    ).astype(float)
+    equal = (counts * (counts - 1)).sum(axis=-1) / (RATERS * (RATERS - 1))
+    paired = counts[..., :, None] * counts[..., None, :]
+    paired -= np.eye(LABELS_OF_ITEMS) * counts[..., None]
+    paired = paired.reshape(*counts.shape[:-1], -1) / (RATERS - 1)
+    return np.concatenate([counts, equal[..., None], paired], axis=-1)
+
+
+def _shares_and_agreement(sums: Floats) -> tuple[Floats, Floats]:
+    counts = sums[..., :LABELS_OF_ITEMS]
+    total = counts.sum(axis=-1, keepdims=True)
+    return counts / total, sums[..., LABELS_OF_ITEMS] * RATERS / total[..., 0]
+
+
+def fleiss_of(sums: Floats) -> Floats:
+    shares, agreed = _shares_and_agreement(sums)
+    expected = (shares**2).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(
+            expected < 1 - 1e-12, (agreed - expected) / (1 - expected), np.nan
+        )
+
+
+def ac1_of_two_labels(sums: Floats) -> Floats:
+    shares, agreed = _shares_and_agreement(sums)
+    expected = (shares * (1 - shares)).sum(axis=-1)
+    return (agreed - expected) / (1 - expected)
+
+
+def ordinal_alpha_of(sums: Floats) -> Floats:
+    paired = sums[..., LABELS_OF_ITEMS + 1 :]
+    paired = paired.reshape(*sums.shape[:-1], LABELS_OF_ITEMS, LABELS_OF_ITEMS)
+    counts = paired.sum(axis=-1)
+    middle = np.cumsum(counts, axis=-1) - counts / 2
+    distance = (middle[..., :, None] - middle[..., None, :]) ** 2
+    by_chance = counts[..., :, None] * counts[..., None, :] * distance
+    expected = by_chance.sum(axis=(-1, -2)) / (counts.sum(axis=-1) - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (paired * distance).sum(axis=(-1, -2))
+        return np.where(expected > 0, 1 - observed / expected, np.nan)
+
+
+AGREEMENTS = {
+    "nominal": fleiss_of,
+    "ordinal": ordinal_alpha_of,
+    "ac1": ac1_of_two_labels,
+}
+
+
 class Intents(Metric):
     """KL(P || Q) of four labels, as `kl_intent` has it over its own."""
+
+    shape = "divergence"
 
     def instance_stats(self, gold: object, answers: object) -> Floats:
         raise NotImplementedError("its rows are drawn")
@@ -514,6 +846,7 @@ def families() -> list[Family]:
     precision = Overlap(
         "overlap_precision", CORRECTED, part="precision", average="micro"
     )
+    log_loss = LogLoss("log_loss", CORRECTED, labels="ab")
     length = Length("length", CORRECTED, column="words")
     length_ratio = LengthRatio("length_ratio", CORRECTED, column="words")
     return [
@@ -527,10 +860,10 @@ def families() -> list[Family]:
         Family("reciprocal rank, unit paper", recall, reciprocal_ranks(8)),
         Family("reciprocal rank, unit instance", recall, reciprocal_ranks(1)),
         Family("nDCG, unit paper", recall, gains),
-        Family("share .05, unit instance", recall, instances(0.05)),
-        Family("share .3, unit instance", recall, instances(0.3)),
-        Family("share .95, unit instance", recall, instances(0.95)),
-        Family("mean like ROUGE, unit instance", recall, overlaps),
+        Family("share .05, unit instance", recall, instances(0.05), is_mean=True),
+        Family("share .3, unit instance", recall, instances(0.3), is_mean=True),
+        Family("share .95, unit instance", recall, instances(0.95), is_mean=True),
+        Family("mean like ROUGE, unit instance", recall, overlaps, is_mean=True),
         Family("macro F1 over 4 classes, unit paper", macro_f1, classified(8, 24)),
         Family("macro F1 over 4 classes, unit instance", macro_f1, classified(1, 1)),
         Family("kappa of 4 classes, unit paper", kappa, classified(8, 24)),
@@ -548,11 +881,16 @@ def families() -> list[Family]:
             "mean of beta(.2, 3)",
             recall,
             drawn(lambda rng, shape: rng.beta(0.2, 3, shape)),
+            is_mean=True,
         ),
         Family(
-            "mean of two modes 85:15", recall, two_modes(0.15), not_held=FEW_OF_A_MODE
+            "mean of two modes 85:15",
+            recall,
+            two_modes(0.15),
+            not_held=FEW_OF_A_MODE,
+            is_mean=True,
         ),
-        Family("share of five instances a paper", recall, nested),
+        Family("share of five instances a paper", recall, nested, is_mean=True),
         Family("kappa of classes 95:5", two_kappa, unequal_classes((0.95, 0.05), 0.9)),
         Family("MCC of classes 95:5", matthews, unequal_classes((0.95, 0.05), 0.9)),
         Family(
@@ -571,6 +909,18 @@ def families() -> list[Family]:
         Family("length, unit instance", length, lengths),
         Family("length ratio, unit instance", length_ratio, lengths),
         Family("KL of intents, unit text", Intents("kl", "default"), tagged),
+        *measures_of_numbers(),
+        *measures_of_rows(),
+        *measures_of_people(),
+        Family("log loss of beta(2, .3)", log_loss, losses(2, 0.3)),
+        Family("log loss of beta(5, 1)", log_loss, losses(5, 1), true=0.2),
+        Family(
+            "deviation of lengths",
+            LengthDeviation("deviation", CORRECTED, column="words"),
+            words_and_squares,
+            not_held=OF_TAILS,
+        ),
+        Family("BLEU of a corpus", Bleu("bleu", CORRECTED), matched_grams),
         Family(
             "difference of micro F1, unit topic",
             micro,
@@ -613,8 +963,193 @@ def families() -> list[Family]:
     ]
 
 
+def measures_of_numbers() -> list[Family]:
+    """Correlation, concordance, R² and errors."""
+    pearson, r2 = Pearson("pearson", CORRECTED), Determination("r2", CORRECTED)
+    concordance, rmse = (
+        Concordance("concordance", CORRECTED),
+        SquaredError("rmse", CORRECTED),
+    )
+    mae = AbsoluteError("mae", CORRECTED)
+    near, far = normal(0.5), normal(1.2)
+    # Of lognormal gold the variance is (e^s² - 1) e^s².
+    skewed = 1 - 0.25 / ((np.exp(0.64) - 1) * np.exp(0.64))
+    return [
+        Family(
+            "Pearson of normal pairs", pearson, moments(normal(), near), true=0.8**0.5
+        ),
+        Family(
+            "Pearson at an offset of 1e8",
+            pearson,
+            moments(normal(), far, offset=1e8),
+            true=1 / 2.44**0.5,
+        ),
+        Family(
+            "Pearson of lognormal gold",
+            pearson,
+            moments(lognormal(0.5), near),
+            not_held=OF_TAILS,
+        ),
+        Family(
+            "concordance of normal pairs",
+            concordance,
+            moments(normal(), near),
+            true=2 / 2.25,
+        ),
+        Family(
+            "concordance of lognormal gold",
+            concordance,
+            moments(lognormal(0.5), near),
+            not_held=OF_TAILS,
+        ),
+        Family("R² of normal pairs", r2, moments(normal(), near), true=0.75),
+        Family("R² of bad answers", r2, moments(normal(), far), true=-0.44),
+        Family("R² of lognormal gold", r2, moments(lognormal(0.8), near), true=skewed),
+        Family(
+            "R² of gold with heavy tails",
+            r2,
+            moments(heavy, near),
+            true=1 - 0.25 / (5 / 3),
+        ),
+        Family("RMSE of normal errors", rmse, moments(normal(), near), true=0.5),
+        Family(
+            "RMSE of Laplace errors",
+            rmse,
+            moments(normal(), laplace),
+            true=2**0.5,
+            not_held=OF_TAILS,
+        ),
+        Family(
+            "RMSE, 70 % exact", rmse, moments(normal(), mostly_exact), true=0.3**0.5
+        ),
+        Family("MAE of Laplace errors", mae, moments(normal(), laplace), true=1.0),
+        Family(
+            "MAE at an offset of 1e8",
+            mae,
+            moments(normal(), normal(), offset=1e8),
+            true=(2 / np.pi) ** 0.5,
+        ),
+    ]
+
+
+def measures_of_rows() -> list[Family]:
+    """Areas by positives of 200, and correlations of ranks."""
+    of_label = {"label": "a", "labels": "ab"}
+    auroc = Auroc("auroc", CORRECTED, **of_label)
+    average = AveragePrecision("average_precision", CORRECTED, **of_label)
+    auprc = Auprc("auprc", CORRECTED, **of_label)
+    spearman, kendall = (
+        RankCorrelation("spearman", CORRECTED),
+        Kendall("kendall", CORRECTED),
+    )
+    few, some = (3, 5, 10, 30, 100), (5, 10, 30)
+    drawn_alone = {"has_percentiles": False}
+    return [
+        Weighted(
+            "AUROC .76, by positives", auroc, scored(1.0), sizes=few, **drawn_alone
+        ),
+        Weighted(
+            "AUROC .92, by positives", auroc, scored(2.0), sizes=few, **drawn_alone
+        ),
+        Weighted(
+            "AUROC .98, by positives", auroc, scored(2.9), sizes=few, **drawn_alone
+        ),
+        Weighted(
+            "AUROC, units of four, by positives",
+            auroc,
+            scored(1.5, per_unit=4),
+            sizes=(30, 100),
+            **drawn_alone,
+        ),
+        Weighted(
+            "average precision, by positives",
+            average,
+            scored(2.0),
+            sizes=few,
+            **drawn_alone,
+        ),
+        Weighted("AUPRC, by positives", auprc, scored(2.0), sizes=few, **drawn_alone),
+        Weighted(
+            "Spearman of normal pairs",
+            spearman,
+            pairs(0.7),
+            sizes=(5, 10, 30, 100),
+            **drawn_alone,
+        ),
+        Weighted(
+            "Spearman with ties",
+            spearman,
+            pairs(0.7, step=1.0),
+            sizes=(10, 30, 100),
+            **drawn_alone,
+        ),
+        Weighted(
+            "Kendall with ties",
+            kendall,
+            pairs(0.7, step=1.0),
+            sizes=(10, 30),
+            **drawn_alone,
+        ),
+        Weighted(
+            "difference of AUROC, by positives",
+            auroc,
+            two_scored(2.0),
+            is_difference=True,
+            true=0.0,
+            sizes=some,
+            **drawn_alone,
+        ),
+    ]
+
+
+def measures_of_people() -> list[Family]:
+    """Kappa, alpha and AC1 of three people; the metric stands for the columns alone."""
+    rows = Ranking("rated", CORRECTED, measure="recall")
+    people, rare = (10, 30, 100), (0.95, 0.05, 0.0, 0.0, 0.0)
+    uneven, even = (0.9, 0.1, 0.0, 0.0, 0.0), (0.5, 0.5, 0.0, 0.0, 0.0)
+    levels, skewed = (0.05, 0.1, 0.2, 0.4, 0.25), (0.01, 0.02, 0.07, 0.3, 0.6)
+    named = [
+        ("Fleiss' kappa, labels 50:50", "nominal", labelled_items(even, 0.3)),
+        ("Fleiss' kappa, labels 90:10", "nominal", labelled_items(uneven, 0.2)),
+        ("Fleiss' kappa, labels 95:5", "nominal", labelled_items(rare, 0.2)),
+        ("AC1, labels 50:50", "ac1", labelled_items(even, 0.3)),
+        ("AC1, labels 95:5", "ac1", labelled_items(rare, 0.3)),
+        ("ordinal alpha of five levels", "ordinal", levelled_items(levels, 0.8)),
+        ("ordinal alpha of skewed levels", "ordinal", levelled_items(skewed, 0.8)),
+    ]
+    return [
+        Agreed(name, rows, draw, sizes=people, has_percentiles=False, level=level)
+        for name, level, draw in named
+    ]
+
+
+def measured_classes() -> dict[type[Metric], str]:
+    """By class of each measure of the forms and of the built-in types where it is named."""
+    classes: dict[type[Metric], str] = {}
+    for form, measures in CATALOGUE.items():
+        for name, measure in measures.items():
+            classes.setdefault(referenced(measure.metric), f"{form}: {name}")
+    for kind in task_types().values():
+        for rules in kind.rules:
+            for metric in metrics_of(kind, rules, kind.checked_options({})):
+                classes.setdefault(type(metric), f"{kind.slug}: {metric.name}")
+    return classes
+
+
+def without_population() -> list[str]:
+    """Measures that have intervals and no shape, or a shape of which no population is drawn."""
+    drawn_shapes = {family.shape for family in families()}
+    return [
+        f"{place} ({kind.__name__}, shape “{kind.shape}”)"
+        for kind, place in measured_classes().items()
+        if kind.has_honest_interval
+        and getattr(kind, "has_interval", True)
+        and kind.shape not in drawn_shapes
+    ]
+
+
 def counted_cells(
-    repetitions: int, seed: int, kept: Path | None
+    repetitions: int, seed: int, kept: Path | None, *, has_percentiles: bool = True
 ) -> dict[str, dict[str, list[Cell]]]:
     """By kind of interval and family a cell for each size, of two processes."""
     found = json.loads(kept.read_text()) if kept and kept.exists() else {}
@@ -622,7 +1157,8 @@ def counted_cells(
     asked = [
         (number, count, seed, is_percentile)
         for is_percentile, count in ((False, repetitions), (True, few))
-        for number in range(len(families()))
+        for number, family in enumerate(families())
+        if not is_percentile or (has_percentiles and family.has_percentiles)
     ]
     missing = [own for own in asked if _key(*own) not in found]
     with multiprocessing.get_context("fork").Pool(2) as pool:
@@ -659,51 +1195,82 @@ def tables(
     """The page's part: coverage, what falls short, and the percentile bootstrap."""
     found = counted_cells(repetitions, seed, kept)
     cells, percentile = found["default"], found["percentile"]
-    reasons = {own.name: own.not_held for own in families()}
-    counted = [
-        (name, size, own)
-        for name, row in cells.items()
-        for size, own in zip(SIZES, row, strict=True)
-        if own.given >= 0.01 and own.carriers >= FEWEST
-    ]
+    by_name = {own.name: own for own in families()}
+    counted = counted_in(cells)
     short = [
-        f"- {name} at {size}: {own.held:.1f}. {reasons[name].capitalize() or 'Not explained'}."
+        f"- {name} at {size}: {own.held:.1f}. {by_name[name].not_held.capitalize() or 'Not explained'}."
         for name, size, own in counted
-        if own.held < AIM
+        if not own.is_held
     ]
     mean = np.mean([own.held for _, _, own in counted])
     few = next(iter(percentile.values()))[0].repetitions
     error = Cell(95.0, 0.0, 1.0, repetitions).error
     sizes = SIZES_ON_PAGE if is_page else SIZES
+    shapes = sorted({own.shape for own in by_name.values()})
     return "\n".join(
         [
             f"{repetitions:,} test sets a cell, seed {seed}; two standard errors are {error:.1f} points.",
             f"Last the percentile bootstrap ({RESAMPLES} resamples, {few:,} test sets a cell).",
             "",
-            "| Units |"
+            "| Shape | Units |"
             + "".join(f" {size} |" for size in sizes)
             + "".join(f" percentile, {size} |" for size in PERCENTILE_SIZES),
-            "| --- |" + " ---: |" * (len(sizes) + len(PERCENTILE_SIZES)),
+            "| --- | --- |" + " ---: |" * (len(sizes) + len(PERCENTILE_SIZES)),
             *(
-                f"| {name} |"
+                f"| {shape} | {name} |"
+                + "".join(f" {text} |" for text in chosen(by_name[name], row, sizes))
                 + "".join(
-                    f" {cell.text(has_width=True)} |" for cell in chosen(row, sizes)
+                    f" {cell.text(has_width=False)} |"
+                    for cell in percentile.get(name, [])
                 )
-                + "".join(
-                    f" {cell.text(has_width=False)} |" for cell in percentile[name]
-                )
+                + ("" if name in percentile else " – |" * len(PERCENTILE_SIZES))
+                for shape in shapes
                 for name, row in cells.items()
+                if by_name[name].shape == shape
             ),
             "",
             f"From {FEWEST} carriers on the mean of all {len(counted)} cells is {mean:.1f} %.",
-            f"Below {AIM} % {'are, and are not held:' if short else 'is none.'}",
+            f"More than {ERRORS} standard errors below {AIM:.0f} % "
+            + ("are, and are not held:" if short else "is none."),
             *(["", *short] if short else []),
         ]
     )
 
 
-def chosen(cells: list[Cell], sizes: tuple[int, ...]) -> list[Cell]:
-    return [cell for size, cell in zip(SIZES, cells, strict=True) if size in sizes]
+def chosen(family: Family, cells: list[Cell], sizes: tuple[int, ...]) -> list[str]:
+    """By size the text of the cell; a dash where the family has no such size."""
+    by_size = dict(zip(family.sizes, cells, strict=True))
+    return [
+        by_size[size].text(has_width=True) if size in by_size else "–" for size in sizes
+    ]
+
+
+def counted_in(cells: Mapping[str, list[Cell]]) -> list[tuple[str, int, Cell]]:
+    """The cells that have to hold, by name and size."""
+    sizes = {own.name: own.sizes for own in families()}
+    return [
+        (name, size, own)
+        for name, row in cells.items()
+        for size, own in zip(sizes[name], row, strict=True)
+        if own.is_counted
+    ]
+
+
+def faults(cells: Mapping[str, list[Cell]]) -> list[str]:
+    """What is wrong with the table: measures without a population, cells that fail without a reason, too many
+    that are known not to hold.
+    """
+    reasons = {own.name: own.not_held for own in families()}
+    short = [own for own in counted_in(cells) if not own[2].is_held]
+    found = [f"no population: {place}" for place in without_population()]
+    found += [
+        f"{name} at {size}: {own.held:.1f} % of {own.repetitions}"
+        for name, size, own in short
+        if not reasons[name]
+    ]
+    if len(short) > MAX_NOT_HELD:
+        found.append(f"{len(short)} cells are not held; at most {MAX_NOT_HELD} may be")
+    return found
 
 
 def main() -> None:

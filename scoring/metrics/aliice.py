@@ -188,6 +188,7 @@ class AliiceDeviation(Aliice):
     released program prints it beside the means, there as a share. Undefined where none counts.
     """
 
+    shape = "deviation"
     per_unit = True
     higher_is_better = None
     ends = (0.0, 50.0)

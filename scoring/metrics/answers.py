@@ -224,6 +224,7 @@ class AnswerRouge(MeanMetric):
 class Length(AnswerMetric):
     """Words between white space: the mean, or the standard deviation of all responses (not of a sample)."""
 
+    shape = "error"
     statistic = "length"
     columns = ("words", "squares")
     higher_is_better = None
@@ -236,6 +237,8 @@ class Length(AnswerMetric):
 
 
 class LengthDeviation(Length):
+    shape = "deviation"
+
     def aggregate(self, sums: Floats) -> Floats:
         return deviation_of(*(sums[..., place] for place in range(3)))
 
@@ -261,6 +264,7 @@ class Cvcp(Metric):
     Undefined (NaN) without marks. Neither way is up.
     """
 
+    shape = "deviation"
     statistic = "cvcp"
     own_version = 2
     higher_is_better = None

@@ -99,6 +99,9 @@ class Metric(ABC):
     ends: tuple[float, float] | None = None
     #: Raised whenever the arithmetic changes.
     version: int = 1
+    #: How the value follows from its rows, such as a mean or a ratio. The populations by which
+    #: `scripts/interval_coverage.py` checks intervals are sorted by it.
+    shape: str = ""
     #: The version outside of the official rule sets, where the arithmetic has changed in these alone.
     own_version: int = 0
     #: Whether it compares texts: outside of the official rule sets it does so in NFC.
@@ -343,6 +346,7 @@ class WeightedMetric(Metric):
     unit before them (``unit_rows``).
     """
 
+    shape = "weighted"
     counts_by_last_column = True
     interval_version = 3
     #: False where leaving out units does not show how far the value may be off.
@@ -407,6 +411,7 @@ class MeanMetric(Metric):
     average).
     """
 
+    shape = "mean"
     counts_by_last_column = True
     #: The names of the measured columns, in order.
     columns: tuple[str, ...] = ()
@@ -441,6 +446,8 @@ class CountMetric(Metric):
     Micro pools the counts. Macro is the mean precision and the mean recall over units, and F1 is computed
     *from those two means*, as the CL-SciSumm programs do. 0/0 is 0.
     """
+
+    shape = "ratio"
 
     def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
         super().__init__(name, rules)

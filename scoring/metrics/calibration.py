@@ -93,6 +93,7 @@ class LogLoss(MeanMetric):
     instance without counts as if the label had 0; a run without any has no value.
     """
 
+    shape = "error"
     higher_is_better = False
     scale = 0
     ends = (0.0, math.inf)
@@ -166,6 +167,7 @@ class CalibrationError(Metric):
     undefined (NaN). It is biased upwards where bins have few instances, since distances by chance count too.
     """
 
+    shape = "calibration"
     higher_is_better = False
     citation = ECE
     is_valid_in_one_label = False

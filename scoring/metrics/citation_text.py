@@ -22,6 +22,7 @@ CITEBENCH = (
 class Length(TextMean):
     """The mean number of words between white space; an instance without a prediction has an empty one."""
 
+    shape = "error"
     statistic = "length"
     compares_texts = False
     rests_on_tokens = True

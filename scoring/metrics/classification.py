@@ -152,6 +152,7 @@ def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 class Accuracy(Classification):
     """The share of instances whose answer is the gold answer; undefined (NaN) over none."""
 
+    shape = "mean"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
@@ -178,6 +179,8 @@ class ClassAverage(Classification):
     macro average, with 0. With ``zero`` "left-out", 0/0 is undefined and leaves its class out of the average,
     as with ``zero_division=np.nan``.
     """
+
+    shape = "classes"
 
     def __init__(
         self,
@@ -230,6 +233,7 @@ class ClassAverage(Classification):
 class BalancedAccuracy(Classification):
     """The mean recall of the classes that occur in the gold; undefined (NaN) where none does."""
 
+    shape = "classes"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
@@ -245,6 +249,7 @@ class BalancedAccuracy(Classification):
 class Coverage(Classification):
     """The share of instances that a run answers; one in which it abstains is answered too."""
 
+    shape = "mean"
     kind = "coverage"
     is_valid_in_one_label = True
     citation = "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR 11"
@@ -311,6 +316,8 @@ class HammingLoss(LabelSets):
 
 class OneClass(Classification):
     """Precision, recall or F1 of one class; 0/0 is 0, or undefined with ``zero`` "left-out"."""
+
+    shape = "ratio"
 
     def __init__(
         self,
@@ -405,6 +412,7 @@ class Kappa(Classification):
     whose missing answers are left out has them in neither.
     """
 
+    shape = "kappa"
     citation = (
         "Cohen 1960, A coefficient of agreement for nominal scales, "
         "Educational and Psychological Measurement 20"
@@ -427,6 +435,7 @@ class Matthews(Classification):
     (NaN) over no instances.
     """
 
+    shape = "kappa"
     citation = (
         "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, "
         "Biochimica et Biophysica Acta 405; "
@@ -452,6 +461,7 @@ class QuadraticKappa(Classification):
     Undefined (NaN) over no instances and where no disagreement is to be expected.
     """
 
+    shape = "kappa"
     citation = "Cohen 1968, Weighted kappa: Nominal scale agreement with provision for scaled disagreement"
     ends = (-1.0, 1.0)
     kind = "confusions"

@@ -147,6 +147,7 @@ class WeightedFacet(base.Metric):
     Facets that the gold does not have weigh nothing; 0 where it has none.
     """
 
+    shape = "classes"
     citation = PILOT
 
     def __init__(self, name: str, rules: str, *, is_conditional: bool = True) -> None:
@@ -317,6 +318,8 @@ class OfficialRouge(base.Metric):
     """What the programs of the shared tasks share: stemmed, without the stop words of a file. Undefined
     without the list of stop words, which is not ours to ship.
     """
+
+    shape = "ratio"
 
     def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
         super().__init__(name, rules)

@@ -605,6 +605,7 @@ class Divergence(Metric):
     sentences as the original does. Raises OptionRefused for a set of labels that is none.
     """
 
+    shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
     #: Few sentences make a divergence larger than it is, so that an interval may reach below 0.

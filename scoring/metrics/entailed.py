@@ -69,6 +69,7 @@ class CitationMetric(Metric):
     OptionRefused where the options name no source of labels.
     """
 
+    shape = "ratio"
     own_version = 2
     compares_texts = True
     scale = 100

@@ -30,6 +30,7 @@ class SciFact(Metric):
     the document is right as well. A claim without an answer has an empty one.
     """
 
+    shape = "ratio"
     statistic = "scifact"
     citation = SCIFACT
 

@@ -35,6 +35,7 @@ class Mauve(Metric):
     the gold.
     """
 
+    shape = "corpus"
     statistic = "mauve"
     own_version = 2
     compares_texts = True

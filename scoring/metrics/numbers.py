@@ -66,6 +66,7 @@ class Moments(Metric):
     answers also on their own median. Instances without an answer do not count. Undefined (NaN) over none.
     """
 
+    shape = "moments"
     statistic = "centred-moments"
     #: The matrix of version 1, (n, 7): x, y, x², y², xy, |x - y| and 1, not centred.
     earlier_statistic = "moments"

@@ -66,6 +66,7 @@ class Ranking(MeanMetric):
     instance without an answer has 0 everywhere, an instance without gold candidates does not count.
     """
 
+    shape = "rank"
     columns = tuple(column for column, _ in MEASURES.values())
 
     def __init__(
@@ -161,6 +162,7 @@ class GradedRanking(MeanMetric):
     instance without an answer has 0 everywhere; one without a relevant candidate counts for nothing.
     """
 
+    shape = "rank"
     columns = tuple(GRADED_MEASURES)
 
     def __init__(self, name: str, rules: str, *, measure: str, cut: int) -> None:
@@ -221,6 +223,7 @@ class RPrecision(MeanMetric):
     without an answer has 0; one without gold candidates does not count.
     """
 
+    shape = "rank"
     columns = ("measured",)
     statistic = "r-precision"
     citation = PRECISION
@@ -284,6 +287,7 @@ class RankingF1(MeanMetric):
     is 2 / (cut + 1) of the recall.
     """
 
+    shape = "rank"
     columns = ("precision", "recall", "f1")
     citation = "van Rijsbergen 1979, Information Retrieval, chapter 7"
     form = "contexts"
@@ -339,6 +343,7 @@ class Perplexity(Metric):
     that declares no probabilities has no value (NaN).
     """
 
+    shape = "error"
     higher_is_better = False
     ends = (1.0, math.inf)
     counts_by_last_column = True
@@ -414,6 +419,7 @@ class ResolutionMean(MeanMetric):
 class FirstPerCitation(Metric):
     """The share of all citations that are the first answer in their context; a group of n has n to find."""
 
+    shape = "mean"
     statistic = "resolution_citations"
     citation = CITATION
     fixed = {"average": "citations"}

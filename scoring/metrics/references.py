@@ -265,6 +265,7 @@ class Length(MeanMetric):
     answer is an empty text.
     """
 
+    shape = "error"
     statistic = "words"
     own_version = 2
     rests_on_tokens = True

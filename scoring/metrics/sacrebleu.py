@@ -127,6 +127,7 @@ class Counted(Metric):
     no instances.
     """
 
+    shape = "corpus"
     own_version = 2
     compares_texts = True
     scale = 100

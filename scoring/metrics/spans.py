@@ -23,6 +23,8 @@ Span = tuple[int, int, str]
 class PooledSpans(Metric):
     """Precision, recall or F1 from (…, 3) sums: what is right, what was given, what is wanted."""
 
+    shape = "ratio"
+
     def __init__(self, name: str, rules: str, *, part: str) -> None:
         super().__init__(name, rules)
         self.part = part

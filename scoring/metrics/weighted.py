@@ -147,6 +147,7 @@ class EqualSizeCalibrationError(WeightedMetric):
     upwards and no interval around it holds.
     """
 
+    shape = "calibration"
     higher_is_better = False
     has_interval = False
     carriers = (2,)

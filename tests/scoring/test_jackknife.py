@@ -323,7 +323,9 @@ def test_the_page_holds_what_the_command_writes():
     tables, _, _ = rest.partition(simulation.END)
     for family in simulation.families():
         [row] = re.findall(
-            rf"^\| {re.escape(family.name)} \|(.*)$", tables, re.MULTILINE
+            rf"^\| {re.escape(family.shape)} \| {re.escape(family.name)} \|(.*)$",
+            tables,
+            re.MULTILINE,
         )
         assert row.count("|") == len(
             simulation.SIZES_ON_PAGE + simulation.PERCENTILE_SIZES
