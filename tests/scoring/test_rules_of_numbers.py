@@ -1,0 +1,115 @@
+"""Rules of measures, tests and ranks that no other number shows, each by a case that it alone decides."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring.metrics.base import MAX_LEFT_OUT, unit_rows
+from scoring.metrics.numbers import LevelKappa
+from scoring.metrics.spans import OverlapAt
+from scoring.metrics.weighted import Auroc, EqualSizeCalibrationError, RankCorrelation
+from scoring.stats import significance
+from scoring.stats.correlation import of_points
+from scoring.stats.people_and_labels import fleiss
+from scoring.stats.significance import Paired, difference_interval
+from tasks.types.probabilities import LabelWithProbabilities
+from tests.scoring.toys import Counts
+
+
+def test_two_rows_differ_only_where_the_families_of_both_say_so():
+    """Of two others, the first row needs p ≤ .025; the second row has told one of its two apart already."""
+    p = np.array([[np.nan, 0.03, 0.9], [0.03, np.nan, 0.001], [0.9, 0.001, np.nan]])
+    differs = significance.differing(p)
+    assert (differs[1, 0], differs[0, 1]) == (True, False)
+    above = significance.surely_above(np.array([1.0, 2.0, 3.0]), p)
+    assert above.tolist() == [
+        [False, False, False],
+        [False, False, True],
+        [False, False, False],
+    ]
+
+
+def test_units_that_carry_nothing_do_not_count_as_the_same_in_both_runs():
+    rows = np.array([[3.0, 1, 0], [2, 2, 0], [1, 4, 0], [4, 1, 0], [2, 3, 0]])
+    other = rows.copy()
+    other[:3, 0] += 1
+    precision = Counts("precision", "micro")
+    # They answer nothing, and have something to find in the gold.
+    empty = np.repeat([[0.0, 0, 2]], 50, axis=0)
+    expected = difference_interval(Paired(precision, rows, other))
+    found = difference_interval(
+        Paired(precision, np.vstack([rows, empty]), np.vstack([other, empty]))
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Auroc, EqualSizeCalibrationError])
+def test_answers_that_are_left_out_have_no_score_and_no_confidence(kind):
+    given = {"label": "a"} if kind is Auroc else {}
+    metric = kind("measure", "corrected", labels=("a", "b"), **given)
+    answers = [
+        LabelWithProbabilities("a", confidence=0.9),
+        LabelWithProbabilities("a", confidence=0.8, is_left_out=True),
+    ]
+    assert metric.instance_stats(["a", "b"], answers)[:, -1].tolist() == [1, 0]
+
+
+def test_of_more_than_400_units_as_many_groups_are_left_out():
+    metric = RankCorrelation("spearman", "corrected")
+    numbers = np.arange(450.0).tolist()
+    rows = unit_rows(metric, metric.instance_stats(numbers, numbers), np.arange(450))
+    assert len(metric.left_out(rows)) == MAX_LEFT_OUT == 400
+    assert len(metric.left_out(rows[:400])) == 400
+    assert len(metric.left_out(rows[:30])) == 30
+
+
+def test_the_largest_shares_of_spans_are_matched_first():
+    """The first answer has more of the second gold span; taken in order it would take the first one."""
+    metric = OverlapAt("iou_f1", "corrected", part="f1", threshold=0.3)
+    gold = [(0, 10, "A"), (5, 15, "A")]
+    assert metric.counted(gold, [(4, 14, "A"), (7, 17, "A")]) == (1.0, 2.0, 2.0)
+    assert metric.counted(gold, [(4, 14, "A"), (0, 9, "A")]) == (2.0, 2.0, 2.0)
+
+
+def test_numbers_halfway_between_levels_go_to_the_higher_one():
+    kappa = LevelKappa("kappa_quadratic", "corrected", levels=[0.0, 1.0, 2.0])
+    rows = [
+        kappa.instance_stats([1.0], [answer]).tolist() for answer in (0.5, 1.0, 0.49)
+    ]
+    assert rows[0] == rows[1] != rows[2]
+
+
+def test_items_with_one_rating_do_not_count_for_fleiss_kappa():
+    rated = [[1, 1], [0, 0], [1, 0]]
+    assert fleiss([*rated, [1], [1], [1]]) == fleiss(rated)
+
+
+@pytest.mark.parametrize(
+    ("name", "square"),
+    [
+        ("Pearson", lambda r, n: 1 / (n - 3)),
+        ("Spearman", lambda r, n: (1 + r**2 / 2) / (n - 3)),
+        ("Kendall", lambda r, n: 0.437 / (n - 4)),
+    ],
+)
+def test_correlations_of_points_have_the_errors_of_bonett_and_wright(name, square):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=14)
+    found = of_points(name, x, x + rng.normal(size=14))
+    reach = (math.atanh(found.high) - math.atanh(found.low)) / 2
+    expected = 1.959963984540054 * math.sqrt(square(found.value, 14))
+    assert reach == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("extreme", "is_tried"), [(0, 1), (20, 1), (21, 0), (30, 0)])
+def test_pairs_with_at_most_20_extreme_exchanges_are_tried_further(extreme, is_tried):
+    p = (1 + extreme) / (1 + 10_000)
+    assert significance.may_need_more(p, 10_000, 20_000) is bool(is_tried)
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "trials"), [(1, 10_000), (400, 10_000), (401, 20_000)]
+)
+def test_each_comparison_of_a_row_has_25_exchanges(comparisons, trials):
+    assert significance.trials_for(12, comparisons) == trials
