@@ -55,8 +55,6 @@ WALKERS = [
     *asked_as(role for role in EVERY_ROLE if role != "organiser"),
     pytest.param("organiser", marks=pytest.mark.both_databases),
 ]
-#: Those as whom the site itself is asked by methods that an address refuses.
-REFUSED_IN_FULL = ("visitor", "organiser")
 
 
 def test_every_address_has_a_row():
@@ -157,8 +155,8 @@ def is_refused(name: str, method: str, role: str) -> bool:
 def test_each_role_gets_the_answer_of_the_table(client, scene, role):
     """And nobody but organisers is told of inputs of a phase that has not opened, or of a hidden board.
 
-    The site is asked as a visitor and as an organiser by methods that an address refuses; as any other role
-    the next test asks its view.
+    The site is asked as a visitor by methods that an address refuses; as any other role the tests below ask
+    its view, and the site as an organiser.
     """
     found, wanted = {}, {}
     secrets = (GOLD,) if role in WATCHING else (GOLD, *secrets_of(scene.later))
@@ -169,7 +167,7 @@ def test_each_role_gets_the_answer_of_the_table(client, scene, role):
         scene,
         role,
         OUR_ROUTES,
-        with_refused_methods=role in REFUSED_IN_FULL,
+        with_refused_methods=role == "visitor",
     )
     for name, method, response in answers:
         found[name, method] = response.status_code
@@ -177,16 +175,31 @@ def test_each_role_gets_the_answer_of_the_table(client, scene, role):
         said = text_of(response)
         assert [secret for secret in secrets if secret in said] == [], (name, method)
         if response.status_code == 405:
-            assert SCORE_SHOWN not in said, (name, method)
-            assert SYSTEM not in said, (name, method)
+            assert_shows_no_run(said, name, method)
     assert {key: code for key, code in found.items() if code != wanted[key]} == {}
 
 
+def assert_shows_no_run(said: str, *where: str) -> None:
+    assert SCORE_SHOWN not in said, where
+    assert SYSTEM not in said, where
+
+
+@pytest.mark.whole_table
+def test_the_site_refuses_an_organiser_the_methods_that_the_table_refuses(
+    client, scene
+):
+    for method in METHODS:
+        names = [name for name in OUR_ROUTES if is_refused(name, method, "organiser")]
+        for name, _, response in walk(client, scene, "organiser", names, [method]):
+            assert response.status_code == 405, (name, method)
+            assert_shows_no_run(text_of(response), name, method)
+
+
 @pytest.mark.parametrize(
-    "role", asked_as([role for role in EVERY_ROLE if role not in REFUSED_IN_FULL])
+    "role", asked_as([role for role in EVERY_ROLE if role != "visitor"])
 )
 def test_a_view_refuses_the_methods_that_the_table_refuses_to_the_role(scene, role):
-    """By itself, without the site around it, which the test above asks as a visitor and an organiser."""
+    """By itself, without the site around it, which the tests above ask."""
     person = scene.people[role]
     found = {}
     for name in OUR_ROUTES:
@@ -385,16 +398,15 @@ def test_no_address_tells_numbers_on_content_that_another_season_of_its_organise
     """The run's own page tells its team as little: what is secret goes by content."""
     named = [name for name in OUR_ROUTES if expected(name, "GET", role) == 200]
     sign_in(client, scene, role)
+    for name in ("board", "standing", "board-csv", "api:leaderboard"):
+        assert SCORE_SHOWN in text_of(ask(client, name, "GET", scene)), name
+    hiding = same_content(scene.phase)
     told = {
         name
         for name in named
         if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))
     }
-    assert {"board", "standing", "board-csv", "api:leaderboard"} <= told
-    hiding = same_content(scene.phase)
-    assert [
-        name for name in told if SCORE_SHOWN in text_of(ask(client, name, "GET", scene))
-    ] == []
+    assert told == set()
     Phase.objects.filter(pk=hiding.pk).update(board="everyone")
     assert SCORE_SHOWN in text_of(ask(client, "board", "GET", scene))
 
