@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, with_rehearsal
+from citeboard.acts.declared import ActForm, by_organisers, with_rehearsal
 from citeboard.teams.models import User
 from tasks import models
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
@@ -70,7 +70,7 @@ def _give_role(
     return GivenRole(season, user)
 
 
-GIVE_ROLE = with_rehearsal(
+GIVE_ROLE = by_organisers(
     _give_role,
     "Make somebody an organiser or a helper, or neither; for organisers.",
     lambda made, _filled: (_("%(name)s is what you chose now."), {"name": made.user}),

@@ -319,6 +319,7 @@ for end, act in CHANGES.items():
         gives=_with_progress,
         answers=SubmissionSerializer,
         responses=RUN_CHANGED,
+        lets_out=act.is_rehearsed,
         name=end,
     )
 
