@@ -44,6 +44,26 @@ def test_pictures_and_documents_are_set_in_the_letters_of_the_site():
     assert b"CiteboardSerif" in converted(card.encode(), "pdf")
 
 
+def test_a_card_breaks_its_verdict_into_lines_and_cuts_what_does_not_fit():
+    rows = [CardRow(rank="1", name=f"System {place}", beside="") for place in range(9)]
+    words = [f"word{place}" for place in range(200)]
+    for count, is_cut in ((30, False), (200, True)):
+        drawn = share_card("Title", "", "", rows, "", " ".join(words[:count]))
+        told = [text for text in re.findall(r">([^<>]+)<", drawn) if "word" in text]
+        assert 1 < len(told) <= 3
+        assert " ".join(told).endswith("…") == is_cut
+        assert drawn.count("System ") == 4
+
+
+def test_the_card_of_a_board_has_its_verdict(client, drawn):
+    phase = boards.make_phase()
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5, system="Ahead")
+    card(client, phase)
+    assert (
+        "Ahead is the only ranked system. The board ranks without a test." in drawn[0]
+    )
+
+
 def test_a_board_has_a_picture_of_the_size_that_is_shown(client):
     phase = boards.make_phase()
     boards.scored_run(

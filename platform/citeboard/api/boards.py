@@ -304,12 +304,12 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
 def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     """Written out, since a serializer would take longer over a large board than everything else."""
     figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
-    confirmation, separation = confirmation_of(board), board.separation
-    verdict = verdict_values(board.verdict)
-    if separation is not None:
-        separation = SeparationSerializer(separation).data
-        if verdict is not None and board.verdict is not None:
-            separation["words"] = board.verdict.sentences
+    confirmation, verdict = confirmation_of(board), board.verdict
+    separation: dict[str, Any] | None = None
+    if board.separation is not None:
+        separation = dict(SeparationSerializer(board.separation).data)
+        if verdict is not None:
+            separation["words"] = verdict.sentences
     return {
         "phase": board.phase.pk,
         "version": board.version,
@@ -323,7 +323,7 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
         "leader": leader(first_places(board)),
         "separation": separation,
-        "verdict": verdict,
+        "verdict": verdict_values(verdict),
         "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
         "rows": [_row(board, row, figures.get(row.submission, {})) for row in rows],
