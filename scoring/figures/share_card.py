@@ -76,8 +76,8 @@ def share_card(
     ]
     lines = _wrapped(sentence, 20, RIGHT - LEFT) if sentence else []
     for place, line in enumerate(lines):
-        y = 548 - 26 * (len(lines) - 1 - place)
-        parts.append(_words(LEFT, y, line, 20, RIGHT - LEFT))
+        height = 548.0 - 26 * (len(lines) - 1 - place)
+        parts.append(_words(LEFT, height, line, 20, RIGHT - LEFT))
     for place, row in enumerate(shown):
         y = FIRST + STEP * place
         name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
