@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
 # PostgreSQL, where a server answers, those whose result can differ there (marked both_databases); with `all`
-# every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls.
+# every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls and the two worlds.
 # Without ARGS and with `ci` the tests that rest on named files (the mark `rests_on`) are left out when none of
 # these files changed; scripts/changed_since.py decides since which commit.
 # The last lines are the test runner's own summary; ARGS are handed to it.
@@ -36,9 +36,10 @@ if [ "$tier" = proofs ]; then
     # shellcheck disable=SC2086  # Options and ARGS are words.
     "$python" -m pytest $options ${ARGS:-} || exit $?
     [ -n "$postgres" ] || exit 0
-    echo "The API's calls on PostgreSQL"
+    echo "The API's calls, and every answer in two worlds, on PostgreSQL"
     # shellcheck disable=SC2086
-    CITEBOARD_TEST_DATABASE_URL="$postgres" exec "$python" -m pytest $options tests/api/test_fuzz.py
+    CITEBOARD_TEST_DATABASE_URL="$postgres" exec "$python" -m pytest $options tests/api/test_fuzz.py \
+        tests/access/test_two_worlds.py::test_no_answer_depends_on_hidden_answers
 fi
 
 if [ "$tier" = ci ] || { [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; }; then

@@ -1,6 +1,6 @@
-"""The same season twice, with a task of each form: in the second one, hidden answers are swapped.
+"""The same season several times, with a task of each form: hidden answers differ from world to world.
 
-Chance, the clock and the digests of gold are the same in both, so that whatever differs in
+Chance, the clock and the digests of gold are the same in all, so that whatever differs in
 an answer of the site follows from hidden gold.
 """
 
@@ -29,19 +29,30 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
+from citeboard.archive.write import write_archive
 from citeboard.core import api, database
 from citeboard.core.storage import downloads
+from scoring.exchange import data_sets
 from scoring.models import Snapshot
+from scoring.offline import receipts
 from scoring.results.board.snapshots import keep
 from scoring.results.board.standings import standings
+from tasks.delivery.webhooks.posting import body_of
 from tasks.gold.gold_files import load_gold
-from tasks.models import ExtraTries, Phase
+from tasks.gold.publishing import note_publications
+from tasks.jobs.mails import mail_of
+from tasks.models import Delivery, ExtraTries, Notification, Phase
 from tasks.types.digests import salted_digest
 from tests import factories
 from tests.access.scene import Scene, make_scene, mount_archive
 from tests.api.sending import score
 from tests.declared import small_tasks
-from tests.declared.small_tasks import SMALL_TASKS, declare, publish_gold
+from tests.declared.small_tasks import (
+    SMALL_TASKS,
+    Secrets,
+    declare,
+    publish_gold,
+)
 from tests.numbering import EVERY, positions
 from tests.scoring import sheets
 
@@ -87,33 +98,32 @@ class RivalScene(Scene):
         return 0
 
 
-def make_world(*, is_swapped: bool, folder: Path) -> World:
+def make_world(secrets: Secrets, folder: Path) -> World:
     scene = make_scene()
     small = SMALL_TASKS["labels"]
-    parts = {
-        form: _make_part(scene, form, is_swapped=is_swapped, folder=folder)
-        for form in SMALL_TASKS
-    }
-    parts[HIDDEN] = _make_hidden(scene, is_swapped=is_swapped, folder=folder)
+    parts = {form: _make_part(scene, form, secrets, folder) for form in SMALL_TASKS}
+    parts[HIDDEN] = _make_hidden(scene, secrets, folder)
     rival = _make_rival(scene, folder)
+    # What publishing does once its transaction is through, which it never is here.
+    note_publications()
     return World(scene, parts, rival, small.run(small.answers(9)))
 
 
-def _make_part(scene: Scene, form: str, *, is_swapped: bool, folder: Path) -> Scene:
+def _make_part(scene: Scene, form: str, secrets: Secrets, folder: Path) -> Scene:
     small = SMALL_TASKS[form]
     task = declare(small, scene.phase.task.season, slug=f"form-{form}")
     phase = factories.make_phase(task=task, with_gold=False, board="everyone")
-    publish_gold(phase, small.gold_files(is_swapped=is_swapped), folder / form)
+    publish_gold(phase, small.gold_files(secrets), folder / form)
     runs = [small.run(small.answers(right)) for right in (12, 18, 6)]
     return _with_runs(scene, phase, runs)
 
 
-def _make_hidden(scene: Scene, *, is_swapped: bool, folder: Path) -> Scene:
+def _make_hidden(scene: Scene, secrets: Secrets, folder: Path) -> Scene:
     task = factories.make_task(season=scene.phase.task.season, slug=HIDDEN)
     phase = factories.make_phase(
         task=task, with_gold=False, board="nobody", own_scores="nothing"
     )
-    corpus = small_tasks.write_corpus(folder / HIDDEN, is_swapped=is_swapped)
+    corpus = small_tasks.write_corpus(folder / HIDDEN, secrets)
     load_gold(task=task, split=phase.split, paths=[corpus], reason="first release")
     return _with_runs(scene, phase, [small_tasks.corpus_run(n) for n in (12, 9, 6)])
 
@@ -153,7 +163,7 @@ def _make_rival(scene: Scene, folder: Path) -> RivalScene:
 
 
 class Chance:
-    """Randomness that begins anew wherever it is told to, the same in both worlds."""
+    """Randomness that begins anew wherever it is told to, the same in all worlds."""
 
     def __init__(self) -> None:
         self._random = random.Random(SEED)
@@ -185,7 +195,7 @@ class NumberedDigests:
 
 @dataclass
 class Laboratory:
-    """Build either world, and hand it to whoever looks at it."""
+    """Build a world, and hand it to whoever looks at it."""
 
     chance: Chance
     digests: NumberedDigests
@@ -193,7 +203,7 @@ class Laboratory:
     first_numbers: list[int] = field(default_factory=positions)
 
     @contextmanager
-    def world(self, *, is_swapped: bool) -> Iterator[World]:
+    def world(self, secrets: Secrets) -> Iterator[World]:
         """Roll everything back at the end."""
         self.digests.begin()
         self.chance.begin("world")
@@ -203,7 +213,7 @@ class Laboratory:
         mount_archive()
         with tempfile.TemporaryDirectory() as folder, transaction.atomic():
             begin_counters()
-            yield make_world(is_swapped=is_swapped, folder=Path(folder))
+            yield make_world(secrets, Path(folder))
             transaction.set_rollback(True)
         forget()
 
@@ -229,9 +239,9 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> None:
-    """Give the keys of gold and the validators of files the same values in both worlds.
+    """Give keys of gold, validators of files and commitments of receipts the same values in all worlds.
 
-    Both are HMACs, with a nonce or with the secret of the site: a reader without it learns nothing from
+    They are HMACs and digests with a nonce or the secret of the site: a reader without it learns nothing from
     values that differ.
     """
 
@@ -244,7 +254,13 @@ def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> N
     def validator(salt: str, name: str, *, algorithm: str):
         return hashlib.new(algorithm, keys(name).encode())
 
-    monkeypatch.setattr(downloads, "salted_hmac", validator)
+    for module in (downloads, data_sets):
+        monkeypatch.setattr(module, "salted_hmac", validator)
+
+    def commitment(nonce: bytes, text: str) -> str:
+        return keys(f"{nonce.hex()} {text}")
+
+    monkeypatch.setattr(receipts, "commitment", commitment)
 
 
 @pytest.fixture
@@ -261,7 +277,7 @@ def laboratory(db, monkeypatch) -> Laboratory:
 
 
 def begin_counters() -> None:
-    """Give the rows of both worlds the same numbers; SQLite does so by itself."""
+    """Give the rows of all worlds the same numbers; SQLite does so by itself."""
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
@@ -279,12 +295,19 @@ def forget() -> None:
 
 
 class Request(NamedTuple):
-    """``part`` is the form of a task, HIDDEN, ``rival``, or empty for what is of no task."""
+    """``part`` is the form of a task, HIDDEN, ``rival``, or empty for what is of no task.
+
+    What the site sends by itself has the method SENT.
+    """
 
     role: str
     method: str
     part: str
     name: str
+    query: str = ""
+
+
+SENT = "SENT"
 
 
 class Answer(NamedTuple):
@@ -318,6 +341,32 @@ def answer_of(response: HttpResponseBase) -> Answer:
     lines = "\n".join(f"{name}: {headers[name]}" for name in sorted(headers))
     body = without_times(readable(response.getvalue()))
     return Answer(response.status_code, without_times(lines), body)
+
+
+def sent_by(world: World) -> dict[Request, Answer]:
+    """Return the mails, what is posted to programs, and the files of the archive of the season."""
+    found: dict[Request, Answer] = {}
+    roles = {person: role for role, person in world.scene.people.items()}
+
+    def keep_sent(role: str, name: str, text: str) -> None:
+        found[Request(role, SENT, "", name)] = Answer(200, "", without_times(text))
+
+    for told in Notification.objects.order_by("pk"):
+        letter = mail_of(told)
+        text = f"{letter.subject}\n{letter.body}\n{letter.extra_headers}"
+        keep_sent(roles.get(told.user, "others"), f"mail {told.pk}", text)
+    for delivery in Delivery.objects.order_by("pk"):
+        text = body_of(delivery.payload).decode()
+        keep_sent("webhook", f"delivery {delivery.pk}", text)
+    season = world.scene.phase.task.season
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "archive"
+        write_archive(season, folder, version="0", with_gold=False)
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                name = str(file.relative_to(folder))
+                keep_sent("archive", name, readable(file.read_bytes()))
+    return found
 
 
 def readable(body: bytes) -> str:

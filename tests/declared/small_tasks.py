@@ -1,8 +1,9 @@
-"""A small task of each form, whose gold can be written with the answers of two instances swapped."""
+"""A small task of each form, whose gold can be written with other answers to two instances."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,22 @@ from tests import factories
 from tests.tasks.types.corpus import write_topic
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"
-#: Instances of each task, numbered from 0, and the two whose answers are swapped.
+#: Instances of each task, numbered from 0, and the two whose answers differ between worlds.
 INSTANCES = 24
-SWAPPED = (22, 23)
+SECRET = (22, 23)
+
+
+class Secrets(Enum):
+    """The instances of whose answers the two secret instances have one each."""
+
+    OWN = (22, 23)
+    SWAPPED = (23, 22)
+    #: Class sizes differ from those of the other two.
+    RESIZED = (23, 23)
+
+    def placed(self, answers: Sequence[Any]) -> list[Any]:
+        return [*answers[: SECRET[0]], *(answers[place] for place in self.value)]
+
 
 #: Every form that examples/tasks has is taken from there; nobody ships a task of texts.
 TEXT_TASK = """[task]
@@ -40,7 +54,7 @@ class SmallTask:
 
     ``files`` writes gold from one answer per instance, ``record`` a line of a run.
     ``right`` are the answers of the gold. ``wrong`` are wrong ones. ``neither`` answers
-    both swapped instances equally wrongly.
+    both secret instances equally wrongly.
     """
 
     form: str
@@ -51,17 +65,13 @@ class SmallTask:
     files: Callable[[Sequence[Any]], Mapping[str, str]]
     record: Callable[[int, Any], dict[str, Any]]
 
-    def gold_files(self, *, is_swapped: bool = False) -> Mapping[str, str]:
-        answers = list(self.right)
-        if is_swapped:
-            first, second = SWAPPED
-            answers[first], answers[second] = answers[second], answers[first]
-        return self.files(answers)
+    def gold_files(self, secrets: Secrets = Secrets.OWN) -> Mapping[str, str]:
+        return self.files(secrets.placed(self.right))
 
     def answers(self, right: int) -> list[Any]:
-        """Return answers of which the first ``right`` are right, and the swapped ones wrong."""
+        """Return answers of which the first ``right`` are right, and the secret ones wrong."""
         answers = [*self.right[:right], *self.wrong[right:]]
-        for place in SWAPPED:
+        for place in SECRET:
             answers[place] = self.neither
         return answers
 
@@ -257,12 +267,11 @@ def publish_gold(phase: Phase, files: Mapping[str, str], folder: Path) -> Gold:
 TOPICS = tuple(f"S01-{place:04}" for place in range(INSTANCES // 2))
 
 
-def write_corpus(folder: Path, *, is_swapped: bool = False) -> Path:
-    """Write a corpus of Task 1A; the cited sentences of the last topic may be swapped."""
-    for topic in TOPICS:
-        sentences = (["1"], ["2"])
-        if is_swapped and topic == TOPICS[-1]:
-            sentences = (["2"], ["1"])
+def write_corpus(folder: Path, secrets: Secrets = Secrets.OWN) -> Path:
+    """Write a corpus of Task 1A; the last topic may have other cited sentences."""
+    answers = secrets.placed([["1"], ["2"]] * len(TOPICS))
+    for number, topic in enumerate(TOPICS):
+        sentences = answers[2 * number : 2 * number + 2]
         citances = [
             (f"D05-000{place}", str(place), own, "Method_Citation")
             for place, own in enumerate(sentences, start=1)
