@@ -9,14 +9,22 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from citeboard.demo.prepare import WITH_CARE
 from tests.conftest import migrate
-from tests.upgrade.work_under_way import add_work, expected, in_site, jobs_of
+from tests.upgrade.hidden_gold import OF_OTHERS, RIVAL, hide_gold
+from tests.upgrade.work_under_way import (
+    add_work,
+    expected,
+    in_site,
+    jobs_of,
+)
 
 HERE = Path(__file__).resolve().parent
 RELEASES = sorted(
@@ -52,34 +60,56 @@ def changes(before, now, where: str = "") -> list[str]:
     return [] if before == now else [f"{where} is {now!r} and was {before!r}"]
 
 
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory) -> Callable[[str], tuple[Path, dict]]:
+    """Return, by release, the folder of an upgraded site and every number that it shows."""
+
+    @cache
+    def site_of(release: str) -> tuple[Path, dict]:
+        folder = tmp_path_factory.mktemp(release)
+        shutil.unpack_archive(HERE / release / "site.tar.xz", folder, **WITH_CARE)
+        if release == "0.3.0":
+            in_site(folder, add_work)
+            in_site(folder, hide_gold)
+        return folder, printed_by("read_numbers.py", folder)
+
+    return site_of
+
+
+def printed_by(script: str, folder: Path) -> dict:
+    command = [sys.executable, str(HERE / script), str(folder)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+def numbers_before(release: str) -> dict:
+    with lzma.open(HERE / release / "numbers.json.xz") as file:
+        return json.load(file)
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
-    release, tmp_path
+    release, upgraded, tmp_path
 ):
-    shutil.unpack_archive(HERE / release / "site.tar.xz", tmp_path, **WITH_CARE)
-    if release == "0.3.0":
-        in_site(tmp_path, add_work)
-    reader = [sys.executable, str(HERE / "read_numbers.py"), str(tmp_path)]
-    told = subprocess.run(reader, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stderr
-    with lzma.open(HERE / release / "numbers.json.xz") as file:
-        before = json.load(file)
+    folder, now = upgraded(release)
+    before = numbers_before(release)
     assert len(before["boards"]) > 5
-    now = json.loads(told.stdout)
+    boards = [board for board in now["boards"] if board["phase"] != OF_OTHERS]
     # Two rows are told apart where both say so: ends are as they were or wider. There are no groups any more.
-    for board, same in zip(before["boards"], now["boards"], strict=True):
+    for board, same in zip(before["boards"], boards, strict=True):
         for row, other in zip(board["rows"], same["rows"], strict=True):
             old_rank, low, high, _group = row.pop("ranks")
             rank, new_low, new_high = other.pop("ranks")
             assert rank == old_rank
             assert low is None or new_low <= low <= high <= new_high
-    assert changes(before, now) == []
+    assert changes(before, now | {"boards": boards}) == []
     if release == "0.3.0":
-        assert in_site(tmp_path, jobs_of) == expected()
+        assert in_site(folder, jobs_of) == expected()
     # An empty database is not brought there step by step, and comes to the same.
     empty = tmp_path / "empty.sqlite3"
     migrate(f"sqlite:///{empty}")
-    assert contents(empty) == contents(tmp_path / "citeboard.sqlite3")
+    assert contents(empty) == contents(folder / "citeboard.sqlite3")
 
 
 def contents(path: Path) -> dict[str, object]:
@@ -108,6 +138,74 @@ def contents(path: Path) -> dict[str, object]:
         epochs = database.execute("SELECT number FROM core_schemaepoch").fetchall()
     assert len(named) > 100
     return {**named, "migrations": sorted(applied), "epochs": epochs}
+
+
+@pytest.fixture(scope="module")
+def noticed(upgraded, tmp_path_factory) -> dict:
+    """Return what the people of a running season notice, each by its name in `running_season`."""
+    site, _numbers = upgraded("0.3.0")
+    own = tmp_path_factory.mktemp("running") / "site"
+    return printed_by("running_season.py", shutil.copytree(site, own))
+
+
+class TestSecretsOfARunningSeason:
+    """What organisers, teams and readers of a season of 0.3.0 notice whose gold stays hidden."""
+
+    def test_boards_and_own_scores_stay_though_a_dark_season_has_the_same_gold(
+        self, noticed
+    ):
+        numbers = numbers_before("0.3.0")["boards"]
+        before = [each for each in numbers if each["phase"] == "demo/1a/evaluation"]
+        for board in (*before, *noticed["boards"]):
+            for row in board["rows"]:
+                del row["ranks"]
+        assert changes(before, noticed["boards"]) == []
+        assert noticed["rows for visitors"] == len(before[0]["rows"])
+        assert noticed["own scores"]
+
+    def test_staff_decide_on_the_two_seasons_and_both_organisers_are_told(
+        self, noticed
+    ):
+        assert noticed["claims"] == ["open"]
+        assert noticed["told of shared texts"] == [1, RIVAL]
+
+    def test_gold_keeps_its_key_and_the_board_shows_one_that_nobody_can_guess(
+        self, noticed
+    ):
+        assert noticed["old key"] == noticed["plain digest"] != noticed["new key"]
+        assert noticed["new key on the board"]
+        assert noticed["old key is called guessable"]
+
+    def test_a_misspelt_field_of_an_upload_is_a_warning_and_the_run_joins_the_board(
+        self, noticed
+    ):
+        assert (noticed["upload"], noticed["run"]) == (201, "scored")
+        [warning] = noticed["warnings"]
+        assert "“desciption” is unknown" in warning["message"]
+        assert warning["expected"] == "“description”"
+        assert noticed["columns"] == noticed["earlier columns"]
+
+    def test_a_misspelt_switch_or_field_of_an_act_is_refused(self, noticed):
+        assert noticed["a switch"] == 400
+        assert noticed["is open"]
+        status, detail = noticed["an unknown field"]
+        assert status == 400
+        assert "“untli” is unknown here" in detail
+
+    def test_organisers_read_the_sum_of_bits_and_their_phases_go_on(self, noticed):
+        assert "5 teams that collude exceed the budget" in noticed["settings"]
+        assert "What is set stays" in noticed["settings"]
+
+    def test_a_later_phase_beyond_the_budget_takes_a_name_and_a_reason(self, noticed):
+        status, told = noticed["later phase"]
+        assert (status, told["lets_out"][0]["what"]) == (409, "budget")
+        status, told = noticed["with a reason"]
+        assert (status, "phase 1a/post: created" in told["changes"]) == (200, True)
+
+    def test_no_part_is_drawn_by_the_upgrade_and_new_parts_by_a_secret(self, noticed):
+        assert set(noticed["draws"]) == {""}
+        assert noticed["its draw"] == "public-30"
+        assert len(noticed["its secret"]) == 64
 
 
 def test_a_number_that_is_gone_or_another_is_found():
