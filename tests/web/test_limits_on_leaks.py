@@ -3,17 +3,27 @@
 import csv
 import datetime as dt
 import io
+import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from scoring.results.board import snapshots
+from scoring.results.board.leak_budget import budget_of
 from scoring.worker.rescoring import follow_release
 from tasks.models import Phase
 from tests.api.conftest import API
 from tests.api.sending import score
+from tests.declared.small_tasks import (
+    INTENTS,
+    SMALL_TASKS,
+    SmallTask,
+    declare,
+    publish_gold,
+)
 from tests.factories import (
     answers,
     make_gold,
@@ -101,6 +111,49 @@ def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(
     assert "organisers alone see it" in text_of(
         client.get(reverse("submission", args=[second.pk]))
     )
+
+
+def probable(small: SmallTask, right: int) -> bytes:
+    """Return a run whose confidence is .9 in instances of which so many are right."""
+    lines = [json.loads(line) for line in small.run(small.answers(right)).splitlines()]
+    for line in lines:
+        chances = dict.fromkeys(INTENTS, 0.05) | {line["label"]: 0.9}
+        line["probabilities"] = chances
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("ladder", [False, True])
+def test_bins_of_confidence_are_not_told_where_the_number_that_ranks_is_withheld(
+    client, people, ladder, tmp_path
+):
+    declared = SMALL_TASKS["labels"]
+    small = replace(declared, toml=declared.toml.replace('"brier_score"', '"ece"'))
+    season = make_season(organiser=people["organiser"])
+    task = declare(small, season)
+    phase = make_phase(task=task, with_gold=False, ladder=ladder, counting="last")
+    publish_gold(phase, small.gold_files(), tmp_path / "gold")
+    team = make_team(season=season, lead=people["lead"])
+    for right in (12, 13):
+        content = probable(small, right)
+        run = make_submission(phase=phase, team=team, content=content)
+        score(run)
+    client.force_login(people["lead"])
+    page = text_of(client.get(reverse("submission", args=[run.pk])))
+    assert ("Withheld: not better" in page) == ladder
+    assert ("Expected calibration error" in page) != ladder
+
+
+def test_the_budget_counts_the_bins_of_confidence(tmp_path):
+    numbers, small = [], SMALL_TASKS["labels"]
+    for measure in ("brier_score", "ece"):
+        toml = small.toml.replace('"brier_score"', f'"{measure}"')
+        season = make_season(organiser=make_user())
+        task = declare(replace(small, toml=toml), season)
+        phase = make_phase(task=task, with_gold=False)
+        publish_gold(phase, small.gold_files(), tmp_path / measure)
+        own = [item for item in budget_of(phase).items if item.phase == phase]
+        numbers.append(own[0].numbers)
+    assert numbers == [7, 7 + 10 + 2]
 
 
 def test_under_the_ladder_the_metric_is_told_by_which_the_task_ranks(client, people):

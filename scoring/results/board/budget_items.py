@@ -13,6 +13,8 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, thousands
+from scoring.metrics.calibration import BINS, CalibrationError
+from scoring.metrics.weighted import EqualSizeCalibrationError
 from scoring.models import Evaluation
 from scoring.results.board import differences, visibility
 from scoring.results.board.monthly_ranks import times_a_year
@@ -21,6 +23,7 @@ from scoring.stats.leakage import A_YEAR, bits_by_ladder, bits_by_ranks, bits_to
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
+from tasks.types.references import MetricRef, referenced
 
 #: Teams that are taken to put together what each of them is told.
 COLLUDING = 5
@@ -255,16 +258,32 @@ def _items_by_rules(
 
 
 def _metric_counts(task: Task) -> dict[str, int]:
-    """Return the number of metrics by rule set; none of a task that this site cannot score."""
+    """Return the numbers of a run by rule set; none of a task that this site cannot score."""
     if not task.declaration_id and task.type not in task_types():
         return {}
     try:
         options = task.task_type.checked_options(task.options)
     except OptionRefused:
         return {}
-    return {
-        rules: len(task.task_type.metrics_of(rules, options)) for rules in task.rules
-    }
+    metrics = {rules: task.task_type.metrics_of(rules, options) for rules in task.rules}
+    counts = {rules: len(own) for rules, own in metrics.items()}
+    if task.rules:
+        counts[task.ranking_rules] += _calibration_numbers(metrics[task.ranking_rules])
+    return counts
+
+
+def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
+    """Return how many numbers the page of a run tells of its confidence: one a bin, and two of all bins.
+
+    The run chooses the instances of each bin.
+    """
+    for metric in metrics:
+        kind = referenced(metric.metric)
+        if issubclass(kind, CalibrationError):
+            return int(metric.arguments.get("bins", BINS)) + 2
+        if issubclass(kind, EqualSizeCalibrationError):
+            return BINS + 2
+    return 0
 
 
 def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
