@@ -265,7 +265,7 @@ class Metric(ABC):
 
     def requirements(self) -> Sequence[Requirement]:
         """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
-        needed = []
+        needed: list[Requirement] = []
         if self.is_by_package:
             needed.append(
                 looked_for(

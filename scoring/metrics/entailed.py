@@ -260,8 +260,8 @@ class ClaimRecall(ShareEntailed):
     def asked(self, gold: Question | None, answer: Part | None) -> list[Case]:
         if not isinstance(answer, Response):
             return []
-        read = first_line if self.is_official else str
-        if not (premise := read(answer.plain).strip()):
+        premise = first_line(answer.plain) if self.is_official else answer.plain
+        if not (premise := premise.strip()):
             return []
         return [Case(claim, (premise,)) for claim in answer.question.claims]
 

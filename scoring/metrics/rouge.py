@@ -122,12 +122,10 @@ class Rouge(TextMean):
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         compute = package_rouge if self.is_by_package else rouge
-        texts = gold, answers
         if self.tokenizer:
-            texts = tuple(
-                [in_ascii(text, self.tokens) for text in side] for side in texts
-            )
-        scores = compute(*texts, self.kinds, is_stemmed=self.is_stemmed)
+            gold = [in_ascii(text, self.tokens) for text in gold]
+            answers = [in_ascii(text, self.tokens) for text in answers]
+        scores = compute(gold, answers, self.kinds, is_stemmed=self.is_stemmed)
         return np.hstack([scores[kind] for kind in self.kinds])
 
     def tokens(self, text: str) -> list[str]:

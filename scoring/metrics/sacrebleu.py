@@ -259,7 +259,8 @@ class Chrf(Counted):
         # sacreBLEU has these words by this method alone; its version is pinned.
         from sacrebleu.metrics.chrf import CHRF
 
-        return CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
+        found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
+        return found
 
     def counts_of(self, texts: Sequence[str]) -> Floats:
         counts = gram_counts(*characters(texts), CHARACTERS)

@@ -45,7 +45,7 @@ from tasks.types.tokenizers import TOKENIZERS
 
 #: Why a measure of texts has no number, and what helps.
 WORDS_NOT_SEEN = "words-not-seen"
-NAME_A_TOKENIZER = f"a rule set may name a tokenizer ({', '.join(TOKENIZERS)})"
+NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
 
 
 @dataclass(frozen=True, kw_only=True)

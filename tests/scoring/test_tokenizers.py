@@ -245,7 +245,7 @@ def test_the_reason_is_printed_in_place_of_a_number(capsys, tmp_path):
     assert found["rouge_l_f1"]["value"] is None
     assert found["rouge_l_f1"]["off"] == (
         "its tokens cover 0 % of the letters of the gold; "
-        "a rule set may name a tokenizer (zh, char, intl, ja-mecab, ko-mecab)"
+        "the task may name a tokenizer (zh, char, intl, ja-mecab, ko-mecab)"
     )
     assert found["bleu"]["off"].startswith(
         "it finds a single word in a text of the gold"
