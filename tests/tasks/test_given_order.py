@@ -126,7 +126,7 @@ def test_equal_scores_keep_the_order_given_out_with_the_nonce_and_that_of_the_fi
     gold, run = tmp_path / "gold.jsonl", tmp_path / "run.jsonl"
     gold.write_text(lines(ROWS))
     equal = dict.fromkeys(NAMES, 0.5)
-    run.write_text(lines({"id": row["id"], "ranking": equal} for row in ROWS))
+    run.write_text(lines({"id": row["id"], "scores": equal} for row in ROWS))
     words = ["score", str(tmp_path), "--gold", str(gold), "--run", str(run)]
     words += ["--intervals", "0", "--json"]
 
