@@ -215,6 +215,8 @@ class Weighted(Family):
     are the carriers. The true value may depend on their share.
     """
 
+    has_percentiles: bool = False
+
     def truth(self, rng: np.random.Generator, size: int = 0) -> float:
         if np.isfinite(self.true):
             return self.true
@@ -250,6 +252,7 @@ class Agreed(Family):
     """
 
     level: str = "nominal"
+    has_percentiles: bool = False
 
     @property
     def shape(self) -> str:
@@ -1034,7 +1037,7 @@ def measures_of_numbers() -> list[Family]:
 
 def measures_of_rows() -> list[Family]:
     """Areas by positives of 200, and correlations of ranks."""
-    of_label = {"label": "a", "labels": "ab"}
+    of_label: dict[str, Any] = {"label": "a", "labels": "ab"}
     auroc = Auroc("auroc", CORRECTED, **of_label)
     average = AveragePrecision("average_precision", CORRECTED, **of_label)
     auprc = Auprc("auprc", CORRECTED, **of_label)
@@ -1043,53 +1046,25 @@ def measures_of_rows() -> list[Family]:
         Kendall("kendall", CORRECTED),
     )
     few, some = (3, 5, 10, 30, 100), (5, 10, 30)
-    drawn_alone = {"has_percentiles": False}
     return [
-        Weighted(
-            "AUROC .76, by positives", auroc, scored(1.0), sizes=few, **drawn_alone
-        ),
-        Weighted(
-            "AUROC .92, by positives", auroc, scored(2.0), sizes=few, **drawn_alone
-        ),
-        Weighted(
-            "AUROC .98, by positives", auroc, scored(2.9), sizes=few, **drawn_alone
-        ),
+        Weighted("AUROC .76, by positives", auroc, scored(1.0), sizes=few),
+        Weighted("AUROC .92, by positives", auroc, scored(2.0), sizes=few),
+        Weighted("AUROC .98, by positives", auroc, scored(2.9), sizes=few),
         Weighted(
             "AUROC, units of four, by positives",
             auroc,
             scored(1.5, per_unit=4),
             sizes=(30, 100),
-            **drawn_alone,
+        ),
+        Weighted("average precision, by positives", average, scored(2.0), sizes=few),
+        Weighted("AUPRC, by positives", auprc, scored(2.0), sizes=few),
+        Weighted(
+            "Spearman of normal pairs", spearman, pairs(0.7), sizes=(5, 10, 30, 100)
         ),
         Weighted(
-            "average precision, by positives",
-            average,
-            scored(2.0),
-            sizes=few,
-            **drawn_alone,
+            "Spearman with ties", spearman, pairs(0.7, step=1.0), sizes=(10, 30, 100)
         ),
-        Weighted("AUPRC, by positives", auprc, scored(2.0), sizes=few, **drawn_alone),
-        Weighted(
-            "Spearman of normal pairs",
-            spearman,
-            pairs(0.7),
-            sizes=(5, 10, 30, 100),
-            **drawn_alone,
-        ),
-        Weighted(
-            "Spearman with ties",
-            spearman,
-            pairs(0.7, step=1.0),
-            sizes=(10, 30, 100),
-            **drawn_alone,
-        ),
-        Weighted(
-            "Kendall with ties",
-            kendall,
-            pairs(0.7, step=1.0),
-            sizes=(10, 30),
-            **drawn_alone,
-        ),
+        Weighted("Kendall with ties", kendall, pairs(0.7, step=1.0), sizes=(10, 30)),
         Weighted(
             "difference of AUROC, by positives",
             auroc,
@@ -1097,7 +1072,6 @@ def measures_of_rows() -> list[Family]:
             is_difference=True,
             true=0.0,
             sizes=some,
-            **drawn_alone,
         ),
     ]
 
@@ -1118,7 +1092,7 @@ def measures_of_people() -> list[Family]:
         ("ordinal alpha of skewed levels", "ordinal", levelled_items(skewed, 0.8)),
     ]
     return [
-        Agreed(name, rows, draw, sizes=people, has_percentiles=False, level=level)
+        Agreed(name, rows, draw, sizes=people, level=level)
         for name, level, draw in named
     ]
 
