@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import InputRefused, Problem, task_type
-from tasks.types.files import open_input, open_inputs
+from tasks.types.files import READING_VERSION, open_input, open_inputs
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
@@ -57,7 +57,8 @@ class Result(Mapping[str, Scored]):
 class Scorer:
     """Reads the gold once. The numbers are those of `citeboard score`.
 
-    ``rules`` is a rule set of the type, its first unless given; ``options`` are the type's.
+    ``rules`` is a rule set of the type, its first unless given; ``options`` are the type's; ``reading`` is
+    the version by which gold and answers are read.
     Raises InputRefused, UnknownTaskType or OptionRefused.
     """
 
@@ -68,12 +69,13 @@ class Scorer:
         *,
         rules: str | None = None,
         options: Mapping[str, str] | None = None,
+        reading: int = READING_VERSION,
     ) -> None:
         self.task_type = task_type(kind)
         self.rules = self.task_type.checked_rules(rules)
         self.options = self.task_type.checked_options(dict(options or {}))
         self._split = self.task_type.gold_of(
-            open_inputs([Path(path) for path in gold]), self.options
+            open_inputs([Path(path) for path in gold], reading=reading), self.options
         )
 
     def check(self, answers: Answers) -> list[Problem]:
@@ -96,6 +98,7 @@ class Scorer:
             rules=self.rules,
             options=self.options,
             gold=self._split.digest,
+            reading=self._split.reading,
             resampling=Resampling(resamples=1000 if intervals else 0),
         )
         metrics = {}
@@ -117,7 +120,7 @@ class Scorer:
     def _read_file(self, path: Path) -> tuple[Any, list[Problem]]:
         return read_run(
             self.task_type,
-            open_input(path),
+            open_input(path, reading=self._split.reading),
             self._split.index,
             self.options,
             name=path.name,

@@ -155,10 +155,12 @@ class GivenSplit:
         return file_name(self.phase.split)
 
     def inputs(self) -> AbstractContextManager[list[InputFile]]:
-        return _unpacked(self.gold.public)
+        return _unpacked(self.gold.public, self.gold.reading_version)
 
     def answers(self) -> AbstractContextManager[list[InputFile]]:
-        return _unpacked(self.gold.file) if self.has_gold else nullcontext([])
+        if not self.has_gold:
+            return nullcontext([])
+        return _unpacked(self.gold.file, self.gold.reading_version)
 
 
 def given_out(task: Task, viewer: object) -> list[GivenSplit]:
@@ -185,12 +187,12 @@ def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
 
 
 @contextmanager
-def _unpacked(name: str) -> Iterator[list[InputFile]]:
+def _unpacked(name: str, reading: int) -> Iterator[list[InputFile]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
         with storage.gold.open(name) as kept, path.open("wb") as copy:
             shutil.copyfileobj(kept, copy)
-        yield open_input(path)
+        yield open_input(path, reading=reading)
 
 
 MEDIA_TYPES = {

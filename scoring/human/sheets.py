@@ -174,7 +174,7 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
             _("the phase has no texts that people could judge, or no gold yet")
         )
     try:
-        found = _read("sources", phase, gold.public)
+        found = _read("sources", phase, gold.public, gold)
     except (OSError, UploadUnreadable) as reason:
         raise SheetRefused(
             _("the public inputs of the phase cannot be read")
@@ -185,8 +185,9 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
     }
 
 
-def _read(program: str, phase: Phase, stored: str) -> dict[str, Any]:
-    task, limits = {"task_type": phase.task.type}, limits_for_organisers()
+def _read(program: str, phase: Phase, stored: str, gold: Gold) -> dict[str, Any]:
+    task = {"task_type": phase.task.type, "reading": gold.reading_version}
+    limits = limits_for_organisers()
     with (
         local_copies.fetched(storage.gold, stored) as path,
         read_upload(
@@ -204,6 +205,7 @@ def _texts(run: Submission) -> Mapping[str, str]:
         "task_type": task_type.slug,
         "options": task_type.checked_options(run.phase.task.options),
         "filename": run.filename,
+        "reading": gold.reading_version,
     }
     limits, index = limits_for_organisers(), gold_files.index_file(gold)
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
@@ -258,7 +260,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     assert gold is not None
     assert human_evaluation is not None
     try:
-        texts: Mapping[str, str] = _read("references", phase, gold.file)
+        texts: Mapping[str, str] = _read("references", phase, gold.file, gold)
     except (OSError, UploadUnreadable) as reason:
         raise Refused(_("the gold of the phase cannot be read")) from reason
     with transaction.atomic():

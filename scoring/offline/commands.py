@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.offline.arguments import say
+from scoring.offline.gold_key import gold_key_of
 from scoring.offline.scoring import as_json, read_split
 from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, TaskType, task_type
@@ -118,8 +119,12 @@ def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]
     ]
     if not metrics:
         raise OptionRefused(f"no metric of {chosen.slug} asks what entails what")
-    split = read_split(chosen, args.gold, options)
-    read = [read_run(chosen, open_input(run), split.index, options) for run in args.run]
+    key = gold_key_of(args)
+    split = read_split(chosen, args.gold, options, key)
+    read = [
+        read_run(chosen, open_input(run, reading=key.reading), split.index, options)
+        for run in args.run
+    ]
     if problems := fatal([problem for _, of_run in read for problem in of_run]):
         raise InputRefused(problems)
     return metrics, [
@@ -139,7 +144,8 @@ def show_power(args: argparse.Namespace) -> int:
         chosen.checked_rules(args.rules),
         args.options_of(chosen, args.option),
     )
-    read = read_runs(chosen, args.gold, args.run, rules=rules, options=options)
+    key = gold_key_of(args)
+    read = read_runs(chosen, args.gold, args.run, rules=rules, options=options, key=key)
     result = power(read, unit=chosen.unit_of(options))
     lines = [
         f"{result['units']} {result['unit']}s; the smallest p of two runs is {result['smallest_p']:.3g}",

@@ -74,9 +74,9 @@ def read_runs(
     key: GoldKey = PLAIN_KEY,
 ) -> RunsRead:
     """Raises InputRefused with every fatal problem of any run."""
-    split = key.ordered(task_type, read_split(task_type, gold, options))
+    split = key.ordered(task_type, read_split(task_type, gold, options, key))
     metrics = metrics_of(task_type, rules, options)
-    inputs = [open_input(run) for run in runs]
+    inputs = [open_input(run, reading=key.reading) for run in runs]
     named = zip(inputs, map(str, runs), strict=True)
     answers = [
         read_run(task_type, files, split.index, options, name=name)

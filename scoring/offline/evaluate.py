@@ -39,8 +39,9 @@ from scoring.stats.signature import (
     signature,
 )
 from tasks.types import Options, Pairs, TaskType
-from tasks.types.base import READING_VERSION, UNIT, ShownInstance
+from tasks.types.base import UNIT, ShownInstance
 from tasks.types.columns import Classes, present, renumbered
+from tasks.types.files import READING_VERSION
 from tasks.types.tokenizers import TOKENIZERS
 
 #: Why a measure of texts has no number, and what helps.

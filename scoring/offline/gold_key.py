@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import OptionRefused, Split, TaskType
-from tasks.types.base import DIGEST_RULE, READING_VERSION
+from tasks.types.base import DIGEST_RULE
 from tasks.types.digests import NONCE_BYTES, is_nonce, salted_digest
+from tasks.types.files import READING_VERSION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,7 @@ class GoldKey:
             "sha256": split.digest_by(self.rule),
             "rule": self.rule,
             "instances": split.instances,
+            **({} if split.rows is None else {"rows": split.rows}),
         }
         return facts | ({"hmac_sha256": self.digest_of(split)} if self.nonce else {})
 
@@ -94,10 +96,11 @@ def read_nonce(text: str) -> str:
 
 
 def gold_key_of(given: argparse.Namespace) -> GoldKey:
-    """Raise OptionRefused."""
+    """Raise OptionRefused. A command that prints no key of the gold has the reading version alone."""
+    nonce, rule = getattr(given, "nonce", None), getattr(given, "digest_rule", None)
     return GoldKey(
-        nonce=read_nonce(given.nonce) if given.nonce else "",
-        rule=DIGEST_RULE if given.digest_rule is None else given.digest_rule,
+        nonce=read_nonce(nonce) if nonce else "",
+        rule=DIGEST_RULE if rule is None else rule,
         reading=READING_VERSION if given.reading is None else given.reading,
     )
 

@@ -2,8 +2,6 @@
 and out. Gold is scored against itself, against a damaged copy, and baselines against it.
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +26,11 @@ from tasks.types.declared.folder import (
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.files import InputFile, open_input
-from tasks.types.forms.instances import TABLES, Instance
+from tasks.types.forms.instances import Instance
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import as_values, fatal
 from tasks.types.runs import read_run
+from tasks.types.tables import TABLES, TableForm, written_table
 
 #: What a confined process calls the file that somebody sent.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
@@ -74,8 +73,17 @@ Answer = dict[str, Any]
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process; ``task`` is the table of a declaration, None for a proposal."""
     try:
-        files = open_input(Path(UPLOAD), shown=given["filename"])
-        found = look(given["form"], given["slug"], given["title"], files, given["task"])
+        files = open_input(
+            Path(UPLOAD), shown=given["filename"], encoding=given["encoding"]
+        )
+        found = look(
+            given["form"],
+            given["slug"],
+            given["title"],
+            files,
+            given["task"],
+            given["delimiter"],
+        )
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
     told = {**asdict(found), "problems": [], "board": [], "files": {}}
@@ -263,11 +271,9 @@ def _with_sample(
     task, own = found.task, list(chosen.values())
     form = task["gold"].get("files", "jsonl")
     given = [dict(instance.record) for instance in own]
-    sample = {
-        f"sample/gold/gold.{form}": _written(
-            given, form, task["gold"].get("delimiter", "")
-        )
-    }
+    delimiter, quotes = (task["gold"].get(key) for key in ("delimiter", "quotes"))
+    table = TableForm(form, delimiter or "", quotes)
+    sample = {f"sample/gold/gold.{form}": _written(given, table)}
     if name := task.get("pool", {}).get("file"):
         named = json.dumps([record[task["gold"]["field"]] for record in given])
         kept = [
@@ -275,9 +281,12 @@ def _with_sample(
             for place, (key, record) in enumerate(pool.items())
             if place < BESIDES or key in named
         ]
-        sample[f"sample/gold/{name}"] = _written(kept, name.rpartition(".")[2], "")
+        kind = name.rpartition(".")[2]
+        sample[f"sample/gold/{name}"] = _written(
+            kept, TableForm(kind, quotes=quotes if kind == form else None)
+        )
     lines = damaged(task, [_line(task, instance) for instance in own])
-    sample["sample/run.jsonl"] = _written(lines, "jsonl", "")
+    sample["sample/run.jsonl"] = as_lines(lines).decode()
     folder = {
         **{
             name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)
@@ -287,14 +296,8 @@ def _with_sample(
     return {**folder, "sample/scores.json": written_scores(task_type, folder)}
 
 
-def _written(rows: Sequence[Mapping[str, Any]], form: str, delimiter: str) -> str:
-    if form not in TABLES:
-        return json.dumps(rows) if form == "json" else as_lines(rows).decode()
-    out = io.StringIO(newline="")
+def _written(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
+    if form.kind not in TABLES:
+        return json.dumps(rows) if form.kind == "json" else as_lines(rows).decode()
     heads = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(
-        out, list(heads), delimiter=delimiter or TABLES[form], restval=""
-    )
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return written_table(rows, list(heads), form)

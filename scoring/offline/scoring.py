@@ -49,9 +49,12 @@ def no_progress(step: str, done: float) -> None:
 
 
 def read_split(
-    task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
+    task_type: TaskType,
+    gold: Sequence[Path],
+    options: Mapping[str, str],
+    key: GoldKey = PLAIN_KEY,
 ) -> Split:
-    return task_type.gold_of(open_inputs(gold), options)
+    return task_type.gold_of(open_inputs(gold, reading=key.reading), options)
 
 
 def check(
@@ -72,13 +75,14 @@ def check(
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
         progress("reading gold", 0.0)
-        split = key.ordered(task_type, read_split(task_type, gold, options))
+        split = key.ordered(task_type, read_split(task_type, gold, options, key))
         index = split.index
         result["gold"] = key.printed(split)
     else:
-        index = task_type.read_inputs(open_inputs(inputs or ()), options)
+        given = open_inputs(inputs or (), reading=key.reading)
+        index = task_type.read_inputs(given, options)
     progress("reading the run", 0.5)
-    files = open_input(run, shown=run_name)
+    files = open_input(run, shown=run_name, reading=key.reading)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     refuse(problems)
     progress("done", 1.0)
@@ -116,10 +120,10 @@ class ReadRun(NamedTuple):
 def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
     """Raises InputRefused with every problem where one is fatal."""
     progress("reading gold", 0.0)
-    split = read_split(scoring.task_type, scoring.gold, scoring.options)
+    split = read_split(scoring.task_type, scoring.gold, scoring.options, scoring.key)
     split = scoring.key.ordered(scoring.task_type, split)
     progress("reading the run", 0.2)
-    files = open_input(scoring.run, shown=scoring.run_name)
+    files = open_input(scoring.run, shown=scoring.run_name, reading=scoring.key.reading)
     name = scoring.run_name or str(scoring.run)
     answers, problems = read_run(
         scoring.task_type, files, split.index, scoring.options, name=name
@@ -178,7 +182,10 @@ def score_read(
     if scoring.statistics:
         progress("keeping the statistics", begin + (end - begin) * 5 / 6)
         shown = scoring.task_type.show_instances(
-            open_inputs(scoring.gold), split, pairs, scoring.options
+            open_inputs(scoring.gold, reading=scoring.key.reading),
+            split,
+            pairs,
+            scoring.options,
         )
         kept = narrowed(pairs, parts[0]) if parts else pairs
         if parts:

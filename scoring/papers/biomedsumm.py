@@ -54,7 +54,7 @@ class Document:
 
     @classmethod
     def read(cls, file: InputFile) -> "Document":
-        paper = cls(decoded(file.read()).replace("\r", ""))
+        paper = cls(decoded(file.with_fallback().read()).replace("\r", ""))
         for paragraph in _PARAGRAPH.finditer(paper.text):
             spans = sentence_spans(paragraph[0])
             paper.sentences += [
@@ -199,7 +199,7 @@ def _files(
     for file in topic.summaries:
         yield (
             f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt",
-            decoded(file.read()),
+            decoded(file.with_fallback().read()),
         )
 
 
@@ -208,7 +208,7 @@ def records(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The annotations of a file with the lines that they begin in; empty lines stand between them."""
     lines: list[str] = []
-    for number, raw in enumerate([*file.lines(), b""], start=1):
+    for number, raw in enumerate([*file.with_fallback().lines(), b""], start=1):
         if line := decoded(raw).strip():
             lines.append(line)
         elif lines:

@@ -24,7 +24,7 @@ from scoring.offline.arguments import (
 from scoring.tools.baselines import UnknownBaseline, baseline, baselines, baselines_of
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
 from tasks.types.base import given_options
-from tasks.types.files import open_inputs
+from tasks.types.files import READING_VERSION, open_inputs
 
 if TYPE_CHECKING:
     from scoring.tools.builders.parts import Workers
@@ -63,7 +63,8 @@ def write_run(args: Given) -> int:
         print(f"python -m scoring: {unknown}", file=sys.stderr)
         return 2
     words = system.words(options)
-    count = system.write(open_inputs(args.gold), args.out)
+    reading = READING_VERSION if args.reading is None else args.reading
+    count = system.write(open_inputs(args.gold, reading=reading), args.out)
     lines = (f"{args.out}: {count} lines", *([words] if words else []))
     return say(args, {"lines": count, "rests_on": words}, *lines)
 

@@ -116,6 +116,7 @@ def has_several_annotators(gold: Gold) -> bool:
     given = {
         "task_type": task.type,
         "options": task.task_type.checked_options(task.options),
+        "reading": gold.reading_version,
     }
     with read_upload(
         HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits_for_organisers()

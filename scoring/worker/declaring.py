@@ -36,6 +36,7 @@ from tasks.seasons.presets import forget
 from tasks.types import InputRefused, Problem, TaskType, task_types
 from tasks.types.declared.folder import CARD, SAMPLE, TOML
 from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
+from tasks.types.files import READING_VERSION
 from tasks.types.guarded.toml_reader import read_toml
 
 SPLIT, PHASE = "test", "open"
@@ -191,23 +192,43 @@ def new_task(
 
 
 def packed_gold(
-    season: Season, task_type: TaskType, stored: str, filename: str, by: User
+    season: Season,
+    task_type: TaskType,
+    stored: str,
+    filename: str,
+    by: User,
+    *,
+    encoding: str = "",
 ) -> KeptGold:
     """Return a file of the gold storage as the gold of a task that the season is yet to have."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
-    return _packed(task, task_type, stored, filename, by)
+    return _packed(task, task_type, stored, filename, by, encoding=encoding)
 
 
-def packed_anew(task: Task, task_type: TaskType, by: User) -> dict[str, KeptGold]:
-    """The newest gold of each split as the type reads it."""
+def packed_anew(
+    task: Task, task_type: TaskType, by: User, *, keeps_reading: bool = False
+) -> dict[str, KeptGold]:
+    """The newest gold of each split as the type reads it: by the newest version where runs are read again."""
     latest = {
         gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
     }
+    keeps_reading = keeps_reading or not _has_runs(task)
     return {
-        split: _packed(task, task_type, gold.file, "gold.zip", by)
+        split: _packed(
+            task,
+            task_type,
+            gold.file,
+            "gold.zip",
+            by,
+            reading=gold.reading_version if keeps_reading else READING_VERSION,
+        )
         for split, gold in latest.items()
     }
+
+
+def _has_runs(task: Task) -> bool:
+    return Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
 
 
 def change_task(
@@ -222,7 +243,7 @@ def change_task(
     # A rehearsal before has left it as declared.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type
-    has_runs = Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
+    has_runs = _has_runs(task)
     if is_other and has_runs and not reason:
         raise NotDeclared(
             _("say why numbers change; teams read it beside the change of their scores")
@@ -275,7 +296,7 @@ def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
     Task.objects.filter(pk=task.pk).update(**before)
     task.refresh_from_db()
     if is_other:
-        packed = packed_anew(task, task.task_type, by)
+        packed = packed_anew(task, task.task_type, by, keeps_reading=True)
         publish_packed(
             splits=[(task, split) for split in packed],
             packed=[*packed.values()],
@@ -315,6 +336,7 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
     given = {
         name: draft[name] for name in ("filename", "form", "slug", "title", "task")
     }
+    given |= {name: draft.get(name, "") for name in ("encoding", "delimiter")}
     files = without_sample(draft["files"])
     given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
     if MEASURES in files:
@@ -349,7 +371,14 @@ def without_sample(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def _packed(
-    task: Task, task_type: TaskType, stored: str, filename: str, by: User
+    task: Task,
+    task_type: TaskType,
+    stored: str,
+    filename: str,
+    by: User,
+    *,
+    reading: int = READING_VERSION,
+    encoding: str = "",
 ) -> KeptGold:
     """A file of the gold storage as the gold of a type that the task is yet to have."""
     draft = Task(
@@ -359,4 +388,6 @@ def _packed(
         options=task.options,
     )
     with fetched(storage.gold, stored) as path:
-        return pack_gold([(draft, SPLIT)], [path], filename, by)[0]
+        return pack_gold(
+            [(draft, SPLIT)], [path], filename, by, reading=reading, encoding=encoding
+        )[0]

@@ -25,6 +25,7 @@ def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
                 "score",
                 scoring["type"],
                 f"--gold={local_copies.stored_gold(scoring['gold'])}",
+                f"--reading={scoring.get('reading', 1)}",
                 f"--rules={scoring['rules']}",
                 f"--run={local_copies.run_copy(run, scorer.folder)}",
                 f"--run-name={run.filename}",

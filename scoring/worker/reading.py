@@ -24,7 +24,7 @@ def labels(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_several_annotators(given: Mapping[str, Any]) -> bool:
-    files = open_input(Path(UPLOAD), shown="gold.zip")
+    files = open_input(Path(UPLOAD), shown="gold.zip", reading=given["reading"])
     return bool(
         annotated_by_several(
             task_type(given["task_type"]).read_gold(files, given["options"])

@@ -28,6 +28,7 @@ from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore,
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tasks.models.seasons import bump_version
 from tasks.types import InputRefused, Problem
+from tasks.types.files import READING_VERSION
 from tasks.types.positional_citations.parsing import RULES
 from tasks.types.problems import capped
 
@@ -390,12 +391,25 @@ class NewGold:
 
 
 def pack_gold(
-    splits: Sequence[tuple[Task, str]], paths: Sequence[Path], filename: str, by: User
+    splits: Sequence[tuple[Task, str]],
+    paths: Sequence[Path],
+    filename: str,
+    by: User,
+    *,
+    reading: int = READING_VERSION,
+    encoding: str = "",
 ) -> list[KeptGold]:
     """What a file or archive holds for each split. Raises GoldRefused."""
     try:
         return [
-            keep_uploaded_gold(task=task, path=path, filename=filename, by=by)
+            keep_uploaded_gold(
+                task=task,
+                path=path,
+                filename=filename,
+                by=by,
+                reading=reading,
+                encoding=encoding,
+            )
             for (task, _split), path in zip(splits, paths, strict=True)
         ]
     except InputRefused as refused:
@@ -410,11 +424,19 @@ def publish_gold(
     reason: str,
     by: User,
     again: bool = False,
+    read_again: bool = False,
 ) -> list[NewGold]:
-    """Make it the next version of each split; the same content makes none. Asked of the season or a task."""
+    """Make it the next version of each split; the same content makes none, unless it is ``read_again`` by the
+    current rules. Asked of the season or a task.
+    """
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         made = publish_packed(
-            splits=splits, packed=packed, reason=reason, by=by, again=again
+            splits=splits,
+            packed=packed,
+            reason=reason,
+            by=by,
+            again=again,
+            anew=read_again,
         )
     score_new(made, by=by)
     return made

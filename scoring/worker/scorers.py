@@ -104,6 +104,7 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
             "baseline",
             *named,
             f"--gold={source}",
+            f"--reading={job.gold.reading_version}",
             f"--out={folder / WRITTEN}",
             *option_arguments(options),
         ],

@@ -211,6 +211,7 @@ def _digests(gold: Gold) -> tuple[bytes, ...] | None:
                 "task_type": task_type.slug,
                 "options": options,
                 "filename": packing.GOLD,
+                "reading": gold.reading_version,
             }
             with read_upload(
                 PACK, path, facts, owner=None, limits=limits_for_organisers()

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -36,9 +36,9 @@ from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Options, Problem, TaskType
-from tasks.types.base import DIGEST_RULE, READING_VERSION
+from tasks.types.base import DIGEST_RULE
 from tasks.types.digests import NONCE_BYTES, salted_digest
-from tasks.types.files import NONCE_FILE, open_inputs
+from tasks.types.files import NONCE_FILE, READING_VERSION, open_inputs
 from tasks.types.given_order import (
     has_given_order,
     ordered_index,
@@ -74,6 +74,7 @@ class KeptGold:
     instances: int
     columns: dict[str, Any]
     contents: tuple[bytes, ...]
+    reading: int = READING_VERSION
     nonce: str = ""
 
 
@@ -81,8 +82,12 @@ def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        files = open_inputs(paths)
-        prepared = prepare_gold(task.task_type, files, task.options, Path(folder))
+        present = (
+            Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        )
+        prepared = prepare_for(
+            present, task.task_type, paths, task.options, Path(folder)
+        )
         nonce = packing.nonce_of(paths, prepared.digest)
         kept = keep_gold(replace(prepared, nonce=nonce))
     with transaction.atomic(), early.nothing_early(task.season, by=None):
@@ -91,18 +96,58 @@ def load_gold(
         )
 
 
+def prepare_for(
+    present: Gold | None,
+    task_type: TaskType,
+    paths: Sequence[Path],
+    options: Mapping[str, str],
+    folder: Path,
+) -> PreparedGold:
+    """Return what the files hold: as the present version is read if they are that version, else as gold is
+    read now. Raises InputRefused.
+    """
+    if present is not None and present.reading_version < READING_VERSION:
+        files = open_inputs(paths, reading=present.reading_version)
+        with suppress(InputRefused):
+            prepared = prepare_gold(task_type, files, options, folder)
+            if present.holds(prepared.digests):
+                return prepared
+    return prepare_gold(task_type, open_inputs(paths), options, folder)
+
+
 def keep_uploaded_gold(
-    *, task: Task, path: Path, filename: str, by: User | None
+    *,
+    task: Task,
+    path: Path,
+    filename: str,
+    by: User | None,
+    reading: int = READING_VERSION,
+    encoding: str = "",
 ) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
-    with prepared_upload(task.task_type, task.options, path, filename, by) as prepared:
+    with prepared_upload(
+        task.task_type,
+        task.options,
+        path,
+        filename,
+        by,
+        reading=reading,
+        encoding=encoding,
+    ) as prepared:
         # A nonce is for the content of a season that comes as a whole.
         return keep_gold(replace(prepared, nonce=""))
 
 
 @contextmanager
 def prepared_upload(
-    chosen: TaskType, options: Options, path: Path, filename: str, by: User | None
+    chosen: TaskType,
+    options: Options,
+    path: Path,
+    filename: str,
+    by: User | None,
+    *,
+    reading: int = READING_VERSION,
+    encoding: str = "",
 ) -> Iterator[PreparedGold]:
     """Yield the gold that a confined process has packed, as long as the block lasts. Raises InputRefused."""
     arguments = {
@@ -112,6 +157,8 @@ def prepared_upload(
         else chosen.slug,
         "options": chosen.checked_options(options),
         "filename": filename,
+        "reading": reading,
+        "encoding": encoding,
     }
     limits = limits_for_organisers()
     try:
@@ -127,6 +174,8 @@ def prepared_upload(
                 "findings",
                 "trivial",
                 "nonce",
+                "rows",
+                "reading",
             )
             facts = {name: done.result[name] for name in names}
             yield PreparedGold(folder=done.folder, **facts)
@@ -146,7 +195,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     columns: dict[str, Any] = {
         column: _kept(folder / name, place) for column, name in stored.items()
     }
-    kept = ("statistics", "findings", "trivial")
+    kept = ("statistics", "findings", "trivial", "rows")
     columns |= {name: getattr(prepared, name) for name in kept}
     contents = tuple(
         (folder / name).read_bytes()
@@ -157,6 +206,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         instances=prepared.instances,
         columns=columns,
         contents=contents,
+        reading=prepared.reading,
         nonce=prepared.nonce,
     )
 
@@ -177,7 +227,10 @@ def record_gold(
         versions = Gold.objects.filter(task=task, split=split).select_related("task")
         present = versions.order_by("-number").first()
         if present is not None and present.holds(kept.digests) and not anew:
-            if present.has_order_of(kept.digests):
+            if (
+                present.has_order_of(kept.digests)
+                and present.reading_version == kept.reading
+            ):
                 key = present.nonce, present.reading_version
                 columns = kept.columns | _in_given_order(task, kept.columns, *key)
                 Gold.objects.filter(pk=present.pk).update(**columns)
@@ -191,7 +244,7 @@ def record_gold(
         facts = {
             **_key_of(task.season_id, kept),
             "digests": kept.digests,
-            "reading_version": READING_VERSION,
+            "reading_version": kept.reading,
             "instances": kept.instances,
             "reason": reason,
             **kept.columns,

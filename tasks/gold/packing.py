@@ -26,7 +26,7 @@ from tasks.types import (
     task_type,
 )
 from tasks.types.digests import is_nonce, salted_digest
-from tasks.types.files import NONCE_FILE, InputFile, open_input
+from tasks.types.files import NONCE_FILE, READING_VERSION, InputFile, open_input
 from tasks.types.references import referenced
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
@@ -73,6 +73,10 @@ class PreparedGold:
     findings: list[Finding]
     #: The scores of trivial runs, for its organisers.
     trivial: dict[str, Any]
+    #: How many rows, objects or lines its files have; None where nobody counted.
+    rows: int | None = None
+    #: The version by which it was read.
+    reading: int = READING_VERSION
     #: The nonce that an archive of a site brings for this content.
     nonce: str = ""
 
@@ -116,9 +120,13 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process: the packed files stand in its folder unless there is a problem."""
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        prepared = prepare_gold(
-            chosen, open_input(Path(UPLOAD), shown=name), facts["options"], Path()
+        files = open_input(
+            Path(UPLOAD),
+            shown=name,
+            reading=facts["reading"],
+            encoding=facts.get("encoding", ""),
         )
+        prepared = prepare_gold(chosen, files, facts["options"], Path())
         nonce = nonce_of([Path(UPLOAD)], prepared.digest)
         prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
@@ -157,7 +165,7 @@ def prepare_gold(
     odd.units(units, is_chosen=bool(checked.get(base.UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
-    write_archive(folder / GOLD, [(file.name, file.open) for file in members])
+    write_archive(folder / GOLD, [(file.name, _opener(file)) for file in members])
     index = json.dumps(
         split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
@@ -173,7 +181,8 @@ def prepare_gold(
         folder / PUBLIC,
         [(name, partial(io.BytesIO, content)) for name, content in public],
     )
-    packed = task_type.gold_of(open_input(folder / GOLD, shown=GOLD), checked)
+    again = open_input(folder / GOLD, shown=GOLD, reading=split.reading)
+    packed = task_type.gold_of(again, checked)
     if packed.digest != split.digest:
         words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
         words += f"have {split.instances}"
@@ -189,6 +198,8 @@ def prepare_gold(
     facts: dict[str, Any] = {
         "digests": {str(rule): digest for rule, digest in split.digests.items()},
         "instances": split.instances,
+        "rows": split.rows,
+        "reading": split.reading,
         "statistics": statistics,
     }
     anomalies, trivial = _tried(task_type, members, split, checked)
@@ -210,6 +221,11 @@ def _tried(
         return report(task_type, files, split, options)
     except Exception as fault:  # noqa: BLE001  (advice must not keep gold from being published)
         return [{"kind": "untried", "count": 1, "names": [type(fault).__name__]}], {}
+
+
+def _opener(file: InputFile) -> Callable[[], IO[bytes]]:
+    """Return what opens a file for the archive: its bytes, or UTF-8 where somebody has named the encoding."""
+    return partial(io.BytesIO, file.read()) if file.encoding else file.open
 
 
 def _units(

@@ -1022,6 +1022,11 @@ class Gold(models.Model):
         editable=False,
         help_text="The nonce of the HMAC; secret until the gold is released.",
     )
+    rows = models.PositiveIntegerField(
+        null=True,
+        editable=False,
+        help_text="How many rows, objects or lines its files have; empty where nobody counted.",
+    )
     reading_version = models.PositiveSmallIntegerField(
         default=1,
         db_default=1,

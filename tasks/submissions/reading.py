@@ -11,6 +11,7 @@ from citeboard.core.confined import UPLOAD
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types import Index, InputRefused, Problem, task_type
 from tasks.types.files import InputFile, open_input
+from tasks.types.guarded.encodings import GZIP
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import as_values, in_order
 from tasks.types.ranking.runs import header_of
@@ -20,7 +21,7 @@ from tasks.types.runs import read_run
 def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
     name, about = given["filename"], said_of({})
     try:
-        files = open_input(Path(UPLOAD), shown=name)
+        files = open_input(Path(UPLOAD), shown=name, reading=given["reading"])
         about = said_in_header(files)
         if unpacked_size(Path(UPLOAD)) > given["max_bytes"]:
             return {"is_read": False, "problems": [], "about": about}
@@ -34,7 +35,9 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 def header(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return said_in_header(open_input(Path(UPLOAD), shown=given["filename"]))
+        # Every version reads the header of a TREC run alike.
+        files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
+        return said_in_header(files)
     except InputRefused:
         return said_of({})
 
@@ -43,7 +46,8 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:
-        files = open_input(Path(UPLOAD), shown=given["filename"])
+        # Version 1 refuses nothing that another one takes; the check of each task follows.
+        files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
     except InputRefused as refused:
@@ -61,7 +65,7 @@ def metadata(given: Mapping[str, Any]) -> dict[str, Any]:
 def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
     chosen, name = task_type(given["task_type"]), given["filename"]
     assert chosen.human_evaluation is not None
-    files = open_input(Path(UPLOAD), shown=name)
+    files = open_input(Path(UPLOAD), shown=name, reading=given["reading"])
     return dict(
         chosen.human_evaluation.texts(
             read_run(chosen, files, index, given["options"], name=name)[0]
@@ -72,25 +76,32 @@ def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
 def sources(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
-    return dict(
-        chosen.human_evaluation.sources(open_input(Path(UPLOAD), shown="inputs.zip"))
-    )
+    files = open_input(Path(UPLOAD), shown="inputs.zip", reading=given["reading"])
+    return dict(chosen.human_evaluation.sources(files))
 
 
 def references(given: Mapping[str, Any]) -> dict[str, str]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
     assert chosen.human_evaluation.references is not None
-    return dict(
-        chosen.human_evaluation.references(open_input(Path(UPLOAD), shown="gold.zip"))
-    )
+    files = open_input(Path(UPLOAD), shown="gold.zip", reading=given["reading"])
+    return dict(chosen.human_evaluation.references(files))
 
 
 def unpacked_size(path: Path) -> int:
     if not zipfile.is_zipfile(path):
-        return path.stat().st_size
+        return max(path.stat().st_size, _size_in_gzip(path))
     with zipfile.ZipFile(path) as archive:
         return sum(member.file_size for member in archive.infolist())
+
+
+def _size_in_gzip(path: Path) -> int:
+    """Return the size that a gzip file states at its end; 0 of another file."""
+    with path.open("rb") as file:
+        if file.read(len(GZIP)) != GZIP or file.seek(0, 2) < 4:
+            return 0
+        file.seek(-4, 2)
+        return int.from_bytes(file.read(4), "little")
 
 
 _INDEXING = ("tokenizer", "stemmer", "stopwords")

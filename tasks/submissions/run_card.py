@@ -238,6 +238,7 @@ def findings_of(
     *,
     task_type: TaskType,
     index: Path,
+    reading: int,
     options: Options,
     sender: Sender | None,
 ) -> Findings:
@@ -245,6 +246,7 @@ def findings_of(
         "task_type": task_type.reference,
         "options": task_type.checked_options(options),
         "filename": upload.filename,
+        "reading": reading,
         "max_bytes": settings.CHECK_MAX_MB << 20,
     }
     try:

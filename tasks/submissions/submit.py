@@ -166,8 +166,10 @@ def submit_baseline(
 def findings(
     phase: Phase, upload: Upload, by: User | None, team: Team | None = None
 ) -> run_card.Findings:
-    task, index = phase.task, index_file(_current_gold(phase))
+    task, gold = phase.task, _current_gold(phase)
+    index = index_file(gold)
     facts: dict[str, Any] = {
+        "reading": gold.reading_version,
         "options": task.options,
         "sender": run_card.sender_of(by, upload, team),
     }

@@ -9,11 +9,18 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from tasks.types.files import Files, InputFile, shown_names
+from tasks.types.files import (
+    READING_VERSION,
+    Files,
+    InputFile,
+    reading_of,
+    shown_names,
+)
 from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm, TrecForm
+from tasks.types.text import nfc
 from tasks.types.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
@@ -233,9 +240,6 @@ def clusters_of(
 #: The rule by which digests of gold are computed now. By rule 1 some digests depended on the order of a
 #: pool's lines and on the ends of lines; by rule 2 no digest does.
 DIGEST_RULE = 2
-#: The version of the reader of runs. A site stores it with each version of gold, and reads all runs on
-#: that gold in this way.
-READING_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,6 +258,10 @@ class Split:
     notes: tuple[str, ...] = ()
     #: By instance the value of the field that the option ``unit`` names, where it is one of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
+    #: The version by which the gold and the runs on it are read.
+    reading: int = READING_VERSION
+    #: How many rows, objects or lines the files of the instances have; None where nobody counted.
+    rows: int | None = None
 
     def digest_by(self, rule: int) -> str:
         return self.earlier_digests.get(rule, self.digest)
@@ -557,6 +565,9 @@ class TaskType:
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
+            split = replace(split, reading=reading_of(files))
+            if split.reading > 1:
+                _refuse_equal_ids(split.index)
         except InputRefused as refused:
             shown = shown_names(files)
             raise InputRefused(
@@ -579,6 +590,25 @@ class TaskType:
             pairs.names, pairs.units, pairs.features, name, split.unit_values
         )
         return replace(pairs, clusters=clusters)
+
+
+def _refuse_equal_ids(index: Index) -> None:
+    """Raise InputRefused if ids of instances or candidates differ in their Unicode form alone."""
+    groups = [index.get(key, ()) for key in ("instances", "passages")]
+    groups += index.get("pools", ())
+    groups += index.get("datasets", {}).values()
+    problems = []
+    for names in groups:
+        if all(map(str.isascii, names)):
+            continue
+        forms: dict[str, str] = {}
+        for name in names:
+            if (other := forms.setdefault(nfc(name), name)) != name:
+                message = f"the ids “{name}” and “{other}” are equal in NFC"
+                problems.append(
+                    Problem(message=message, expected="ids that differ in it")
+                )
+    refuse(problems)
 
 
 def current_rules(name: str) -> str:

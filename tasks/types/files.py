@@ -1,5 +1,6 @@
 """The files of a run or of gold, whatever they came in: a folder, a zip or one file."""
 
+import gzip
 import hashlib
 import io
 import stat
@@ -8,16 +9,32 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO
+from typing import IO, Any, cast
 
+from tasks.types.guarded.encodings import (
+    GZIP,
+    LONGEST_MARK,
+    SAVED,
+    binary_kind,
+    fault_place,
+    find_misfit,
+    marked_encoding,
+    office_kind,
+)
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
+#: How gold and the runs on it are read. A site stores the version with each version of gold.
+#: From version 2 on JSON and tables must be UTF-8, TSV has no quotes, a key occurs once in an object, and ids
+#: and texts are compared in NFC.
+READING_VERSION = 2
 CHUNK = 1 << 20
 #: The bytes of a line.
 LONGEST = 16 * CHUNK
+#: The ending of a packed file, which its reader passes over.
+PACKED = ".gz"
 #: Left behind by file managers and version control; never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
 #: A file in archives of gold that a site gives out: the nonce of the gold, and the HMAC on the next line.
@@ -26,11 +43,19 @@ NONCE_FILE = "nonce.txt"
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file: ``name`` is its path inside the input, ``shown`` is how problems call it."""
+    """One file: ``name`` is its path inside the input, ``shown`` is how problems call it.
+
+    Readers get its text in UTF-8: a gzip file is unpacked, and UTF-16 and UTF-32 with a byte order mark are
+    converted. ``encoding`` is that of a file that somebody has named, for others it is empty.
+    """
 
     name: str
     shown: str
     open: Callable[[], IO[bytes]] = field(repr=False)
+    reading: int = READING_VERSION
+    encoding: str = ""
+    #: Whether bytes that are not UTF-8 may be Windows-1252, as in CL-Summ's own files.
+    has_fallback: bool = False
 
     @property
     def base(self) -> str:
@@ -44,29 +69,35 @@ class InputFile:
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.name).suffix.lower()
+        """The ending of the name, without that of a gzip file."""
+        return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
 
     @property
     def folders(self) -> tuple[str, ...]:
         return PurePosixPath(self.name).parts[:-1]
 
+    def with_fallback(self) -> "InputFile":
+        """Return the file for a reader that takes bytes that are not UTF-8 for Windows-1252."""
+        return replace(self, has_fallback=True)
+
     def read(self) -> bytes:
-        return b"".join(self.chunks())
+        return b"".join(self.blocks(CHUNK))
 
     def chunks(self) -> Iterator[bytes]:
-        return self._chunks(lambda stream: partial(stream.read, CHUNK))
+        """Yield the bytes as they were sent."""
+        return self._chunks(lambda stream: partial(stream.read, CHUNK), is_raw=True)
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Whole lines, about so many bytes of them at a time; a line of more than ``LONGEST`` is cut."""
-        return self._chunks(
-            lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
+        return self._checked(
+            self._chunks(
+                lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
+            )
         )
 
     def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
-        for number, line in enumerate(
-            self._chunks(lambda s: partial(s.readline, longest + 1)), start=1
-        ):
+        for number, line in enumerate(self._checked(self._lines(longest)), start=1):
             if len(line) > longest:
                 raise InputRefused(
                     [
@@ -76,6 +107,36 @@ class InputFile:
                     ]
                 )
             yield line
+
+    def _lines(self, longest: int = LONGEST) -> Iterator[bytes]:
+        return self._chunks(lambda stream: partial(stream.readline, longest + 1))
+
+    def _checked(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        """Raise InputRefused where a part is not UTF-8, if the reading version requires that."""
+        is_strict = self.reading > 1 and not self.has_fallback
+        for part in parts:
+            if is_strict and fault_place(part) is not None:
+                # A line that was cut may end within a character.
+                if misfit := find_misfit(self._lines):
+                    raise InputRefused([self._misfit_problem(misfit)])
+                is_strict = False
+            yield part
+
+    def _misfit_problem(self, misfit: Any) -> Problem:
+        if kind := binary_kind(next(self.chunks(), b""), self.suffix):
+            return self.problem(f"this is {kind}", SAVED)
+        return self.problem(
+            misfit.message, SAVED, line=misfit.line, raw=misfit.raw.decode("latin-1")
+        )
+
+    @property
+    def marked_encoding(self) -> str:
+        """`UTF-16` or `UTF-32` where the file has a byte order mark of it; empty if it cannot be read."""
+        try:
+            with self.open() as stream:
+                return marked_encoding(_peeked(_unpacked(_buffered(stream), self)))
+        except (*DAMAGE, InputRefused):
+            return ""
 
     def problem(
         self,
@@ -97,15 +158,101 @@ class InputFile:
         )
 
     def _chunks(
-        self, reader: Callable[[IO[bytes]], Callable[[], bytes]]
+        self,
+        reader: Callable[[IO[bytes]], Callable[[], bytes]],
+        *,
+        is_raw: bool = False,
     ) -> Iterator[bytes]:
         try:
             with self.open() as stream:
-                yield from iter(reader(stream), b"")
-        except (zipfile.BadZipFile, zlib.error, EOFError) as damage:
+                text = stream if is_raw else self._in_utf8(stream)
+                yield from iter(reader(text), b"")
+        except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as damage:
             raise InputRefused(
                 [self.problem(f"the archive is damaged: {damage}")]
             ) from damage
+
+    def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
+        if self.has_fallback and self.reading == 1 and not self.encoding:
+            # Version 1 read CL-Summ's own files as they are.
+            return stream
+        source = _unpacked(_buffered(stream), self)
+        encoding = marked_encoding(_peeked(source)) or self.encoding
+        if not encoding:
+            return source
+        return cast("IO[bytes]", io.BufferedReader(_Recoded(source, encoding, self)))
+
+
+def _buffered(stream: IO[bytes]) -> IO[bytes]:
+    """Return the stream, or one over it of which the beginning can be looked at."""
+    if hasattr(stream, "peek"):
+        return stream
+    return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
+
+
+def _peeked(stream: IO[bytes]) -> bytes:
+    return bytes(cast("io.BufferedReader", stream).peek(LONGEST_MARK)[:LONGEST_MARK])
+
+
+def _unpacked(stream: IO[bytes], file: InputFile) -> IO[bytes]:
+    """Return the stream, or what a gzip file holds."""
+    if not _peeked(stream).startswith(GZIP):
+        return stream
+    return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes that a gzip file holds, within the limits of archives."""
+
+    def __init__(self, source: IO[bytes], file: InputFile) -> None:
+        self._source, self._file, self._count = source, file, 0
+        self._gzip = gzip.GzipFile(fileobj=source, mode="rb")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._gzip.read(len(buffer))
+        self._count += len(data)
+        most = min(
+            DEFAULT_LIMITS.bytes,
+            max(CHUNK, self._source.tell() * DEFAULT_LIMITS.ratio),
+        )
+        if self._count > most:
+            message = f"unpacks to more than {most:,} bytes: too good to be a text"
+            raise InputRefused([self._file.problem(message)])
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Recoded(io.RawIOBase):
+    """The bytes of a text in another encoding as UTF-8."""
+
+    def __init__(self, source: IO[bytes], encoding: str, file: InputFile) -> None:
+        self._file, self._encoding, self._line = file, encoding, 1
+        self._text = io.TextIOWrapper(source, encoding=encoding, newline="")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            self._rest = self._next()
+        data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _next(self) -> bytes:
+        try:
+            text = self._text.read(CHUNK >> 4).encode()
+        except UnicodeError as fault:
+            message = f"not {self._encoding}, which the file is said to be"
+            raise InputRefused(
+                [self._file.problem(message, SAVED, line=self._line)]
+            ) from fault
+        self._line += text.count(b"\n")
+        return text.removeprefix(b"\xef\xbb\xbf") if self._line == 1 else text
 
 
 Files = Sequence[InputFile]
@@ -136,12 +283,28 @@ DEFAULT_LIMITS = Limits()
 
 
 def open_input(
-    path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
+    path: Path,
+    *,
+    shown: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    reading: int = READING_VERSION,
+    encoding: str = "",
 ) -> list[InputFile]:
     """The files of a folder, of a zip archive, or the one file, in the order of their names. ``shown`` is
-    what its author calls the input. Raises InputRefused for what cannot be opened or is unsafe.
+    what its author calls the input, ``reading`` the version by which it is read. Raises InputRefused for what
+    cannot be opened or is unsafe.
     """
     shown = shown or str(path)
+    files = _opened(path, shown, limits)
+    return [replace(file, reading=reading, encoding=encoding) for file in files]
+
+
+def reading_of(files: "Files") -> int:
+    """Return the version by which files are read."""
+    return files[0].reading if files else READING_VERSION
+
+
+def _opened(path: Path, shown: str, limits: Limits) -> list[InputFile]:
     if path.is_dir():
         return _folder_files(path, shown, limits)
     if not path.is_file():
@@ -159,12 +322,18 @@ def open_input(
             for member in sorted(members, key=lambda member: member.filename)
             if not _is_passed_over(PurePosixPath(member.filename))
         ]
-    return [InputFile(PurePosixPath(shown).name, shown, lambda: path.open("rb"))]
+    return [InputFile(PurePosixPath(shown).name, shown, _opener(path))]
 
 
-def open_inputs(paths: Iterable[Path]) -> list[InputFile]:
+def open_inputs(
+    paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
+) -> list[InputFile]:
     """The files of several inputs. Raises InputRefused where they hold one file twice."""
-    files = [file for path in paths for file in open_input(path)]
+    files = [
+        file
+        for path in paths
+        for file in open_input(path, reading=reading, encoding=encoding)
+    ]
     if twice := [
         shown
         for shown, count in Counter(file.shown for file in files).items()
@@ -198,6 +367,10 @@ def _is_passed_over(name: PurePath) -> bool:
     return bool(CLUTTER.intersection(name.parts)) or name.parts == (NONCE_FILE,)
 
 
+def _opener(path: Path) -> Callable[[], IO[bytes]]:
+    return lambda: path.open("rb")
+
+
 def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
     files = []
     for path in sorted(folder.rglob("*")):
@@ -206,7 +379,7 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
             continue
         # The folder's own name is kept, since a topic folder is named for its topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
-        files.append(InputFile(inside, str(path), lambda path=path: path.open("rb")))  # type: ignore[misc]
+        files.append(InputFile(inside, str(path), _opener(path)))
         if len(files) > limits.files:
             raise InputRefused(
                 [Problem(file=shown, message=f"more than {limits.files:,} files")]
@@ -256,6 +429,12 @@ def checked_members(
         expected = f"at most {limits.files:,}"
         raise InputRefused(
             [Problem(file=shown, message=f"{count:,} files", expected=expected)]
+        )
+    if kind := office_kind(archive.namelist()):
+        archive.close()
+        expected = "its content saved as CSV in UTF-8, or as JSON lines"
+        raise InputRefused(
+            [Problem(file=shown, message=f"this is {kind}", expected=expected)]
         )
     # The library cannot say of a member without a name whether it is a folder.
     members = [

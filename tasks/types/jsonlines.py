@@ -5,6 +5,7 @@ files that hold no answers are seen to here. Of a run no more is kept than its a
 and the first problems.
 """
 
+import codecs
 import hashlib
 import json
 from collections.abc import (
@@ -17,13 +18,19 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from tasks.types.files import CLUTTER, Files, InputFile
-from tasks.types.guarded.json_reader import NotFinite, read_json
+from tasks.types.files import CLUTTER, PACKED, Files, InputFile
+from tasks.types.guarded.json_reader import (
+    NotFinite,
+    RepeatedKey,
+    read_json,
+    read_json_list,
+)
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import (
     InputRefused,
@@ -39,9 +46,12 @@ from tasks.types.text import (
     json_fault,
     json_kind,
     json_lines,
+    nfc,
 )
 
 MAX_TEXT = 100_000
+#: How a message about a field ends that a line does not have; so many of its fields are named then.
+MISSING, MAX_FIELDS = "” is missing", 8
 #: So many errors beyond those that are listed are counted before reading ends.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
@@ -55,8 +65,11 @@ class Line:
         self.is_sound = True
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Note what refuses the run."""
+        """Note what refuses the run; of a field that is missing those that are there."""
         self.is_sound = False
+        if message.endswith(MISSING):
+            fields = ", ".join(f"“{key[:40]}”" for key in [*self.value][:MAX_FIELDS])
+            message = f"{message}; found {fields or 'no field'}"
         self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
@@ -92,10 +105,14 @@ class AnswerForm:
     later_counts: bool = False
     #: Whether a run that leaves out an instance is refused.
     needs_all: bool = False
+    #: The columns of a run as a table; empty where it cannot be one.
+    table: str = ""
 
     @property
     def files(self) -> str:
-        return f"JSON lines (`.jsonl`) or a JSON list (`.json`) of objects such as {self.example}"
+        tables = f", or CSV or TSV with a header row and the columns {self.table}"
+        lines = f"JSON lines (`.jsonl`) or a JSON list (`.json`) of objects such as {self.example}"
+        return lines + (tables if self.table else "")
 
 
 @dataclass(frozen=True)
@@ -155,9 +172,8 @@ def read_answers(
     named = named or partial(by_id, key=form.id)
     for file in run_files(files, form, problems):
         try:
-            for name, line in named_lines(
-                named(file, problems), known, answers, form, problems
-            ):
+            records = as_known(named(file, problems), known, file.reading)
+            for name, line in named_lines(records, known, answers, form, problems):
                 answer = read(name, line)
                 if line.is_sound and answer is not None:
                     answers[name] = answer
@@ -173,14 +189,39 @@ def read_answers(
     return answers, problems
 
 
+def as_known(
+    records: Iterable[tuple[str | None, Record]], known: Collection[str], reading: int
+) -> Iterator[tuple[str | None, Record]]:
+    """Each record under the name as the gold spells it, in whatever Unicode form the run has it."""
+    spelling: dict[str, str] | None = None
+    for name, record in records:
+        if name and name not in known and reading > 1:
+            if spelling is None:
+                spelling = {nfc(own): own for own in known}
+            yield spelling.get(nfc(name), name), record
+        else:
+            yield name, record
+
+
 def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
-    """The files that can hold answers; the others become problems, warnings where there are such files."""
+    """The files that can hold answers, by their names or, where no name says so, by how they begin; the
+    others become problems, warnings where there are such files.
+    """
     readable = [file for file in files if file.suffix in SUFFIXES]
+    readable = readable or [file for file in files if _begins_as_json(file)]
     for file in files:
-        if file.suffix not in SUFFIXES:
+        if file not in readable:
             message = f"a “{file.suffix or 'nameless'}” file"
             problems.append(file.problem(message, form.files, fatal=not readable))
     return readable
+
+
+def _begins_as_json(file: InputFile) -> bool:
+    with suppress(InputRefused):
+        for line in replace(file, reading=1).lines():
+            if begin := line.removeprefix(codecs.BOM_UTF8).strip():
+                return begin.startswith((b"{", b"["))
+    return False
 
 
 def named_lines(
@@ -284,8 +325,10 @@ def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
 
 def is_records_file(name: str) -> bool:
     """Whether a file of this name may be gold or inputs in the form of records."""
-    path = PurePosixPath(name)
-    return path.suffix.lower() in SUFFIXES and not CLUTTER.intersection(path.parts)
+    path = PurePosixPath(name.lower().removesuffix(PACKED))
+    return path.suffix in SUFFIXES and not CLUTTER.intersection(
+        PurePosixPath(name).parts
+    )
 
 
 class Records:
@@ -331,7 +374,9 @@ class Records:
         expected = _FORMS
         line: int | None = None
         try:
-            items = read_json(decoded(self._file.read()))
+            items = read_json(
+                decoded(self._file.read()), is_unique=self._file.reading > 1
+            )
             if isinstance(items, dict):
                 items = (
                     items["data"] if isinstance(items.get("data"), list) else [items]
@@ -345,9 +390,19 @@ class Records:
                 if fault.msg == "Extra data" and fault.lineno > 1:
                     return None
                 line = fault.lineno
+            elif isinstance(fault, RepeatedKey):
+                expected, line = "each key once", self._line_of_repeated()
             elif isinstance(fault, NotFinite):
                 expected = "finite numbers"
             elif isinstance(fault, Unreadable):
                 line = fault.line
         self._problems.append(self._file.problem(message, expected, line=line))
         return []
+
+    def _line_of_repeated(self) -> int | None:
+        """Return the line of the item that has a key twice, of a file that is a list."""
+        try:
+            read_json_list(decoded(self._file.read()), is_unique=True)
+        except ValueError as fault:
+            return getattr(fault, "line", None)
+        return None

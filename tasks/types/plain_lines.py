@@ -23,7 +23,7 @@ def plain_blocks(
     try:
         for lines in file.blocks(BLOCK):
             text = lines.decode().removeprefix("\ufeff").replace("\r\n", "\n").strip()
-            records = json_objects(f"{text}\n")
+            records = json_objects(f"{text}\n", is_unique=file.reading > 1)
             shapes = set(map(tuple, records))
             keys = dict.fromkeys(chain.from_iterable(shapes))
             if len(lines) > LONGEST or not keys.keys().isdisjoint(without):

@@ -3,32 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks.types.files import Files, InputFile
+from tasks.types.files import CHUNK, Files, InputFile
 from tasks.types.problems import InputRefused
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_LINES = 100
 _MAX_LINE = 4_000
-_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
-#: A text in some encoding has few of them; noise has an eighth.
-_MAX_CONTROL_SHARE = 0.02
-_MAGIC = (
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"Rar!", "a rar archive"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"%PDF", "a PDF document"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"\xff\xfe", "text in UTF-16"),
-    (b"\xfe\xff", "text in UTF-16"),
-    (b"\x80\x04\x95", "a pickle of Python"),
-)
 PLAIN_TEXT = "plain text"
 _MARKUP = (
     (b"<!doctype html", "an HTML page"),
@@ -47,8 +30,18 @@ class RunForm:
     described: str
     keys: tuple[frozenset[str], ...]
     is_line: Callable[[bytes], bool] | None = None
+    #: Of a run as a table; its header names one of them.
+    columns: frozenset[str] = frozenset()
+
+    def has_columns(self, beginning: bytes) -> bool:
+        lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
+        head = lines[0].decode(errors="replace") if lines else ""
+        cells = (cell.strip().strip('"') for cell in re.split("[,;\t]", head))
+        return not self.columns.isdisjoint(cells)
 
     def fits(self, beginning: bytes) -> bool:
+        if self.columns and self.has_columns(beginning):
+            return True
         if is_json(beginning):
             # Keys as they are spelt: that costs the same however many quotation marks and escapes there are.
             spelt = (
@@ -64,7 +57,7 @@ class RunForm:
 def beginning_of(file: InputFile) -> bytes:
     """The first part of a file; none of one that cannot be read, which its reader says."""
     try:
-        return next(file.chunks(), b"")
+        return next(replace(file, reading=1).blocks(CHUNK), b"")
     except InputRefused:
         return b""
 
@@ -81,15 +74,6 @@ def is_json(beginning: bytes) -> bool:
     """Whether a line looks like JSON, be it the first or not."""
     lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
     return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
-
-
-def binary_kind(beginning: bytes) -> str | None:
-    """What it is if it is no text; None of a text."""
-    kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
-    if kind or not beginning:
-        return kind
-    controls = len(beginning) - len(beginning.translate(None, _CONTROLS))
-    return "binary data" if controls > _MAX_CONTROL_SHARE * len(beginning) else None
 
 
 def text_kind(beginning: bytes) -> str | None:

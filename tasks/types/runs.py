@@ -1,5 +1,6 @@
 """Reading a run of any task type: the one way in for the site, the API and the command line."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,15 +8,18 @@ from typing import Any
 
 from tasks.types.base import Index, Options, TaskType
 from tasks.types.files import Files, InputFile
+from tasks.types.guarded.encodings import NOT_UTF8, binary_kind
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
 from tasks.types.registry import task_types
 from tasks.types.run_forms import (
     PLAIN_TEXT,
     RunForm,
     beginning_of,
-    binary_kind,
+    first_lines,
+    is_json,
     text_kind,
 )
+from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
 #: So many files of a run are looked at for what else they may be.
 MAX_FILES_LOOKED_AT = 20
@@ -36,14 +40,25 @@ def read_run(
     except InputRefused as refused:
         answers, problems = None, refused.problems
     rest = problems.rest() if isinstance(problems, Problems) else []
+    problems = [*problems, *_encodings(files)]
     if not fatal(problems):
         problems = [*problems, *_empty(task_type, answers, index)]
     if fatal(problems):
-        problems = _with_kinds_told(task_type, files, problems)
+        problems = _with_kinds_told(task_type, files, problems, index)
     return answers, in_order(
         problem if problem.file or not name else replace(problem, file=name)
         for problem in [*problems, *rest]
     )
+
+
+def _encodings(files: Files) -> Iterator[Problem]:
+    """Note for each file in which encoding it was read, where that is not UTF-8."""
+    for file in files[:MAX_FILES_LOOKED_AT]:
+        if name := file.marked_encoding:
+            message = (
+                f"the file is in {name} and was read as that, by its byte order mark"
+            )
+            yield file.problem(message, fatal=False)
 
 
 def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]:
@@ -62,17 +77,20 @@ def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]
 
 
 def _with_kinds_told(
-    task_type: TaskType, files: Files, problems: Sequence[Problem]
+    task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
     """One sentence instead of many for each file that is no run of this type at all."""
     counts = Counter(problem.file for problem in problems)
-    wrong = {problem.file for problem in fatal(problems)}
+    misread = {
+        problem.file for problem in problems if problem.message.startswith(NOT_UTF8)
+    }
+    wrong = {problem.file for problem in fatal(problems)} - misread
     kinds = {}
     if form := task_type.run_form:
         for file in [file for file in files if file.shown in wrong][
             :MAX_FILES_LOOKED_AT
         ]:
-            if message := _kind_of(file, form, counts[file.shown]):
+            if message := _kind_of(file, form, counts[file.shown], index):
                 kinds[file.shown] = file.problem(message, form.described)
     if not kinds:
         return list(problems)
@@ -86,14 +104,15 @@ def _with_kinds_told(
     ]
 
 
-def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
+def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str:
     """What a file is that is no run; empty where its ``problems`` are better told one by one."""
     beginning = beginning_of(file)
     if not beginning:
         return ""
-    if kind := binary_kind(beginning):
+    if kind := binary_kind(beginning, file.suffix):
         return f"this is {kind}, which holds no answers"
-    if form.fits(beginning):
+    is_own = form.fits(beginning) or (form.columns and file.suffix in TABLE_SUFFIXES)
+    if is_own or _names_instances(beginning, index):
         return ""
     others = task_types().items()
     if fitting := [
@@ -110,3 +129,25 @@ def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
         if kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
         else ""
     )
+
+
+#: Where an index has the names of its instances: as a list, or by data set or as keys.
+_NAMES = ("instances", "passages", "datasets")
+
+
+def _names_instances(beginning: bytes, index: Index) -> bool:
+    """Return True if JSON names instances of this split as ids: its answers are at fault, not the task."""
+    if not is_json(beginning):
+        return False
+    names: set[str] = set()
+    for key in _NAMES:
+        value = index.get(key, ())
+        for name in value:
+            names |= set(value[name]) if key == "datasets" else {name}
+    named = (
+        _ID.search(line.decode(errors="replace")) for line in first_lines(beginning)
+    )
+    return any(one is not None and one[1] in names for one in named)
+
+
+_ID = re.compile(r'"[\w-]*id"\s*:\s*"?([^",}]+)', re.IGNORECASE)

@@ -4,13 +4,18 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeGuard
 
 from tasks.types.files import InputFile
 from tasks.types.guarded.json_reader import (
+    ListItem,
     NotFinite,
+    RepeatedKey,
     read_json_line,
+    read_json_list,
     read_json_objects,
 )
 from tasks.types.guarded.limits import Unreadable
@@ -25,7 +30,10 @@ from tasks.types.problems import (
 
 
 def decoded(data: bytes) -> str:
-    """The text without a byte order mark. Only the two encodings occur, and a detector guesses wrong."""
+    """The text without a byte order mark; bytes that are not UTF-8 are taken for Windows-1252.
+
+    By reading version 2 a file refuses such bytes before they come here, unless it is one of CL-Summ's own.
+    """
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
@@ -62,36 +70,78 @@ def length_class(words: int) -> str:
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
-def _json_value(text: str) -> Any:
+def nfc(text: str) -> str:
+    """Return the text in Unicode's form C, by which ids and texts are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def in_nfc(value: Any) -> Any:
+    """Return the value with all its texts in form C, also those of lists, tuples and dataclasses.
+
+    Keys and the field `id` stay as the gold has them.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else type(value)(nfc(value))
+    if isinstance(value, list):
+        return [in_nfc(item) for item in value]
+    if isinstance(value, tuple):
+        return type(value)(in_nfc(item) for item in value)
+    if isinstance(value, Mapping):
+        return {key: in_nfc(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = (field.name for field in fields(value) if field.name != "id")
+        return replace(value, **{name: in_nfc(getattr(value, name)) for name in names})
+    return value
+
+
+def nearly_equal(text: str, other: str) -> bool:
+    """Return True for texts that differ in case, white space or compatible letters alone."""
+    return _folded(text) == _folded(other)
+
+
+def _folded(text: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def equal_label(value: str, allowed: Sequence[str]) -> str | None:
+    """Return the label that a text is, in whatever Unicode form; None if it is none."""
+    if value in allowed:
+        return value
+    form = nfc(value)
+    return next((label for label in allowed if nfc(label) == form), None)
+
+
+def no_label(value: str, allowed: Sequence[str]) -> str:
+    """Return what is said of a text that is no label, with the label that it is but for case or space."""
+    meant = next((label for label in allowed if nearly_equal(value, label)), None)
+    hint = "" if meant is None else f"; did you mean “{meant}”?"
+    return f"“{value[:100]}” is no label{hint}"
+
+
+def _json_value(text: str, *, is_unique: bool) -> Any:
     """Return the only JSON value of a line. Raises ValueError."""
-    value = read_json_line(text)
+    value = read_json_line(text, is_unique=is_unique)
+    return _whole(value, text)
+
+
+def _whole(value: Any, text: str) -> Any:
+    """Return a value without halves of characters, which its text may spell."""
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
 
 def json_lines(
     file: InputFile, problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Line number, object and raw line of every line that is a JSON object; the others become problems."""
+    """Line number, object and raw line of every line that is a JSON object; the others become problems.
+
+    Of a file that is a list of objects the items, each with the line that it begins on.
+    """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
-        for number, raw in enumerate(file.lines(), start=1):
+        for number, value, text in _json_values(file, problems):
             if most is not None and len(problems) >= most:
                 problems.append(given_up(file.shown, number))
                 return
-            text = decoded(raw).strip()
-            if not text:
-                continue
-            try:
-                value = _json_value(text)
-            except ValueError as fault:
-                is_number = isinstance(fault, NotFinite)
-                expected = (
-                    "finite numbers" if is_number else "one JSON object on each line"
-                )
-                problems.append(
-                    file.problem(json_fault(fault), expected, line=number, raw=text)
-                )
-                continue
             if isinstance(value, dict):
                 yield number, value, text
             else:
@@ -105,9 +155,78 @@ def json_lines(
         problems.extend(refused.problems)
 
 
-def json_objects(text: str) -> list[dict[str, Any]]:
+def _json_values(
+    file: InputFile, problems: list[Problem]
+) -> Iterator[tuple[int, Any, str]]:
+    """The values of lines, or of a list; lines without one become problems."""
+    is_unique = file.reading > 1
+    if (items := _items_of(file, problems)) is not None:
+        for item in items:
+            yield item.line, _whole(item.value, item.raw), item.raw
+        return
+    for number, raw in enumerate(file.lines(), start=1):
+        text = decoded(raw).strip()
+        if not text:
+            continue
+        try:
+            value = _json_value(text, is_unique=is_unique)
+        except ValueError as fault:
+            problems.append(
+                file.problem(json_fault(fault), _expected(fault), line=number, raw=text)
+            )
+            continue
+        yield number, value, text
+
+
+def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None:
+    """Return the items of a file that is a list; None of a file of lines."""
+    if not _begins_with_list(file):
+        return None
+    text = decoded(file.read())
+    try:
+        return read_json_list(text, is_unique=file.reading > 1)
+    except ValueError as fault:
+        line = getattr(fault, "lineno", getattr(fault, "line", None))
+        is_of_lines = isinstance(fault, json.JSONDecodeError) and (
+            fault.msg == "Extra data" or fault.lineno == 1
+        )
+        if is_of_lines or (line is None and "\n" not in text.strip()):
+            return None
+        problems.append(file.problem(json_fault(fault), _LISTED, line=line))
+        return []
+
+
+_LISTED = "a list of JSON objects"
+
+
+def _expected(fault: ValueError) -> str:
+    if isinstance(fault, RepeatedKey):
+        return "each key once"
+    is_number = isinstance(fault, NotFinite)
+    return "finite numbers" if is_number else "one JSON object on each line"
+
+
+def _begins_with_list(file: InputFile) -> bool:
+    """Return False for lines of which each is a list, too: the first is a whole value, and others follow."""
+    lines = (
+        line for raw in file.lines() if (line := raw.removeprefix(BOM_UTF8).strip())
+    )
+    try:
+        first = next(lines, b"")
+        if not first.startswith(b"["):
+            return False
+        if first.endswith(b"]") and next(lines, b""):
+            read_json_line(decoded(first))
+            return False
+    except (InputRefused, ValueError):
+        # A list in one long line, or one that goes on; its reader says what else is wrong.
+        pass
+    return True
+
+
+def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
     """The objects of lines. Raises ValueError, StopIteration or RecursionError; ``json_lines`` says why."""
-    values = read_json_objects(text)
+    values = read_json_objects(text, is_unique=is_unique)
     return (
         without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
     )
@@ -117,6 +236,8 @@ def json_fault(fault: Exception) -> str:
     """Why ``read_json`` could not read a text."""
     if isinstance(fault, NotFinite):
         return str(fault)
+    if isinstance(fault, RepeatedKey):
+        return fault.message
     if isinstance(fault, json.JSONDecodeError):
         return f"not JSON: {fault.msg} at column {fault.colno}"
     return f"not JSON: {fault.message if isinstance(fault, Unreadable) else fault}"

@@ -109,7 +109,8 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
         assert (ours.low, ours.high) == pytest.approx((known.low, known.high))
         task = phase.task.task_type.declared.digest[:12]
         assert f"|task:{task}|" in ours.signature
-    assert scores["Right"].signature.split("|gold:")[1].split("|")[1] == "v:2"
+    parts = scores["Right"].signature.split("|gold:")[1].split("|")
+    assert parts[1:3] == ["reading:2", "v:2"]
     table = client.get(boards.address("classes-json", phase)).json()["tables"]
     assert any(one["metric"] == "Right" and one["classes"] for one in table)
     pair = {"a": runs["Ours"].pk, "b": runs["majority"].pk}

@@ -281,7 +281,7 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
 )
 def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
     file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))
-    assert _file_form(file).get("delimiter") == delimiter
+    assert _file_form(file, {}).get("delimiter") == delimiter
 
 
 @pytest.mark.parametrize(

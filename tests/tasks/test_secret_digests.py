@@ -68,7 +68,7 @@ def test_gold_is_named_by_an_hmac_of_its_digest(hidden):
     assert len(gold.nonce) == 64
     assert gold.digest == salted_digest(gold.plain_digest, gold.nonce)
     assert gold.digest not in gold.digests.values()
-    assert (gold.digest_rule, gold.reading_version) == (2, 1)
+    assert (gold.digest_rule, gold.reading_version) == (2, 2)
 
 
 def test_a_visitor_reads_neither_the_plain_digest_nor_the_nonce_before_the_release(
@@ -209,7 +209,7 @@ def test_the_organisers_alone_read_the_plain_digest_and_the_nonce(hidden):
     [version] = client.get(address).json()["results"]
     assert version["plain_sha256"] == gold.plain_digest
     assert (version["nonce"], version["sha256"]) == (gold.nonce, gold.digest)
-    assert (version["digest_rule"], version["reading_version"]) == (2, 1)
+    assert (version["digest_rule"], version["reading_version"]) == (2, 2)
     client.force_login(make_user())
     assert client.get(address).status_code == 404
 

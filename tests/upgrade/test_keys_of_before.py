@@ -21,6 +21,7 @@ def upgrade() -> None:
     for gold in Gold.objects.all():
         digest = gold.digests["1"]
         facts = {"digest": digest, "digests": {}, "digest_rule": 1, "nonce": ""}
+        facts["reading_version"] = 1
         Gold.objects.filter(pk=gold.pk).update(**facts)
     import_module("tasks.migrations.0068_secret_digests").make_nonces(apps, None)
 
@@ -35,7 +36,7 @@ def test_gold_keeps_its_key_and_a_run_that_comes_later_is_scored_under_it(phase)
     upgrade()
     gold = Gold.objects.get()
     assert (gold.digest, gold.reading_version) == (gold.plain_digest, 1)
-    assert key_arguments(gold) == ["--digest-rule=1"]
+    assert key_arguments(gold) == ["--digest-rule=1", "--reading=1"]
     sent = factories.make_submission(
         phase=phase, team=factories.make_team(season=phase.task.season)
     )

@@ -28,7 +28,7 @@ from tasks.types import (
     TaskType,
 )
 from tasks.types.base import printed_options
-from tasks.types.files import open_input, open_inputs
+from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
@@ -403,14 +403,16 @@ def _gold_problems(
     folder.mkdir(parents=True, exist_ok=True)
     if sent := _sent(plan.entry):
         try:
-            prepared = sent.prepared_gold(task_type, gold.paths, task.options)
+            present = present_gold(plan.entry, task.slug, gold.split)
+            prepared = sent.prepared_for(present, task_type, gold.paths, task.options)
         except InputRefused as refused:
             return refused.problems
         plan.gold[task.slug, gold.split] = prepared
         return []
     try:
-        prepared = packing.prepare_gold(
-            task_type, open_inputs(gold.paths), task.options, folder
+        present = present_gold(plan.entry, task.slug, gold.split)
+        prepared = gold_files.prepare_for(
+            present, task_type, gold.paths, task.options, folder
         )
     except InputRefused as refused:
         return refused.problems
@@ -496,6 +498,9 @@ def _baseline_problems(
                 ) % {"split": split}
                 baseline.table.refuse("phases", words)
             continue
+        reading = (
+            prepared.reading if prepared else cast("Gold", present).reading_version
+        )
         options, run = task_type.checked_options(task.options), baseline.run
         if sent := _sent(plan.entry):
             file = (
@@ -503,7 +508,7 @@ def _baseline_problems(
                 if prepared
                 else gold_files.index_file(cast("Gold", present))
             )
-            wrong = fatal(sent.run_problems(task_type, run, file, options))
+            wrong = fatal(sent.run_problems(task_type, run, file, options, reading))
             problems |= {str(problem): problem for problem in wrong}
             continue
         index = (
@@ -512,9 +517,8 @@ def _baseline_problems(
             else gold_files.index_of(cast("Gold", present))
         )
         try:
-            wrong = fatal(
-                read_run(task_type, open_input(run), index, options, name=str(run))[1]
-            )
+            files = open_input(run, reading=reading)
+            wrong = fatal(read_run(task_type, files, index, options, name=str(run))[1])
         except InputRefused as refused:
             wrong = refused.problems
         problems |= {str(problem): problem for problem in wrong}

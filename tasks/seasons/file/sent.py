@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from citeboard.core.confinement import (
 from citeboard.teams.models import User
 from tasks.gold import packing
 from tasks.gold.gold_files import prepared_upload
-from tasks.models import Season
+from tasks.models import Gold, Season
 from tasks.seasons.file import entries, plan as plans, zip_reader
 from tasks.seasons.file.load import Loaded, alone, apply_entry, declared_types
 from tasks.seasons.file.tables import Table
@@ -34,6 +34,7 @@ from tasks.types.declared.folder import (
     read_declaration,
 )
 from tasks.types.declared.own_measures import MEASURES
+from tasks.types.files import READING_VERSION
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
@@ -199,11 +200,30 @@ class SentZip(entries.FileAlone):
             )
         return task_type
 
-    def prepared_gold(
-        self, task_type: TaskType, paths: Sequence[Path], options: Options
+    def prepared_for(
+        self,
+        present: Gold | None,
+        task_type: TaskType,
+        paths: Sequence[Path],
+        options: Options,
+    ) -> packing.PreparedGold:
+        """Return packed gold: as the present version is read if the files are that version, else as gold is
+        read now. Raises InputRefused.
+        """
+        if present is not None and present.reading_version < READING_VERSION:
+            earlier = present.reading_version
+            with suppress(InputRefused):
+                prepared = self._prepared(task_type, paths, options, earlier)
+                if present.holds(prepared.digests):
+                    return prepared
+        return self._prepared(task_type, paths, options, READING_VERSION)
+
+    def _prepared(
+        self, task_type: TaskType, paths: Sequence[Path], options: Options, reading: int
     ) -> packing.PreparedGold:
         """Return packed gold, whose files stay as long as those of the zip. Raises InputRefused."""
-        key = (task_type.slug, str(sorted(options.items())), *map(str, paths))
+        texts = str(sorted(options.items())), str(reading)
+        key = (task_type.slug, *texts, *map(str, paths))
         if key not in self._gold:
             place = self._scratch / f"gold-{len(self._gold)}"
             place.mkdir()
@@ -212,7 +232,9 @@ class SentZip(entries.FileAlone):
                 path = place / "gold.zip"
                 packing.write_archive(path, _members(self.folder, paths))
                 shown = "gold.zip"
-            with prepared_upload(task_type, options, path, shown, self._by) as prepared:
+            with prepared_upload(
+                task_type, options, path, shown, self._by, reading=reading
+            ) as prepared:
                 packed = place / "packed"
                 packed.mkdir()
                 for name in packing.FILES:
@@ -221,13 +243,24 @@ class SentZip(entries.FileAlone):
         return self._gold[key]
 
     def run_problems(
-        self, task_type: TaskType, run: Path, index: Path, options: Options
+        self,
+        task_type: TaskType,
+        run: Path,
+        index: Path,
+        options: Options,
+        reading: int,
     ) -> Sequence[Problem]:
-        key = (task_type.slug, str(sorted(options.items())), str(run), str(index))
+        texts = str(sorted(options.items())), str(reading)
+        key = (task_type.slug, *texts, str(run), str(index))
         if key not in self._runs:
             upload = Upload(run, run.relative_to(self.folder).as_posix())
             found = findings_of(
-                upload, task_type=task_type, index=index, options=options, sender=None
+                upload,
+                task_type=task_type,
+                index=index,
+                reading=reading,
+                options=options,
+                sender=None,
             )
             self._runs[key] = found.problems
         return self._runs[key]

@@ -18,7 +18,7 @@ from tasks.types import base, jsonlines
 from tasks.types.files import Files, InputFile
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import are_texts, json_kind, length_class
+from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
 #: File names that say nothing of a data set; the ids of their instances may.
@@ -553,6 +553,8 @@ _UNSEEN = (
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
     """An instance without a prediction counts as one with an empty text, under either rule set."""
     gold: tuple[Instance, ...] = split.content
+    if split.reading > 1 and not base.is_official(rules):
+        gold, run = in_nfc(gold), in_nfc(run)
     answers = [run.get(instance.id) for instance in gold]
     names = [instance.id for instance in gold]
     notes = Counter(dict.fromkeys(NOTES, 0))

@@ -57,7 +57,7 @@ def read_annotations(
     """The annotated citances of one file; what cannot be read becomes a problem with its line. ``topic`` None
     takes each line's Reference Article for its topic.
     """
-    for number, raw in enumerate(file.lines(), start=1):
+    for number, raw in enumerate(file.with_fallback().lines(), start=1):
         line = decoded(raw).strip()
         if not line:
             continue
@@ -180,7 +180,7 @@ ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
     """Of each line, whose reference and facet nobody asks for. Raises InputRefused."""
-    for number, raw in enumerate(file.lines(), start=1):
+    for number, raw in enumerate(file.with_fallback().lines(), start=1):
         if line := decoded(raw).strip():
             try:
                 yield _needed_fields(line, NEEDED_OF_INPUTS[:3])
@@ -220,7 +220,7 @@ def read_rows(
     """The rows that the official program reads; those of another length than the header are passed over. What
     stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
     """
-    reader = csv.reader(decoded(line) for line in file.lines())
+    reader = csv.reader(decoded(line) for line in file.with_fallback().lines())
     try:
         header = [name.strip() for name in next(filter(None, reader), [])]
         if not header:

@@ -14,10 +14,11 @@ from tasks.types import base
 from tasks.types.clsumm import options as shared, topics as folders
 from tasks.types.clsumm.annotation import tags_removed
 from tasks.types.clsumm.runs import is_json_run, some
-from tasks.types.files import Files, InputFile
+from tasks.types.files import CHUNK, Files, InputFile
+from tasks.types.guarded.encodings import binary_kind
 from tasks.types.jsonlines import SUFFIXES
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
-from tasks.types.run_forms import RunForm, binary_kind
+from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, decoded, json_kind, json_lines, unescaped
 
 KINDS = ("abstract", "community", "human")
@@ -132,7 +133,7 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
     references: dict[tuple[str, str], Reference] = {}
     for kind, file in files:
         key = kind, folders.annotator(file, name)
-        raw = file.read()
+        raw = file.with_fallback().read()
         if key in references:
             notes.append(
                 f"{file.shown} passed over: {references[key].file} is the same summary"
@@ -346,7 +347,7 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
 
 def _bounded(file: InputFile) -> bytes:
     raw = b""
-    for chunk in file.chunks():
+    for chunk in file.with_fallback().blocks(CHUNK):
         raw += chunk
         if len(raw) >= MAX_SUMMARY:
             raise InputRefused([file.problem(TOO_LONG, LIMIT)])

@@ -242,7 +242,7 @@ def public_topic(
 ) -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
         for file in folder.papers(kind):
-            yield f"{topic}/{kind}/{file.base}", file.read()
+            yield f"{topic}/{kind}/{file.base}", file.with_fallback().read()
     if chosen and chosen.version == CSV:
         rows = [
             list(reading.read_rows(file, [], reading.Source.GOLD))
@@ -402,7 +402,7 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     some released papers leave elements open, mix encodings or put blanks around the equals signs; none of
     that loses a sentence here.
     """
-    content = file.read()
+    content = file.with_fallback().read()
     if b"\0" in content:
         raise InputRefused(
             [file.problem("not a text in UTF-8: it holds a NUL", "a paper in UTF-8")]

@@ -26,13 +26,14 @@ from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measure
 from tasks.types.declared.read_forms import FORMS
 from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
-from tasks.types.forms.instances import FILE_FORMS, TABLES, Dimension, InstanceTask
+from tasks.types.forms.instances import FILE_FORMS, Dimension, InstanceTask
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import InputRefused, Problem, in_order
 from tasks.types.references import MetricRef, referenced
+from tasks.types.tables import TABLES
 
 #: Of rankings.
 CUTS = Option(
@@ -266,6 +267,9 @@ def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[Inpu
 def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
     form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
+    quotes = gold.flag("quotes") if "quotes" in gold else None
+    if quotes is not None and form not in TABLES:
+        gold.refuse("quotes", f"“quotes” says nothing of {form}", "files of csv or tsv")
     if delimiter and (form not in TABLES or len(delimiter) > 1):
         gold.refuse(
             "delimiter", f"“{delimiter}” parts no {form}", "one character, for csv"
@@ -289,7 +293,7 @@ def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
                 "fields without it",
             )
     settings = {"id": key, "field": field, "files": form, "delimiter": delimiter}
-    return {**settings, "shown": shown, "hidden": hidden}
+    return {**settings, "quotes": quotes, "shown": shown, "hidden": hidden}
 
 
 def _dimensions(keys: Keys) -> Any:

@@ -17,9 +17,11 @@ from tasks.types.declared.baselines import BASELINES, TFIDF
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
 from tasks.types.files import Files, InputFile
-from tasks.types.forms.instances import TABLES, at_path, table_records
+from tasks.types.forms.instances import at_path
 from tasks.types.jsonlines import Record, is_records_file, read_records
 from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.tables import TABLES, TableForm, delimiter_of, table_records
+from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -93,14 +95,23 @@ class Found:
 
 
 def look(
-    form: str, slug: str, title: str, files: Files, known: Values | None = None
+    form: str,
+    slug: str,
+    title: str,
+    files: Files,
+    known: Values | None = None,
+    delimiter: str = "",
 ) -> Found:
-    """What the files hold; with a ``known`` table nothing is proposed. Raises InputRefused."""
+    """What the files hold; with a ``known`` table nothing is proposed. Raises InputRefused.
+
+    The ``delimiter`` is that of a CSV file whose rows several part alike.
+    """
     problems = Problems()
+    said = {"delimiter": delimiter, **(known or {}).get("gold", {})}
     read = {
         file.name.rpartition("/")[2]: (
             file,
-            [record.value for record in _records(file, problems, form)],
+            [record.value for record in _records(file, problems, form, said)],
         )
         for file in files
         if file.suffix.removeprefix(".") in TABLES or is_records_file(file.name)
@@ -144,7 +155,7 @@ def look(
                 else {"text": text}
             )
             task["pool"] = {"file": pool, "id": key, **texts}
-        if files_are := _file_form(read[main][0]):
+        if files_are := _file_form(read[main][0], said):
             task["gold"] = {**files_are, **task["gold"]}
     return Found(
         len(rows), _fields(rows), _fields(rows_of.get(pool, ())), list(read), task
@@ -171,13 +182,12 @@ def declaration(task: Values) -> str:
     return "\n".join(parts)
 
 
-def _records(file: InputFile, problems: Problems, form: str) -> Iterator[Record]:
-    delimiter = TABLES.get(file.suffix.removeprefix("."))
-    if delimiter is None:
+def _records(
+    file: InputFile, problems: Problems, form: str, gold: Values
+) -> Iterator[Record]:
+    if file.suffix.removeprefix(".") not in TABLES:
         return read_records(file, problems)
-    records = table_records(
-        file, _file_form(file).get("delimiter", delimiter), problems
-    )
+    records = table_records(file, _table_form(file, gold), problems)
     if form != "numbers":
         return records
     # The cells of a table are texts.
@@ -195,14 +205,21 @@ def _as_number(cell: Any) -> Any:
     return cell
 
 
-def _file_form(file: InputFile) -> dict[str, str]:
+def _table_form(file: InputFile, gold: Values) -> TableForm:
+    kind = file.suffix.removeprefix(".")
+    if gold.get("files", kind) != kind:
+        return TableForm(kind)
+    return TableForm(kind, gold.get("delimiter", ""), gold.get("quotes"))
+
+
+def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
     """What a declaration says of files that are no JSON lines."""
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
         return {"files": "json"} if form == "json" else {}
-    head = next(file.lines(), b"")
-    is_other = form == "csv" and head.count(b";") > head.count(b",")
-    return {"files": form, **({"delimiter": ";"} if is_other else {})}
+    delimiter = delimiter_of(decoded(file.read()), _table_form(file, gold))
+    is_other = delimiter != TABLES[form]
+    return {"files": form, **({"delimiter": delimiter} if is_other else {})}
 
 
 def _names(rows: Rows) -> list[str]:

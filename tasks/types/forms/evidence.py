@@ -9,7 +9,13 @@ from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
 from tasks.types.files import Files
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
-from tasks.types.text import are_texts, json_kind, kind_found
+from tasks.types.text import (
+    are_texts,
+    equal_label,
+    json_kind,
+    kind_found,
+    no_label,
+)
 
 LABEL = "label"
 #: By document: its label, and the sets of sentences of which any whole one is enough.
@@ -75,13 +81,11 @@ class EvidenceTask(InstanceTask):
             *self.labels,
             *([self.abstain] if self.abstain and may_abstain else []),
         )
-        if isinstance(value, str) and value in allowed:
-            return value
         is_text = isinstance(value, str)
+        if is_text and (label := equal_label(value, allowed)) is not None:
+            return label
         found = (
-            f"“{value[:100]}” is no label"
-            if is_text
-            else f"“{LABEL}” is {kind_found(value)}"
+            no_label(value, allowed) if is_text else f"“{LABEL}” is {kind_found(value)}"
         )
         fault(found, f"one of {', '.join(allowed)}")
         return None

@@ -3,14 +3,12 @@
 A form of task says what its answers are; everything else is here.
 """
 
-import csv
 import dataclasses
-import io
 import json
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -25,14 +23,29 @@ from tasks.types.base import (
     ShownInstance,
     Split,
 )
-from tasks.types.files import CLUTTER, Files, InputFile
+from tasks.types.files import (
+    CLUTTER,
+    PACKED,
+    READING_VERSION,
+    Files,
+    InputFile,
+    reading_of,
+)
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
-from tasks.types.text import decoded, kind_found
+from tasks.types.tables import (
+    TABLES,
+    Columns,
+    TableForm,
+    read_with_tables,
+    table_records,
+    written_table,
+)
+from tasks.types.text import decoded, kind_found, nfc
 
 INPUTS = "inputs.jsonl"
-JSON_FORMS, TABLES, TREC = ("jsonl", "json"), {"csv": ",", "tsv": "\t"}, "trec"
+JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
 #: The treatments of instances that a run does not answer.
 WRONG, LEFT_OUT = "wrong", "left-out"
@@ -154,6 +167,9 @@ class Content:
 
     instances: tuple[Instance, ...]
     pool: Mapping[str, Mapping[str, Any]]
+    reading: int = READING_VERSION
+    #: Of the files of the instances, how many rows, objects or lines were read.
+    rows: int = 0
 
 
 def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
@@ -170,6 +186,26 @@ def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
         }
     text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"{text}\n".encode()
+
+
+def _equal_in_nfc(name: str, other: str) -> tuple[str, str]:
+    """Return what is wrong with two ids that look the same."""
+    message = f"the ids “{name}” ({_points(name)}) and “{other}” ({_points(other)}) are equal in NFC"
+    return message, "ids that differ in Unicode's form C"
+
+
+def _points(name: str) -> str:
+    """Return the code points of a name that are not ASCII."""
+    return " ".join(f"U+{ord(sign):04X}" for sign in name if not sign.isascii())
+
+
+def _equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
+    forms: dict[str, str] = {}
+    shown = files[0].shown if len(files) == 1 else ""
+    for name in names:
+        if (other := forms.setdefault(nfc(name), name)) != name:
+            message, expected = _equal_in_nfc(name, other)
+            yield Problem(file=shown, message=message, expected=expected)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +225,8 @@ class InstanceTask(ABC):
     unit: str = ""
     files: str = JSON_FORMS[0]
     delimiter: str = ""
+    #: Whether cells of a table may be in quotation marks; None for the rule of CSV or TSV.
+    quotes: bool | None = None
     #: What stands beside the instances, such as the documents that are ranked, and its fields.
     pool_file: str = ""
     pool_id: str = "id"
@@ -292,11 +330,30 @@ class InstanceTask(ABC):
         example = json.dumps(
             {self.id: "s1", self.answer_key: self.example}, ensure_ascii=False
         )
-        return jsonlines.AnswerForm(example=example, noun=self.noun, id=self.id)
+        table = self.columns.described if self.columns else ""
+        return jsonlines.AnswerForm(
+            example=example, noun=self.noun, id=self.id, table=table
+        )
+
+    @property
+    def columns(self) -> Columns | None:
+        """The columns of a run as a table, where a run may be one."""
+        return None
+
+    def _columns(self, **facts: Any) -> Columns:
+        form = TableForm()
+        if self.files in TABLES:
+            form = TableForm(self.files, self.delimiter, self.quotes)
+        return Columns(id=self.id, answer=self.answer_key, form=form, **facts)
 
     @property
     def run_form(self) -> RunForm:
-        return RunForm(described=self.form.files, keys=(frozenset({self.answer_key}),))
+        columns = frozenset(self.columns.names if self.columns else ())
+        return RunForm(
+            described=self.form.files,
+            keys=(frozenset({self.answer_key}),),
+            columns=columns,
+        )
 
     def is_gold_file(self, name: str) -> bool:
         return PurePosixPath(name).name == self.pool_file or self.is_instances_file(
@@ -304,7 +361,7 @@ class InstanceTask(ABC):
         )
 
     def is_instances_file(self, name: str) -> bool:
-        path = PurePosixPath(name)
+        path = PurePosixPath(name.removesuffix(PACKED))
         if path.name == self.pool_file or CLUTTER.intersection(path.parts):
             return False
         if self.files in JSON_FORMS:
@@ -331,6 +388,7 @@ class InstanceTask(ABC):
         return Split(
             content=content,
             instances=len(content.instances),
+            rows=content.rows,
             index=self.index(content),
             digest=digest,
             earlier_digests={1: first} if first != digest else {},
@@ -345,10 +403,16 @@ class InstanceTask(ABC):
             lines += [b"pool\n", *sorted(_line(record, is_table) for record in pool)]
         return digest_of(*lines).hex()
 
+    def _table_form(self, kind: str) -> TableForm:
+        """Return how tables of a kind are read; the settings are those of the kind of the gold."""
+        if kind != self.files:
+            return TableForm(kind)
+        return TableForm(kind, self.delimiter, self.quotes)
+
     def _digest_with_order(self, content: Content) -> str:
         """Return the digest by rule 1: it depends on the order of the pool and on the ends of lines."""
         lines = (_line(record, is_table=False) for record in _in_order(content))
-        pools = sorted(self.public_pool(content.pool))
+        pools = sorted(self.public_pool(content))
         return digest_of(*lines, *(data for _, data in pools)).hex()
 
     def read_inputs(self, files: Files, options: Options) -> Index:
@@ -371,22 +435,26 @@ class InstanceTask(ABC):
             INPUTS,
             jsonlines.as_lines(self.public(instance) for instance in content.instances),
         )
-        yield from self.public_pool(content.pool)
+        yield from self.public_pool(content)
 
     def read_pool(
         self, files: Files, problems: Problems
     ) -> Mapping[str, Mapping[str, Any]]:
         records: dict[str, Mapping[str, Any]] = {}
+        forms: dict[str, str] = {}
         for file in files:
-            table = TABLES.get(file.suffix.removeprefix("."))
+            kind = file.suffix.removeprefix(".")
             read = (
-                table_records(file, table, problems)
-                if table
+                table_records(file, self._pool_form(kind), problems)
+                if kind in TABLES
                 else jsonlines.read_records(file, problems)
             )
             for record in read:
                 name = jsonlines.record_id(record.value, self.pool_id)
-                if not name or name in records:
+                other = forms.setdefault(nfc(name or ""), name or "")
+                if name and other != name and file.reading > 1:
+                    problems.append(record.problem(*_equal_in_nfc(name, other)))
+                elif not name or name in records:
                     found = f"{self.pool_noun} “{name}” is there twice"
                     fault = found if name else f"“{self.pool_id}” is missing"
                     problems.append(
@@ -413,23 +481,22 @@ class InstanceTask(ABC):
             for record in pool.values()
         )
 
-    def public_pool(
-        self, pool: Mapping[str, Mapping[str, Any]]
-    ) -> Iterator[tuple[str, bytes]]:
+    def _pool_form(self, kind: str) -> TableForm:
+        quotes = self.quotes if kind == self.files else None
+        return TableForm(kind, quotes=quotes)
+
+    def public_pool(self, content: Content) -> Iterator[tuple[str, bytes]]:
         """The file of the pool as participants have it, in the form that it has."""
         keys = self._pool_keys
-        rows = self._shown_of_pool(pool)
-        delimiter = TABLES.get(self.pool_file.rpartition(".")[2])
-        if delimiter is None:
+        rows = self._shown_of_pool(content.pool)
+        kind = self.pool_file.rpartition(".")[2]
+        if kind not in TABLES:
             data = jsonlines.as_lines(rows)
         else:
-            text = io.StringIO(newline="")
-            writer = csv.DictWriter(
-                text, [*dict.fromkeys(keys)], delimiter=delimiter, restval=""
-            )
-            writer.writeheader()
-            writer.writerows(rows)
-            data = text.getvalue().encode()
+            form = self._pool_form(kind)
+            if content.reading == 1:
+                form = TableForm(kind, quotes=True)
+            data = written_table(rows, keys, form).encode()
         if self.pool_file:
             yield self.pool_file, data
 
@@ -455,12 +522,18 @@ class InstanceTask(ABC):
     ) -> tuple[Any, list[Problem]]:
         """The answers by instance, and everything that is wrong with the files."""
         names = dict.fromkeys(index["instances"])
-        return jsonlines.read_answers(
-            files,
-            names,
-            lambda name, line: self.answer_of(line, name, index),
-            self.form,
-        )
+
+        def read(lines: Files) -> tuple[Any, list[Problem]]:
+            return jsonlines.read_answers(
+                lines,
+                names,
+                lambda name, line: self.answer_of(line, name, index),
+                self.form,
+            )
+
+        if (columns := self.columns) is None:
+            return read(files)
+        return read_with_tables(files, columns, read)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
         """One row an instance."""
@@ -527,12 +600,14 @@ class InstanceTask(ABC):
         problems = Problems()
         by_id: dict[str, Instance] = {}
         fields: set[str] = set()
+        rows = 0
         for file in files:
             for record in (
                 self.records(file, problems)
                 if self.is_instances_file(file.name)
                 else ()
             ):
+                rows += 1
                 if instance := self._instance(
                     record, by_id, problems, with_gold=with_gold
                 ):
@@ -552,8 +627,9 @@ class InstanceTask(ABC):
                         message=f"no instance has the field “{name}”, which is shown"
                     )
                 )
+        problems += _equal_ids(by_id, files) if reading_of(files) > 1 else ()
         refuse(problems)
-        return Content(tuple(by_id.values()), pool)
+        return Content(tuple(by_id.values()), pool, reading_of(files), rows)
 
     def _instance(
         self,
@@ -595,9 +671,7 @@ class InstanceTask(ABC):
         elif self.files == TREC:
             yield from self._qrels(file, problems)
         else:
-            yield from table_records(
-                file, self.delimiter or TABLES[self.files], problems
-            )
+            yield from table_records(file, self._table_form(self.files), problems)
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
         """A record a topic, whose answers are graded."""
@@ -619,39 +693,3 @@ class InstanceTask(ABC):
             yield jsonlines.Record(
                 file.shown, first, first, {self.id: topic, self.field: grades}
             )
-
-
-def table_records(
-    file: InputFile, delimiter: str, problems: Problems
-) -> Iterator[jsonlines.Record]:
-    """The rows of a table with a header; empty cells are fields that are absent."""
-    rows = csv.reader(
-        io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True
-    )
-    heads, place = list[str](), 0
-    try:
-        for row in rows:
-            if not heads:
-                heads = row
-                if len(set(heads)) < len(heads):
-                    problems.append(
-                        file.problem("a name of a column stands there twice", line=1)
-                    )
-                    return
-            elif len(row) != len(heads):
-                message = f"{len(row)} cells under {len(heads)} columns"
-                problems.append(
-                    file.problem(message, "a cell for each column", line=rows.line_num)
-                )
-            else:
-                place += 1
-                cells = {
-                    name: cell
-                    for name, cell in zip(heads, row, strict=True)
-                    if cell != ""
-                }
-                yield jsonlines.Record(
-                    file.shown, rows.line_num, place, cells, delimiter.join(row)
-                )
-    except csv.Error as fault:
-        problems.append(file.problem(f"no table: {fault}", line=rows.line_num))

@@ -21,7 +21,8 @@ from tasks.types.probabilities import (
     ProbabilitiesRefused,
     read_probabilities,
 )
-from tasks.types.text import json_kind, kind_found
+from tasks.types.tables import Columns
+from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
@@ -80,6 +81,17 @@ class LabelTask(InstanceTask):
     @property
     def example(self) -> Any:
         return [self.labels[0]] if self.several else self.labels[0]
+
+    @property
+    def columns(self) -> Columns:
+        others = (
+            *(["probabilities"] if self.probabilities != NONE else []),
+            *(["confidence"] if self.confidence != NONE else []),
+        )
+        lists = {"probabilities", *([self.answer_key] if self.several else [])}
+        return self._columns(
+            others=others, numbers=frozenset({"confidence"}), json=frozenset(lists)
+        )
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
@@ -204,16 +216,19 @@ class LabelTask(InstanceTask):
             found = "empty" if value == [] else json_kind(value)
             fault(f"“{key}” is {found}", f"a list of labels, each {expected}")
             return None
+        read = []
         for own in values:
             if isinstance(own, bool) or not isinstance(own, str | int):
                 fault(
                     f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected
                 )
                 return None
-            if str(own) not in allowed:
-                fault(f"“{str(own)[:100]}” is no label", expected)
+            label = equal_label(str(own), allowed)
+            if label is None:
+                fault(no_label(str(own), allowed), expected)
                 return None
-        given = Counter(map(str, values))
+            read.append(label)
+        given = Counter(read)
         if twice := [label for label, count in given.items() if count > 1]:
             fault(f"“{key}” names {twice[0]} twice", "each label once")
             return None

@@ -9,6 +9,7 @@ from typing import Any
 from tasks.types.base import Index
 from tasks.types.forms.instances import JSON_FORMS, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import AnswerForm, Line
+from tasks.types.tables import Columns
 from tasks.types.text import kind_found
 
 REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -74,6 +75,10 @@ class NumberTask(InstanceTask):
             line.wrong,
             has_steps=False,
         )
+
+    @property
+    def columns(self) -> Columns:
+        return self._columns(numbers=frozenset({self.answer_key}))
 
     @property
     def form(self) -> AnswerForm:

@@ -23,7 +23,8 @@ from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.lists import Choices, GradedLists, Lists
 from tasks.types.ranking.runs import RankedRun, RunLimits, filled, read_ranked_run
 from tasks.types.run_forms import RUN_FORM, RunForm
-from tasks.types.text import kind_found
+from tasks.types.tables import DOCUMENT, Columns, read_with_tables
+from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
 LONGEST = 1000
@@ -50,10 +51,17 @@ class RankingTask(InstanceTask):
         return ["d9", "d3"]
 
     @property
+    def columns(self) -> Columns:
+        return self._columns(document=DOCUMENT)
+
+    @property
     def run_form(self) -> RunForm:
         keys = (frozenset({self.answer_key}), frozenset({self.id, "scores"}))
         return RunForm(
-            described=RUN_FORM.described, keys=keys, is_line=RUN_FORM.is_line
+            described=f"{RUN_FORM.described}, or CSV or TSV with {self.columns.described}",
+            keys=keys,
+            is_line=RUN_FORM.is_line,
+            columns=frozenset(self.columns.names),
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
@@ -87,8 +95,17 @@ class RankingTask(InstanceTask):
                     )
                 )
             known = content.pool if own is None else set(own)
+            if content.reading > 1:
+                known = set(map(nfc, known))
+                if own is not None and len(known) < len(set(own)):
+                    problems.append(
+                        Problem(
+                            message=f"two candidates of instance “{instance.id}” are equal in NFC",
+                            expected="ids that differ in Unicode's form C",
+                        )
+                    )
             for name in instance.gold or () if with_gold else ():
-                if name not in known:
+                if name not in known and nfc(name) not in known:
                     message = f"the gold of instance “{instance.id}” is no candidate: “{name[:100]}”"
                     problems.append(
                         Problem(message=message, expected="an id of the pool")
@@ -119,13 +136,17 @@ class RankingTask(InstanceTask):
         self, files: Files, index: Index, options: Options
     ) -> tuple[RankedRun, list[Problem]]:
         limits = RunLimits(longest=self.longest, key=self.answer_key, form=self.form)
-        return read_ranked_run(files, index, limits)
+        run: RankedRun
+        run, problems = read_with_tables(
+            files, self.columns, lambda lines: read_ranked_run(lines, index, limits)
+        )
+        return run, problems
 
     def filled(self, run: RankedRun, index: Index) -> Iterable[bool]:
         return filled(run, index)
 
     def pair(self, split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-        choices, numbers = Choices(split.index), []
+        choices, numbers = Choices(split.index, split.reading), []
         for row, instance in enumerate(split.content.instances):
             candidates = choices.candidates(row)
             numbers.append(

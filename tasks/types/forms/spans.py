@@ -8,7 +8,7 @@ from typing import Any
 from tasks.types.base import Index
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import Line
-from tasks.types.text import kind_found
+from tasks.types.text import kind_found, no_label
 
 #: Start and end as offsets of code points, the end excluded, and the label.
 Span = tuple[int, int, str]
@@ -70,6 +70,10 @@ class SpanTask(InstanceTask):
             f"{start}-{end} {label}".rstrip() for start, end, label in gold
         )
 
+    def _hint(self, label: object) -> str:
+        said = no_label(label, self.labels) if isinstance(label, str) else ""
+        return f": {said}" if said else ""
+
     def _spans(self, value: Any, key: str, length: int, fault: Fault) -> Spans | None:
         size = 3 if self.labels else 2
         expected = (
@@ -94,7 +98,7 @@ class SpanTask(InstanceTask):
                 )
             elif self.labels and own[2] not in self.labels:
                 fault(
-                    f"span {place} of “{key}” has no label of these",
+                    f"span {place} of “{key}” has no label of these{self._hint(own[2])}",
                     f"one of {', '.join(self.labels)}",
                 )
             else:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tasks.types.base import TEXTS, Index
-from tasks.types.forms.instances import Fault, InstanceTask, at_path
+from tasks.types.base import TEXTS, Index, is_official
+from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
 from tasks.types.jsonlines import MAX_TEXT, Line, well_formed
-from tasks.types.text import are_texts, kind_found
+from tasks.types.tables import Columns
+from tasks.types.text import are_texts, in_nfc, kind_found
 
 
 class References(tuple[str, ...]):
@@ -23,6 +24,18 @@ class TextTask(InstanceTask):
     drawn_as: ClassVar[str] = TEXTS
     own_key: ClassVar[str] = "text"
     longest: int = MAX_TEXT
+
+    @property
+    def columns(self) -> Columns:
+        return self._columns(may_be_empty=True)
+
+    def pairs_of(
+        self, content: Content, answers: list[Any], rules: str
+    ) -> tuple[list[Any], list[Any]]:
+        gold, answers = super().pairs_of(content, answers, rules)
+        if content.reading > 1 and not is_official(rules):
+            return in_nfc(gold), in_nfc(answers)
+        return gold, answers
 
     @property
     def example(self) -> Any:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from json.scanner import make_scanner
 from typing import Any
 
@@ -34,6 +35,49 @@ def _finite(text: str) -> float:
     return value
 
 
+class RepeatedKey(Unreadable):
+    """A key that an object has twice."""
+
+
+#: A key and the sign behind it, and now and then a piece of a text that looks alike.
+_MEMBER = re.compile(r'"[ \t\r\n]*:')
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
+        keys = [key for key, _ in members]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RepeatedKey(f"the key “{twice[:100]}” occurs twice in one object")
+    return value
+
+
+def _members(value: Any) -> int:
+    """Return how many members all objects of a value have."""
+    count, level = 0, [value]
+    while level:
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                count += len(one)
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+        level = [one for one in inner if isinstance(one, dict | list)]
+    return count
+
+
+def _may_repeat_keys(text: str, values: list[Any]) -> bool:
+    """Return False if a text has no more members than the values that were read of it."""
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    written = text.count('":')
+    if text.count(":") > written:
+        written = len(_MEMBER.findall(text))
+    is_flat = text.count("{") == len(values) and set(map(type, values)) == {dict}
+    return written > (sum(map(len, values)) if is_flat else _members(values))
+
+
 #: Made once: `json.loads` with an option makes one for each line.
 _DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
@@ -45,12 +89,19 @@ def read_json(
     *,
     constant: Callable[[str], Any] = _finite,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    is_unique: bool = False,
 ) -> Any:
     """Return the value of a text. Raises json.JSONDecodeError or Unreadable, which are ValueErrors.
 
     ``constant`` reads NaN and Infinity, ``pairs`` makes an object of its members. Of members with one name
-    the last counts.
+    the last counts, unless keys have to be unique: then RepeatedKey is raised.
     """
+    if is_unique:
+        value = read_json(text, limits, constant=constant)
+        if _may_repeat_keys(within_size(text, limits), [value]):
+            # The hook makes the decoder slow, so it is for texts that need it alone.
+            value = read_json(text, limits, constant=constant, pairs=_unique)
+        return value
     decoder = _DECODER
     if pairs or constant is not _finite:
         decoder = json.JSONDecoder(
@@ -74,21 +125,23 @@ def read_json(
     return value
 
 
-def read_json_line(line: str, limits: Limits = JSON) -> Any:
+def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
     """Return the only value of a line, faster than `read_json`. Raises the same."""
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
         end = -1
-    if end != len(line):
+    if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
         # The slower decoder says what is wrong and where.
-        return read_json(line, limits)
+        return read_json(line, limits, is_unique=is_unique)
     if _brackets(line) > limits.depth:
         _require_depth(value, line, limits)
     return value
 
 
-def read_json_objects(text: str, limits: Limits = JSON) -> list[dict[str, Any]]:
+def read_json_objects(
+    text: str, limits: Limits = JSON, *, is_unique: bool = False
+) -> list[dict[str, Any]]:
     """Return the objects of a text with one on each line.
 
     Raises ValueError, StopIteration or RecursionError; `read_json_line` says why.
@@ -102,10 +155,75 @@ def read_json_objects(text: str, limits: Limits = JSON) -> list[dict[str, Any]]:
             raise ValueError("more than one value on a line")
     if len(values) != text.count("\n") or set(map(type, values)) != {dict}:
         raise ValueError("not one object on each line")
+    if is_unique and _may_repeat_keys(text, values):
+        raise ValueError("a key may occur twice")
     for line, value in zip(text.split("\n"), values, strict=False):
         if _brackets(line) > limits.depth:
             _require_depth(value, line, limits)
     return values
+
+
+@dataclass(frozen=True)
+class ListItem:
+    """An item of a list, the line that it begins on and its text."""
+
+    line: int
+    value: Any
+    raw: str
+
+
+def read_json_list(
+    text: str, limits: Limits = JSON, *, is_unique: bool = False
+) -> list[ListItem]:
+    """Return the items of a text that is a list. Raises as `read_json` does."""
+    checked = within_size(text, limits)
+    items = list[ListItem]()
+    try:
+        place = _behind_blanks(checked, checked.index("[") + 1)
+        line, counted = 1, 0
+        while place >= 0 and checked[place] != "]":
+            value, end = _SCANNER(checked, place)
+            line, counted = line + checked.count("\n", counted, place), place
+            raw = checked[place:end]
+            if is_unique and _may_repeat_keys(raw, [value]):
+                value = _unique_value(raw, limits, line)
+            if _brackets(raw) > limits.depth:
+                _require_depth(value, raw, limits)
+            items.append(ListItem(line, value, raw))
+            place = _next_item(checked, end)
+        if place >= 0 and not checked[place + 1 :].strip(" \t\r\n"):
+            return items
+    except RepeatedKey:
+        raise
+    except (StopIteration, ValueError, RecursionError, IndexError):
+        pass
+    # The whole decoder says what is wrong and where.
+    read_json(text, limits, is_unique=is_unique)
+    raise Unreadable("a list that cannot be read item by item")
+
+
+def _unique_value(raw: str, limits: Limits, line: int) -> Any:
+    try:
+        return read_json(raw, limits, is_unique=True)
+    except RepeatedKey as fault:
+        raise RepeatedKey(fault.message, line) from fault
+
+
+def _behind_blanks(text: str, place: int) -> int:
+    found = _BLANK.match(text, place)
+    return place if found is None else found.end()
+
+
+def _next_item(text: str, place: int) -> int:
+    """Return where the next item begins or the list ends; -1 where neither does."""
+    place = _behind_blanks(text, place)
+    if text[place] == "]":
+        return place
+    following = _behind_blanks(text, place + 1)
+    return following if text[place] == "," and text[following] != "]" else -1
+
+
+_BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def _brackets(text: str) -> int:

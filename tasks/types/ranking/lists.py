@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import Index
+from tasks.types.text import nfc
 
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -202,10 +203,33 @@ def index_of(
     return {"instances": names, "pools": list(map(list, pools)), "pool_of": of}
 
 
-class Choices:
-    """An index made ready for looking up."""
+class Numbered(dict[str, int]):
+    """The numbers of candidates. A name in another Unicode form finds the candidate that is equal in NFC."""
 
-    def __init__(self, index: Index) -> None:
+    @cached_property
+    def _forms(self) -> dict[str, int]:
+        return {nfc(name): number for name, number in self.items()}
+
+    def __missing__(self, name: object) -> int:
+        if not isinstance(name, str):
+            raise KeyError(name)
+        return self._forms[nfc(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (
+            isinstance(name, str) and nfc(name) in self._forms
+        )
+
+    def find(self, name: str) -> int | None:
+        """Return the number of a name that is in no key as it is."""
+        return self._forms.get(nfc(name))
+
+
+class Choices:
+    """An index made ready for looking up. By reading version 2 names are equal that are equal in NFC."""
+
+    def __init__(self, index: Index, reading: int = 1) -> None:
+        self._has_forms = reading > 1
         self.instances: list[str] = index["instances"]
         self._next = 0
         self.pools: list[list[str]] = index["pools"]
@@ -224,9 +248,20 @@ class Choices:
         row: int | None = self._next
         if self._next == len(self.instances) or self.instances[self._next] != name:
             row = self.rows.get(name)
+            if row is None and self._has_forms:
+                row = self._forms.get(nfc(name))
         if row is not None:
             self._next = row + 1
         return row
+
+    @cached_property
+    def _forms(self) -> dict[str, int]:
+        return {nfc(name): row for row, name in enumerate(self.instances)}
+
+    def spelled(self, name: str | None) -> str | None:
+        """Return the name of an instance as the gold spells it."""
+        row = self._forms.get(nfc(name)) if name and self._has_forms else None
+        return name if row is None else self.instances[row]
 
     @property
     def shared(self) -> dict[str, int] | None:
@@ -243,7 +278,8 @@ class Choices:
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:
                 self._at_hand.clear()
-            self._at_hand[pool] = {
-                name: number for number, name in enumerate(self.pools[pool])
-            }
+            numbers = Numbered if self._has_forms else dict
+            self._at_hand[pool] = numbers(
+                zip(self.pools[pool], range(len(self.pools[pool])), strict=True)
+            )
         return self._at_hand[pool]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import MAX_SHOWN, TOP, Index
-from tasks.types.files import Files, InputFile
+from tasks.types.files import Files, InputFile, reading_of
 from tasks.types.jsonlines import (
     MAX_COUNTED,
     AnswerForm,
@@ -30,11 +30,19 @@ from tasks.types.ranking.lists import (
     Choices,
     Lists,
     ListsBuilder,
+    Numbered,
     Numbers,
     blocks,
 )
 from tasks.types.run_forms import FORMS
-from tasks.types.text import decoded, is_name, json_kind, json_lines, kind_found
+from tasks.types.text import (
+    decoded,
+    is_name,
+    json_kind,
+    json_lines,
+    kind_found,
+    nfc,
+)
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -48,7 +56,7 @@ def read_ranked_run(
 ) -> tuple[RankedRun, list[Problem]]:
     """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems(counts=MAX_COUNTED)
-    choices = Choices(index)
+    choices = Choices(index, reading_of(files))
     readable = []
     for file in files:
         if not file.stem.lower().startswith("readme"):
@@ -110,6 +118,8 @@ def read_json_run(
     for number, value, raw in json_lines(file, problems):
         name = record_id(value, form.id)
         row = choices.row_of(name) if name else None
+        if row is None:
+            name = choices.spelled(name)
         faults: list[Fault] = []
         if row is not None and not gathering.is_answered(row):
             candidates = choices.candidates(row)
@@ -201,7 +211,7 @@ def _ranking(
             return unknown
         numbers = [candidates[name] for name in names]
     if len(set(numbers)) < len(numbers):
-        return list(duplicates(map(str, ranked)))
+        return list(duplicates(map(nfc, map(str, ranked))))
     if limits.longest is not None and len(numbers) > limits.longest:
         return [too_long(len(numbers), limits.longest)]
     if scores is None:
@@ -356,6 +366,8 @@ class _Columns:
         if self._row is None:
             return
         document = self._candidates.get(fields[2])
+        if document is None and isinstance(self._candidates, Numbered):
+            document = self._candidates.find(fields[2])
         try:
             rank, score = int(fields[3]), float(fields[4])
         except ValueError:

@@ -40,6 +40,7 @@ from tasks.types.files import (
     open_input,
     open_inputs,
 )
+from tasks.types.guarded.encodings import binary_kind
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.jsonlines import AnswerForm
@@ -60,7 +61,6 @@ from tasks.types.ranking.runs import RunLimits, header_of, read_ranked_run
 from tasks.types.run_forms import (
     RUN_FORM,
     beginning_of,
-    binary_kind,
     first_lines,
     is_json,
     text_kind,

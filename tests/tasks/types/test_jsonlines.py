@@ -55,9 +55,9 @@ def test_all_that_is_wrong_with_a_line_is_told_with_the_line(tmp_path):
         (1, "instance “z” is not in this split"),
         (1, "“text” is a number"),
         (2, "“id” is a list"),
-        (3, "“id” is missing"),
+        (3, "“id” is missing; found “text”"),
         (4, "“id” is empty"),
-        (4, "“text” is missing"),
+        (4, "“text” is missing; found “id”"),
         (5, "not JSON: Expecting ',' delimiter at column 11"),
     ]
 

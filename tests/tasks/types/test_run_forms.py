@@ -64,8 +64,8 @@ def test_noise_is_called_binary_data(task_type, name):
     ("content", "kind"),
     [
         (b"%PDF-1.7\n1 0 obj\n", "a PDF document"),
-        ("[{}]".encode("utf-16"), "text in UTF-16"),
-        (b"\x1f\x8b\x08\0\0", "a gzip archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an Excel workbook"),
+        (b"\x1f\x8b\x08\0\0", "archive is damaged"),
         (b"<!DOCTYPE html>\n<html>\n<p>Sign in\n", "an HTML page"),
         (
             b"Dear all,\nplease find our answers\nin the attachment.\nBest wishes\n",

@@ -1,0 +1,496 @@
+"""Tables with a header row, as gold and as runs: their delimiter, their quotes, and their rows by line.
+
+CSV follows RFC 4180. TSV has no quotes unless the task says so, as in corpora with quotation marks in their
+texts.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from tasks.types.files import Files, InputFile
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.jsonlines import SUFFIXES as JSON_SUFFIXES, Record
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.text import decoded
+
+CSV, TSV = "csv", "tsv"
+TAB = "\t"
+#: By form the delimiter of a table whose columns nothing else decides.
+TABLES = {CSV: ",", TSV: TAB}
+DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
+#: Endings of files that are tables.
+SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """How a table is read. Without a ``delimiter`` a CSV file decides it."""
+
+    kind: str = CSV
+    delimiter: str = ""
+    #: None for the rule of the kind.
+    quotes: bool | None = None
+
+    @property
+    def has_quotes(self) -> bool:
+        return self.kind == CSV if self.quotes is None else self.quotes
+
+    def reader(self, text: str, delimiter: str) -> Any:
+        return csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            strict=True,
+            quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of a row and the line that it begins on."""
+
+    line: int
+    cells: list[str]
+
+
+class Unparted(Exception):
+    """Several delimiters part the rows into equal numbers of cells."""
+
+
+def delimiter_of(text: str, form: TableForm) -> str:
+    """Return the delimiter under which all rows have the same number of cells, two at least.
+
+    Without one it is the delimiter that parts the header into most columns. Raises Unparted.
+    """
+    if form.delimiter or form.kind == TSV:
+        return form.delimiter or TAB
+    fitting = [
+        delimiter for delimiter in DELIMITERS if _parts_evenly(text, form, delimiter)
+    ]
+    if len(fitting) > 1:
+        raise Unparted(" or ".join(DELIMITERS[delimiter] for delimiter in fitting))
+    head = text.partition("\n")[0]
+    return fitting[0] if fitting else max(DELIMITERS, key=head.count)
+
+
+def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
+    width = 0
+    with suppress(csv.Error):
+        for row in form.reader(text, delimiter):
+            width = width or len(row)
+            if row and (len(row) != width or width == 1):
+                return False
+        return width > 1
+    return False
+
+
+def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
+    """Yield the header and then the rows with a cell for each column; others become problems."""
+    text = decoded(file.read())
+    try:
+        delimiter = delimiter_of(text, form)
+    except Unparted as several:
+        message = f"the columns are parted by {several}: all rows have as many cells by each of them"
+        expected = 'the delimiter, such as delimiter = ";" in the declaration'
+        problems.append(file.problem(message, expected, line=1))
+        return
+    rows = form.reader(text, delimiter)
+    heads = list[str]()
+    begin = 1
+    try:
+        for cells in rows:
+            row, begin = Row(begin, cells), rows.line_num + 1
+            if not cells:
+                continue
+            if not heads:
+                heads = cells
+                if fault := _head_fault(heads):
+                    problems.append(
+                        file.problem(*fault, line=row.line, raw=delimiter.join(cells))
+                    )
+                    return
+            elif fault := _fault(row, heads, form, delimiter):
+                problems.append(
+                    file.problem(*fault, line=row.line, raw=delimiter.join(cells))
+                )
+                continue
+            yield row
+    except csv.Error as fault:
+        problems.append(file.problem(*_broken(fault), line=begin))
+
+
+def _head_fault(heads: Sequence[str]) -> tuple[str, str] | None:
+    twice = next((name for name in heads if heads.count(name) > 1), None)
+    if twice is None:
+        return None
+    return f"the column “{twice[:100]}” is there twice", "a name for each column"
+
+
+def _fault(
+    row: Row, heads: Sequence[str], form: TableForm, delimiter: str
+) -> tuple[str, str] | None:
+    if len(row.cells) != len(heads):
+        name = DELIMITERS.get(delimiter, f"“{delimiter}”")
+        return (
+            f"{len(row.cells)} cells under {len(heads)} columns",
+            f"a cell for each column, parted by {name}",
+        )
+    if form.kind == TSV:
+        for name, cell in zip(heads, row.cells, strict=True):
+            if "\n" in cell or "\r" in cell:
+                return (
+                    f"the field “{name[:100]}” has a line break",
+                    "a table in TSV with one row on each line",
+                )
+    return None
+
+
+def _broken(fault: csv.Error) -> tuple[str, str]:
+    if "unexpected end" in str(fault):
+        return (
+            "a quotation mark opens in this row and does not close",
+            "a mark at both ends of a cell, and two for one inside (RFC 4180)",
+        )
+    return f"no table: {fault}", "a table by RFC 4180"
+
+
+def written_table(
+    rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableForm
+) -> str:
+    """Return rows as a table; without quotes no cell may hold a tab or a line break."""
+    text = io.StringIO(newline="")
+    quoting: dict[str, Any] = (
+        {} if form.has_quotes else {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    )
+    delimiter = form.delimiter or TABLES[form.kind]
+    writer = csv.DictWriter(
+        text, [*dict.fromkeys(heads)], delimiter=delimiter, restval="", **quoting
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def table_records(
+    file: InputFile, form: TableForm, problems: Problems
+) -> Iterator[Record]:
+    """The rows of a table with a header; empty cells are fields that are absent."""
+    if file.reading == 1:
+        yield from _records_of_version_1(file, form, problems)
+        return
+    rows = table_rows(file, form, problems)
+    heads = next(rows, Row(1, [])).cells
+    for place, row in enumerate(rows, start=1):
+        cells = {
+            name: cell
+            for name, cell in zip(heads, row.cells, strict=True)
+            if cell != ""
+        }
+        raw = (form.delimiter or TABLES[form.kind]).join(row.cells)
+        yield Record(file.shown, row.line, place, cells, raw)
+
+
+def _records_of_version_1(
+    file: InputFile, form: TableForm, problems: Problems
+) -> Iterator[Record]:
+    """Version 1 read TSV with quotes, and CSV by comma."""
+    delimiter = form.delimiter or TABLES[form.kind]
+    rows = csv.reader(
+        io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True
+    )
+    heads, place = list[str](), 0
+    try:
+        for row in rows:
+            if not heads:
+                heads = row
+                if len(set(heads)) < len(heads):
+                    problems.append(
+                        file.problem("a name of a column stands there twice", line=1)
+                    )
+                    return
+            elif len(row) != len(heads):
+                message = f"{len(row)} cells under {len(heads)} columns"
+                problems.append(
+                    file.problem(message, "a cell for each column", line=rows.line_num)
+                )
+            else:
+                place += 1
+                cells = {
+                    name: cell
+                    for name, cell in zip(heads, row, strict=True)
+                    if cell != ""
+                }
+                yield Record(
+                    file.shown, rows.line_num, place, cells, delimiter.join(row)
+                )
+    except csv.Error as fault:
+        problems.append(file.problem(f"no table: {fault}", line=rows.line_num))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns that a run may have as a table, and what becomes of their cells."""
+
+    id: str
+    answer: str
+    #: Further columns that are read where they are there.
+    others: tuple[str, ...] = ()
+    #: Columns of numbers, and those whose cells may be lists or objects in JSON.
+    numbers: frozenset[str] = frozenset()
+    json: frozenset[str] = frozenset()
+    #: Whether an empty cell of the answer is an empty text.
+    may_be_empty: bool = False
+    #: The document's column of a ranking, which has a row for each document; empty for other runs.
+    document: str = ""
+    form: TableForm = field(default_factory=TableForm)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if self.document:
+            return (self.id, self.document, RANK, SCORE)
+        return (self.id, self.answer, *self.others)
+
+    @property
+    def described(self) -> str:
+        if self.document:
+            return f"“{self.id}”, “{self.document}”, and “{RANK}” or “{SCORE}”"
+        return f"“{self.id}” and “{self.answer}”"
+
+
+RANK, SCORE, DOCUMENT = "rank", "score", "document"
+
+
+def is_table(file: InputFile, columns: Columns) -> bool:
+    """Return True for a file with the ending of a table, and for one whose first line names a column."""
+    head = _first_line(file)
+    if head.startswith(("{", "[")):
+        return False
+    if file.suffix in SUFFIXES and not columns.document:
+        return True
+    names = (
+        {columns.id, columns.document, RANK, SCORE}
+        if columns.document
+        else {columns.id}
+    )
+    for delimiter in DELIMITERS:
+        cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
+        if names & cells:
+            return True
+    # A TREC run may have any name.
+    return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
+
+
+TREC_FIELDS = 6
+
+
+def _first_line(file: InputFile) -> str:
+    """Return the first line that is not empty; none of a file that cannot be read, which its reader says."""
+    with suppress(InputRefused):
+        for line in replace(file, reading=1).lines():
+            if head := decoded(line).strip("\r\n \ufeff"):
+                return head
+    return ""
+
+
+def form_of(file: InputFile, columns: Columns) -> TableForm:
+    """Return how a file of a run is read: as its name says, else as its first line does.
+
+    The settings of the task hold for tables of the kind that its gold is.
+    """
+    kind = SUFFIXES.get(file.suffix, "")
+    if not kind:
+        kind = TSV if TAB in _first_line(file) else CSV
+    return columns.form if kind == columns.form.kind else TableForm(kind)
+
+
+def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile:
+    """Return a table of a run as JSON lines, each on the line that its row begins on."""
+    rows = table_rows(file, form_of(file, columns), problems)
+    heads = next(rows, Row(1, [])).cells
+    content = b""
+    if _has_columns(file, heads, columns, problems):
+        records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
+        read = _rankings if columns.document else _answers
+        content = _at_lines(read(file, records, columns, problems))
+    # What the file itself is has been read by now: the new one is plain.
+    return replace(
+        file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
+    )
+
+
+def _has_columns(
+    file: InputFile, heads: Sequence[str], columns: Columns, problems: Problems
+) -> bool:
+    if not heads:
+        if not problems.has_errors:
+            problems.append(file.problem("the table is empty", _header(columns)))
+        return False
+    needed = [columns.id, columns.document or columns.answer]
+    if columns.document and not {RANK, SCORE}.intersection(heads):
+        needed.append(RANK)
+    if missing := [name for name in needed if name not in heads]:
+        named = " and ".join(f"“{name}”" for name in missing)
+        found = ", ".join(f"“{head[:40]}”" for head in heads[:10])
+        message = f"there is no column {named}; found {found}"
+        problems.append(file.problem(message, _header(columns), line=1))
+        return False
+    if unread := [head for head in heads if head not in columns.names]:
+        named = ", ".join(f"“{head[:40]}”" for head in unread[:10])
+        message = f"columns that are not read: {named}"
+        expected = ", ".join(columns.names)
+        problems.append(file.problem(message, expected, line=1, fatal=False))
+    return True
+
+
+def _header(columns: Columns) -> str:
+    return f"a header row with the columns {columns.described}"
+
+
+Cells = Mapping[str, str]
+Placed = tuple[int, dict[str, Any]]
+
+
+def _answers(
+    file: InputFile,
+    rows: Iterable[tuple[int, Cells]],
+    columns: Columns,
+    problems: Problems,
+) -> Iterator[Placed]:
+    for line, cells in rows:
+        record: dict[str, Any] = {}
+        for name in columns.names:
+            cell = cells.get(name, "")
+            if cell or (columns.may_be_empty and name == columns.answer):
+                record[name] = _value(cell, name, columns)
+        yield line, record
+
+
+def _value(cell: str, name: str, columns: Columns) -> Any:
+    if name in columns.numbers:
+        number = _number(cell)
+        return cell if number is None else number
+    if name in columns.json and cell.lstrip().startswith(("[", "{")):
+        with suppress(ValueError):
+            return read_json(cell, is_unique=True)
+    return cell
+
+
+def _number(cell: str) -> float | None:
+    with suppress(ValueError):
+        number = float(cell)
+        if math.isfinite(number) and "_" not in cell:
+            return number
+    return None
+
+
+@dataclass
+class _Ranking:
+    """The rows of an instance: rank and score, where there are, and the document."""
+
+    line: int
+    documents: dict[str, int] = field(default_factory=dict)
+    ranks: set[float] = field(default_factory=set)
+    keys: list[tuple[float, float, str]] = field(default_factory=list)
+
+
+def _rankings(
+    file: InputFile,
+    rows: Iterable[tuple[int, Cells]],
+    columns: Columns,
+    problems: Problems,
+) -> Iterator[Placed]:
+    """Highest score first, then the lowest rank, then the order of the rows."""
+    by_id: dict[str, _Ranking] = {}
+    has_scores = False
+    for line, cells in rows:
+        name, document = cells.get(columns.id, ""), cells.get(columns.document, "")
+        ranking = by_id.setdefault(name, _Ranking(line))
+        faults, key = _row_faults(cells, document, ranking, columns)
+        for message, expected in faults:
+            raw = ", ".join(cells.values())
+            problems.append(file.problem(message, expected, line=line, raw=raw))
+        if not faults:
+            has_scores = has_scores or SCORE in cells
+            ranking.documents[document] = line
+            ranking.ranks.add(key[1])
+            ranking.keys.append((*key, document))
+    for name, ranking in by_id.items():
+        ordered = sorted(ranking.keys, key=lambda key: key[:2])
+        record: dict[str, Any] = {columns.id: name} if name else {}
+        record[columns.answer] = [document for _, _, document in ordered]
+        if has_scores:
+            record["scores"] = [-score for score, _, _ in ordered]
+        yield ranking.line, record
+
+
+def _row_faults(
+    cells: Cells, document: str, ranking: _Ranking, columns: Columns
+) -> tuple[list[tuple[str, str]], tuple[float, float]]:
+    faults = []
+    if not document:
+        faults.append((f"“{columns.document}” is missing", "the id of a candidate"))
+    elif document in ranking.documents:
+        first = ranking.documents[document]
+        found = f"“{document[:100]}” stands in this ranking a second time, first in line {first}"
+        faults.append((found, "each candidate once"))
+    places = {name: _number(cells[name]) for name in (SCORE, RANK) if name in cells}
+    for name, value in places.items():
+        if value is None:
+            shown = f"“{cells[name][:40]}”" if cells[name] else "missing"
+            faults.append((f"“{name}” is {shown}", "a finite number"))
+    score, rank = places.get(SCORE) or 0.0, places.get(RANK) or 0.0
+    if SCORE not in cells and rank in ranking.ranks:
+        faults.append((f"rank {rank:g} is there twice", "each rank once"))
+    return faults, (-score, rank)
+
+
+def _at_lines(records: Iterable[Placed]) -> bytes:
+    """Return JSON lines with as many empty lines between them as each needs to be on its own line."""
+    parts: list[bytes] = []
+    at = 1
+    for line, record in records:
+        parts.append(b"\n" * (line - at))
+        parts.append(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        at = line + 1
+    return b"".join(parts)
+
+
+def readable_files(
+    files: Files, columns: Columns, problems: Problems
+) -> list[InputFile]:
+    """Return the files of a run, tables as JSON lines; a file that cannot be read becomes problems.
+
+    Beside files of JSON other files are passed over, so tables there are none of the run.
+    """
+    named = (file for file in files if file.suffix in JSON_SUFFIXES)
+    if any(not is_table(file, columns) for file in named):
+        return list(files)
+    read: list[InputFile] = []
+    for file in files:
+        try:
+            has_rows = is_table(file, columns)
+            read.append(as_lines(file, columns, problems) if has_rows else file)
+        except InputRefused as refused:
+            problems.extend(refused.problems)
+    return read
+
+
+Reader = Callable[[Files], tuple[Any, list[Problem]]]
+
+
+def read_with_tables(
+    files: Files, columns: Columns, read: Reader
+) -> tuple[Any, list[Problem]]:
+    """Return what ``read`` makes of the files, of which tables become JSON lines before."""
+    problems = Problems()
+    lines = readable_files(files, columns, problems)
+    if problems.has_errors:
+        return None, problems
+    run, found = read(lines)
+    return run, [*problems, *found] if problems else found

@@ -1,0 +1,430 @@
+"""Runs and gold as people make them: in other encodings, as tables, packed, and with other code points."""
+
+import gzip
+import io
+import json
+import unicodedata
+from functools import partial
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from tasks.types import InputRefused
+from tasks.types.declared.folder import read_declaration
+from tasks.types.files import READING_VERSION, InputFile, open_input
+from tasks.types.guarded.json_reader import RepeatedKey, read_json_line, read_json_list
+from tasks.types.problems import Problems, fatal
+from tasks.types.runs import read_run
+from tasks.types.tables import TableForm, table_records, table_rows, written_table
+
+TOML = """[task]
+slug = "own"
+title = "Own"
+form = "{form}"
+
+[task.gold]
+field = "{field}"
+{gold}
+
+[task.answer]
+{answer}
+
+[[task.rules]]
+name = "corrected"
+measures = ["{measure}"]
+
+[[task.rules]]
+name = "official"
+measures = ["{measure}"]
+"""
+LABELS = ("labels", "label", 'labels = ["yes", "no", "é"]', "accuracy")
+TEXTS = ("text", "references", "", "exact_match")
+NUMBERS = ("numbers", "score", "", "mae")
+RANKINGS = ("ranking", "answers", 'candidates = "pool"', "mrr@10")
+
+
+def declared(form, field, answer, measure, gold=""):
+    gold = gold + ('\nshown = ["pool"]' if form == "ranking" else "")
+    text = TOML.format(
+        form=form, field=field, gold=gold, answer=answer, measure=measure
+    )
+    return read_declaration({"task.toml": text})
+
+
+def sent(content, name="run.jsonl", reading=READING_VERSION):
+    content = content.encode() if isinstance(content, str) else content
+    return InputFile(name, name, partial(io.BytesIO, content), reading)
+
+
+def lines(*records):
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
+
+
+def split_of(kind, *records, reading=READING_VERSION):
+    return kind.gold_of([sent(lines(*records), "gold.jsonl", reading)], {})
+
+
+def read(kind, split, content, name="run.jsonl"):
+    run = sent(content, name, split.reading)
+    return read_run(kind, [run], split.index, {}, name=name)
+
+
+def words(problems):
+    return " ".join(f"{one}" for one in problems)
+
+
+YES_NO = ({"id": "a", "label": "yes"}, {"id": "b", "label": "no"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.csv", "id,label\na,yes\nb,no\n"),
+        ("run.csv", "\ufefflabel;id;note\r\nyes;a;x\r\nno;b;\r\n"),
+        ("run.tsv", 'label\tid\tnote\nyes\ta\t"open\nno\tb\tx"\n'),
+        ("run", "id,label\na,yes\nb,no\n"),
+        ("run", lines(*YES_NO)),
+        ("run.txt", json.dumps(YES_NO, indent=2)),
+        ("run.json", json.dumps(YES_NO)),
+        ("run.jsonl", json.dumps(YES_NO, indent=1)),
+        ("run.jsonl", lines(*YES_NO).encode("utf-16")),
+        ("run.csv", "id,label\na,yes\nb,no\n".encode("utf-32")),
+        ("run.csv.gz", gzip.compress(b"id,label\na,yes\nb,no\n")),
+        ("run.gz", gzip.compress(lines(*YES_NO).encode("utf-16"))),
+    ],
+)
+@pytest.mark.parametrize("reading", [1, 2])
+def test_a_run_of_labels_may_have_any_of_the_forms(name, content, reading):
+    kind = declared(*LABELS)
+    split = split_of(kind, *YES_NO, reading=reading)
+    answers, problems = read(kind, split, content, name)
+    assert not fatal(problems), words(problems)
+    assert answers == {"a": "yes", "b": "no"}
+
+
+def test_columns_that_are_not_read_are_named_and_so_is_the_encoding():
+    kind = declared(*LABELS)
+    content = "id,note,label\na,x,yes\nb,y,no\n".encode("utf-16")
+    said = words(read(kind, split_of(kind, *YES_NO), content, "run.csv")[1])
+    assert "columns that are not read: “note”" in said
+    assert "UTF-16" in said
+
+
+def test_numbers_and_texts_come_as_tables():
+    kind = declared(*NUMBERS)
+    split = split_of(kind, {"id": "a", "score": 1}, {"id": "b", "score": 2})
+    assert read(kind, split, "id,score\na,1.5\nb,-2e0\n", "r.csv")[0] == {
+        "a": 1.5,
+        "b": -2,
+    }
+    said = words(read(kind, split, "id;score\na;1,5\nb;nan\n", "r.csv")[1])
+    assert "r.csv:2" in said
+    assert "r.csv:3" in said
+    kind = declared(*TEXTS)
+    split = split_of(kind, *({"id": i, "references": ["x"]} for i in "ab"))
+    content = 'id,text\na,"two\nlines, and ""marks"""\nb,\n'
+    assert read(kind, split, content, "r.csv")[0] == {
+        "a": 'two\nlines, and "marks"',
+        "b": "",
+    }
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "id,document,rank\nq,d2,1\nq,d1,2\n",
+        "document,score,id\nd1,0.5,q\nd2,0.9,q\n",
+        "id\tdocument\trank\tscore\nq\td1\t2\t1\nq\td2\t1\t1\n",
+    ],
+)
+def test_a_ranking_may_be_a_table_of_documents(rows):
+    kind = declared(*RANKINGS)
+    split = split_of(kind, {"id": "q", "pool": ["d1", "d2"], "answers": ["d2"]})
+    run, problems = read(kind, split, rows, "r.csv" if "," in rows else "r.tsv")
+    assert not fatal(problems), words(problems)
+    assert [*run.lists] == [(1, 0)]
+
+
+def test_what_is_wrong_with_a_table_of_documents_is_told_by_line():
+    kind = declared(*RANKINGS)
+    split = split_of(kind, {"id": "q", "pool": ["d1", "d2"], "answers": ["d2"]})
+    said = words(
+        read(kind, split, "id,document,rank\nq,d1,1\nq,d1,2\nq,d2,x\n", "r.csv")[1]
+    )
+    assert "r.csv:3: “d1” stands in this ranking a second time" in said
+    assert "r.csv:4: “rank” is “x”" in said
+    said = words(read(kind, split, "id,document\nq,d1\n", "r.csv")[1])
+    assert "there is no column “rank”; found “id”, “document”" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "id,prediction\na,yes\n",
+            "there is no column “label”; found “id”, “prediction”",
+        ),
+        ("a,yes\nb,no\n", "there is no column “id” and “label”; found “a”, “yes”"),
+        ("id,label\na,yes,x\nb,no\n", "run.csv:2: 3 cells under 2 columns"),
+        ('id,label\na,"yes\nb,no\n', "run.csv:2: a quotation mark opens in this row"),
+        ("id;x,label\na;yes,no\n", "parted by comma or semicolon"),
+        ("id,label,id\na,yes,b\n", "the column “id” is there twice"),
+        ("", "the table is empty"),
+        ("id,label\na,Yes\n", "run.csv:2: “Yes” is no label; did you mean “yes”?"),
+        ("id,label\na, no \n", "did you mean “no”?"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_refused_by_line(content, said):
+    kind = declared(*LABELS)
+    problems = read(kind, split_of(kind, *YES_NO), content, "run.csv")[1]
+    assert said in words(fatal(problems))
+
+
+def test_a_table_beside_json_lines_is_no_part_of_the_run():
+    kind = declared(*LABELS)
+    split = split_of(kind, *YES_NO, reading=1)
+    files = [sent(lines(*YES_NO)), sent("id,label\na,no\n", "old.csv")]
+    answers, problems = read_run(kind, files, split.index, {})
+    assert answers == {"a": "yes", "b": "no"}
+    assert not fatal(problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "names"),
+    [
+        ("引用很重要。", "gb18030", ["GB18030"]),
+        ("引用は重要です。", "cp932", ["Shift-JIS"]),
+        ("인용은 중요하다", "euc_kr", ["EUC-KR"]),
+        ("Wörter zählen", "cp1252", ["Windows-1252", "Windows-1251"]),
+        ("Цитаты важны", "cp1251", ["Windows-1251"]),
+    ],
+)
+def test_bytes_that_are_not_utf_8_are_refused_by_line_with_their_likely_encodings(
+    text, codec, names
+):
+    kind = declared(*TEXTS)
+    split = split_of(kind, {"id": "a", "references": ["x"]})
+    content = b'{"id": "a", "text": "x"}\n' + lines({"id": "b", "text": text}).encode(
+        codec
+    )
+    [problem] = fatal(read(kind, split, content)[1])
+    assert problem.line == 2
+    assert problem.message.startswith("not UTF-8")
+    assert all(name in problem.message for name in names)
+    assert text in problem.message
+    version_1 = split_of(kind, {"id": "a", "references": ["x"]}, reading=1)
+    assert not any("UTF-8" in one.message for one in read(kind, version_1, content)[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind_of_file"),
+    [
+        (
+            "run.xls",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(80),
+            "an Excel workbook",
+        ),
+        ("run.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
+        ("run.docx", b"PK\x03\x04" + bytes(30) + b"word/document.xml", "a Word file"),
+    ],
+)
+def test_files_of_office_programs_are_called_by_their_names(
+    name, content, kind_of_file
+):
+    kind = declared(*LABELS)
+    said = words(read(kind, split_of(kind, *YES_NO), content, name)[1])
+    assert kind_of_file in said
+
+
+def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused():
+    kind = declared(*LABELS)
+    content = gzip.compress(b" " * (40 << 20))
+    said = words(read(kind, split_of(kind, *YES_NO), content, "run.jsonl.gz")[1])
+    assert "too good to be a text" in said
+
+
+def test_a_renamed_field_is_named_and_no_other_task_is_proposed():
+    kind = declared(*LABELS)
+    content = lines(*({"id": i, "prediction": "yes"} for i in "ab"))
+    said = words(read(kind, split_of(kind, *YES_NO), content)[1])
+    assert "“label” is missing; found “id”, “prediction”" in said
+    assert "right task" not in said
+
+
+@pytest.mark.parametrize("reading", [1, 2])
+def test_a_key_that_occurs_twice_is_refused_from_version_2_on(reading):
+    kind = declared(*LABELS)
+    split = split_of(kind, *YES_NO, reading=reading)
+    content = '{"id": "a", "label": "no", "label": "yes"}\n{"id": "b", "label": "no"}\n'
+    for text in (content, f"[{content.replace(chr(10), ',', 1)}]"):
+        answers, problems = read(kind, split, text, "run.json")
+        if reading == 1:
+            assert answers["a"] == "yes"
+        else:
+            assert "the key “label” occurs twice in one object" in words(
+                fatal(problems)
+            )
+    if reading == 2:
+        with pytest.raises(InputRefused, match="occurs twice"):
+            kind.gold_of([sent(content, "gold.jsonl")], {})
+
+
+def test_ids_are_equal_in_nfc_and_shown_as_the_gold_has_them():
+    composed, decomposed = "Müller", unicodedata.normalize("NFD", "Müller")
+    kind = declared(*LABELS)
+    for own, other in ((composed, decomposed), (decomposed, composed)):
+        split = split_of(kind, {"id": own, "label": "yes"})
+        answers, problems = read(kind, split, lines({"id": other, "label": "yes"}))
+        assert not fatal(problems)
+        assert answers == {own: "yes"}
+        version_1 = split_of(kind, {"id": own, "label": "yes"}, reading=1)
+        assert fatal(read(kind, version_1, lines({"id": other, "label": "yes"}))[1])
+    both = ({"id": own, "label": "yes"} for own in (composed, decomposed))
+    with pytest.raises(InputRefused, match="equal in NFC"):
+        split_of(kind, *both)
+
+
+def test_candidates_and_labels_are_equal_in_nfc():
+    name = unicodedata.normalize("NFD", "é")
+    kind = declared(*RANKINGS)
+    split = split_of(kind, {"id": "q", "pool": ["é", "d"], "answers": [name]})
+    for answer in (["d", name], ["d", "é"]):
+        run, problems = read(kind, split, lines({"id": "q", "ranking": answer}))
+        assert not fatal(problems)
+        assert [*run.lists] == [(1, 0)]
+    assert [*kind.pair(split, run, "corrected", {}).gold] == [(0,)]
+    trec = f"q Q0 d 1 2 t\nq Q0 {name} 2 1 t\n"
+    assert [*read(kind, split, trec, "run.txt")[0].lists] == [(1, 0)]
+    kind = declared(*LABELS)
+    split = split_of(kind, {"id": "a", "label": "é"})
+    assert read(kind, split, lines({"id": "a", "label": name}))[0] == {"a": "é"}
+
+
+def test_texts_are_compared_in_nfc_outside_official_rules_from_version_2_on():
+    kind = declared(*TEXTS)
+    text = unicodedata.normalize("NFD", "Café déjà vu")
+    for reading, rules, is_equal in (
+        (2, "corrected", True),
+        (2, "official", False),
+        (1, "corrected", False),
+    ):
+        split = split_of(
+            kind, {"id": "a", "references": ["Café déjà vu"]}, reading=reading
+        )
+        run, _problems = read(kind, split, lines({"id": "a", "text": text}))
+        pairs = kind.pair(split, run, rules, {})
+        assert (pairs.answers[0] in pairs.gold[0]) is is_equal
+
+
+def records(content, name, form, reading=READING_VERSION):
+    problems = Problems()
+    found = [
+        one.value for one in table_records(sent(content, name, reading), form, problems)
+    ]
+    return found, words(problems)
+
+
+TSV = 'id\ttext\tlabel\nr1\t"open\tyes\nr2\tclosed"\tno\n'
+
+
+def test_tsv_has_no_quotes_unless_the_task_says_so():
+    assert [one["label"] for one in records(TSV, "g.tsv", TableForm("tsv"))[0]] == [
+        "yes",
+        "no",
+    ]
+    assert len(records(TSV, "g.tsv", TableForm("tsv"), reading=1)[0]) == 1
+    found, said = records(TSV, "g.tsv", TableForm("tsv", quotes=True))
+    assert not found
+    assert "g.tsv:2: the field “text” has a line break" in said
+    gold = 'files = "tsv"\nquotes = true'
+    kind = declared(*LABELS, gold=gold)
+    split = kind.gold_of([sent('id\tlabel\n"a"\t"yes"\n', "gold.tsv")], {})
+    assert (split.instances, split.rows, split.index["instances"]) == (1, 1, ["a"])
+
+
+def test_the_delimiter_is_the_one_under_which_all_rows_are_equally_long():
+    assert records("id;text\na;x, y\nb;z\n", "g.csv", TableForm())[0][0] == {
+        "id": "a",
+        "text": "x, y",
+    }
+    assert records("id\ttext\na\tx;y\n", "g.csv", TableForm())[0] == [
+        {"id": "a", "text": "x;y"}
+    ]
+    assert records("id|text\na|x\n", "g.csv", TableForm(delimiter="|"))[0] == [
+        {"id": "a", "text": "x"}
+    ]
+    found, said = records("id,a;b\n1,2;3\n", "g.csv", TableForm())
+    assert not found
+    assert "expected the delimiter" in said
+    assert records("id,a;b\n1,2;3\n", "g.csv", TableForm(delimiter=";"))[0] == [
+        {"id,a": "1,2", "b": "3"}
+    ]
+
+
+def test_gold_in_another_encoding_is_read_once_somebody_names_it(tmp_path):
+    path = tmp_path / "gold.csv"
+    path.write_bytes("id,label\nä,yes\n".encode("gb18030"))
+    kind = declared(*LABELS, gold='files = "csv"')
+    with pytest.raises(InputRefused, match="not UTF-8"):
+        kind.gold_of(open_input(path), {})
+    split = kind.gold_of(open_input(path, encoding="GB18030"), {})
+    assert split.index["instances"] == ["ä"]
+
+
+CELLS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"))
+TSV_CELLS = st.text(
+    st.characters(blacklist_categories=["Cs"], blacklist_characters="\0\t\r\n")
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=5))
+def test_a_csv_file_is_read_back_as_it_was_written(rows):
+    form = TableForm(delimiter=",")
+    text = written_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
+    read_back = [
+        tuple(row.cells) for row in table_rows(sent(text, "t.csv"), form, Problems())
+    ]
+    assert read_back == [("a", "b"), *rows]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(TSV_CELLS, TSV_CELLS), min_size=1, max_size=5))
+def test_a_tsv_file_is_read_back_as_it_was_written(rows):
+    form = TableForm("tsv")
+    text = written_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
+    read_back = [
+        tuple(row.cells) for row in table_rows(sent(text, "t.tsv"), form, Problems())
+    ]
+    assert read_back == [("a", "b"), *rows]
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(JSON, max_size=4), st.sampled_from([None, 0, 2]))
+def test_a_list_in_any_layout_is_read_item_by_item(values, indent):
+    text = json.dumps(values, ensure_ascii=False, indent=indent)
+    items = read_json_list(text, is_unique=True)
+    assert [item.value for item in items] == values
+    assert all(text.split("\n")[item.line - 1].strip() for item in items)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.text(), JSON, min_size=1, max_size=3), st.booleans())
+def test_a_key_is_found_twice_exactly_if_it_is_there_twice(value, is_repeated):
+    text = json.dumps(value, ensure_ascii=False)
+    if is_repeated:
+        key = json.dumps(next(iter(value)), ensure_ascii=False)
+        text = f"{text[:-1]}, {key} : 1}}"
+        with pytest.raises(RepeatedKey):
+            read_json_line(text, is_unique=True)
+    else:
+        assert read_json_line(text, is_unique=True) == value
