@@ -15,6 +15,7 @@ from citeboard.acts.declared import (
     MomentField,
     with_rehearsal,
 )
+from citeboard.acts.gold import ENCODING, encoding_field
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.worker import declaring
@@ -53,6 +54,7 @@ class NewTaskForm(DeclarationForm):
     title = forms.CharField(max_length=100)
     form = forms.ChoiceField(choices=list(declaring.FORMS.items()))
     file = forms.FileField()
+    encoding = encoding_field()
     split = forms.CharField(max_length=60, required=False)
     opens = MomentField(required=False)
     closes = EndField(required=False)
@@ -62,6 +64,7 @@ class NewTaskForm(DeclarationForm):
         "opens": "When the task opens, where the season has no phases, or is public and has begun.",
         "closes": "Where the season has no phases.",
         "form": "Of an answer.",
+        "encoding": ENCODING,
         "file": "The gold: JSON lines, JSON, CSV or TSV; with candidates or documents a zip of both.",
     }
 
@@ -89,7 +92,12 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
     facts = {**dates, "split": filled.get("split", "")}
     if "files" in filled:
         return facts | _packed_new(
-            season, filled["files"], filled["stored"], filled["filename"], by
+            season,
+            filled["files"],
+            filled["stored"],
+            filled["filename"],
+            by,
+            filled.get("encoding") or "",
         )
     title, measures = filled["title"], filled["measures"].strip()
     slug = declaring.free_slug(season, title)
@@ -104,6 +112,7 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
         "season": season.pk,
         "stored": stored,
         "filename": filename,
+        "encoding": filled["encoding"],
         "form": filled["form"],
         "slug": slug,
         "title": title,
@@ -112,16 +121,26 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
         "files": {MEASURES: f"{measures}\n"} if measures else {},
     }
     try:
-        return facts | _packed_new(season, _looked(draft, by), stored, filename, by)
+        packed = _packed_new(
+            season, _looked(draft, by), stored, filename, by, filled["encoding"]
+        )
+        return facts | packed
     finally:
         storage.gold.delete(stored)
 
 
 def _packed_new(
-    season: Season, files: Mapping[str, str], stored: str, filename: str, by: User
+    season: Season,
+    files: Mapping[str, str],
+    stored: str,
+    filename: str,
+    by: User,
+    encoding: str = "",
 ) -> dict[str, Any]:
     task_type = read_declaration(files)
-    packed = declaring.packed_gold(season, task_type, stored, filename, by)
+    packed = declaring.packed_gold(
+        season, task_type, stored, filename, by, encoding=encoding
+    )
     return {"task_type": task_type, "packed": packed}
 
 

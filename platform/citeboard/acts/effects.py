@@ -86,6 +86,8 @@ class GoldStep:
     digest: str
     before: int | None
     instances: int
+    #: Of its files; None where nobody counted.
+    rows: int | None
     counts: Compared | None
     #: With which other splits it has instances in common, in words.
     shared: list[str]
@@ -516,6 +518,7 @@ def _scoring(phase: Phase, gold: Gold) -> dict[str, Any]:
     return {
         "phase": phase.pk,
         "gold": gold.file,
+        "reading": gold.reading_version,
         "type": task.task_type.reference,
         "rules": task.ranking_rules,
         "options": task.options,
@@ -534,6 +537,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 digest=gold.plain_digest,
                 before=was.number if was else None,
                 instances=gold.instances,
+                rows=gold.rows,
                 counts=compared(was, gold) if was else None,
                 findings=gold.findings,
                 trivial=gold.trivial,

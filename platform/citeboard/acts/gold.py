@@ -17,11 +17,31 @@ from citeboard.teams.models import User
 from scoring.worker import rescoring
 from tasks.delivery.webhooks.services import TO_TAKE_BACK
 from tasks.gold import gold_files
-from tasks.models import Phase, Season, Task
+from tasks.gold.gold_files import KeptGold
+from tasks.models import Gold, Phase, Season, Task
 from tasks.submissions.uploads import received, upload_limit
+from tasks.types.files import READING_VERSION
+from tasks.types.guarded.encodings import ENCODINGS
 
 #: The salt of signed names of stored files.
 STORED = "gold-to-publish"
+
+
+def encoding_field() -> forms.ChoiceField:
+    """Return the field with the encoding of gold that is not in UTF-8."""
+    choices = [("", _("UTF-8, or by the byte order mark"))]
+    return forms.ChoiceField(
+        label=_("Encoding"),
+        required=False,
+        choices=[*choices, *((name, name) for name in ENCODINGS)],
+    )
+
+
+#: What the API says of the field.
+ENCODING = {
+    "default": "",
+    "help_text": "Of gold that is not in UTF-8 and has no byte order mark.",
+}
 
 
 class GoldForm(ActForm):
@@ -41,6 +61,15 @@ class GoldForm(ActForm):
         required=False,
         error_messages={"empty": _("The file is empty.")},
     )
+    encoding = encoding_field()
+    read_again = forms.BooleanField(
+        label=_("Read the present gold and all its runs again, by the current rules"),
+        required=False,
+        help_text=_(
+            "Without a file: a new version with the same content. Runs that the current rules refuse keep "
+            "their scores by the older version."
+        ),
+    )
     #: Where the file was read before somebody was asked whether to go on.
     stored = forms.CharField(required=False, widget=forms.HiddenInput())
     reason = forms.CharField(
@@ -58,12 +87,17 @@ class GoldForm(ActForm):
     )
     only_on_pages = ("split", "also", "stored")
     only_in_api = {
-        "file": forms.FileField(),
+        "file": forms.FileField(required=False),
         "split": forms.CharField(required=False, max_length=100),
         "also": forms.CharField(required=False),
     }
     api = {
-        "file": "The gold as the task type reads it: a file, or a zip of files.",
+        "file": "The gold as the task type reads it: a file, or a zip of files; none with `read_again`.",
+        "encoding": ENCODING,
+        "read_again": {
+            "default": False,
+            "help_text": "Read the newest version and all its runs again by the current rules.",
+        },
         "reason": "What is new or was corrected; teams read it.",
         "split": "Needed where the task's phases have several.",
         "also": "Slugs of other tasks of the season with commas between: the file is their gold too, of the "
@@ -88,6 +122,9 @@ class GoldForm(ActForm):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
         if len(self.splits) < 2:
             del self.fields["also"]
+        golds = Gold.objects.filter(task__season=of)
+        if not golds.filter(reading_version__lt=READING_VERSION).exists():
+            self.fields["read_again"].widget = forms.HiddenInput()
         self.fields["file"].help_text = gettext(
             "One file, or a zip of files, at most %(megabytes)s. Larger gold is loaded by "
             "manage.py load_gold where the site runs."
@@ -96,7 +133,8 @@ class GoldForm(ActForm):
     def clean(self) -> dict[str, Any]:
         """With the ``splits`` in the place of their names."""
         cleaned = super().clean()
-        if not (cleaned.get("file") or cleaned.get("stored") or "file" in self.errors):
+        has_file = cleaned.get("file") or cleaned.get("stored")
+        if not (has_file or cleaned.get("read_again") or "file" in self.errors):
             self.add_error("file", gettext("Choose the file that holds the gold."))
         keys = dict.fromkeys([cleaned.pop("split", ""), *cleaned.pop("also", ())])
         return {**cleaned, "splits": [self.splits[key] for key in keys if key]}
@@ -109,17 +147,24 @@ def packed_gold(
 
     The file is read before anything is locked.
     """
-    fields = {
-        name: value for name, value in filled.items() if name not in ("file", "stored")
-    }
+    left_out = ("file", "stored", "encoding")
+    fields = {name: value for name, value in filled.items() if name not in left_out}
     if "packed" in fields:
         return fields
     splits = fields["splits"]
+    if fields.get("read_again"):
+        return {**fields, "packed": _read_anew(splits, by)}
     if not filled.get("file"):
         return {**fields, "packed": _pack_stored(filled.get("stored", ""), splits, by)}
     with received(filled["file"]) as upload:
         paths = [upload.path] * len(splits)
-        packed = rescoring.pack_gold(splits, paths, upload.filename, by)
+        packed = rescoring.pack_gold(
+            splits,
+            paths,
+            upload.filename,
+            by,
+            encoding=filled.get("encoding") or "",
+        )
     return {**fields, "packed": packed}
 
 
@@ -138,6 +183,26 @@ def _pack_stored(
         raise ValidationError(
             {"file": gettext("Choose the file that holds the gold.")}
         ) from gone
+
+
+def _read_anew(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
+    """Return the newest gold of each split as it is read now. Raises ValidationError where it already is."""
+    with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
+        paths = []
+        for place, (task, split) in enumerate(splits):
+            versions = Gold.objects.filter(task=task, split=split).order_by("-number")
+            newest = versions.first()
+            if newest is None or newest.reading_version == READING_VERSION:
+                words = gettext(
+                    "The gold of %(task)s, %(split)s is read by the current rules."
+                )
+                raise ValidationError(
+                    {"read_again": words % {"task": task, "split": split}}
+                )
+            own = Path(folder) / str(place)
+            own.mkdir()
+            paths.append(storage.local_copy(storage.gold, newest.file, own))
+        return rescoring.pack_gold(splits, paths, "gold.zip", by)
 
 
 def stored_gold(filled: Mapping[str, Any]) -> str:

@@ -303,7 +303,7 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
 GoldVersionSerializer = mirror_of_model(
     Gold,
     "A version of a split's gold; a version never changes.",
-    "id number split sha256 plain_sha256 digest_rule nonce reading_version instances reason sealed_at "
+    "id number split sha256 plain_sha256 digest_rule nonce reading_version instances rows reason sealed_at "
     "created_at",
     "GoldVersion",
     sha256=serializers.CharField(
@@ -353,9 +353,8 @@ def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, 
         (task, split),
         *((others[slug], _split(others[slug], split)) for slug in slugs),
     ]
-    return {name: sent[name] for name in ("file", "reason", "again")} | {
-        "splits": splits
-    }
+    names = ("file", "reason", "again", "encoding", "read_again")
+    return {name: sent.get(name) for name in names} | {"splits": splits}
 
 
 def _split(task: Task, named: str) -> str:

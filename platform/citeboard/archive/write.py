@@ -212,6 +212,7 @@ class _Writing:
             "digest_rule": gold.digest_rule,
             "reading_version": gold.reading_version,
             "instances": gold.instances,
+            "rows": gold.rows,
             "reason": gold.reason,
         }
         if not self._has_gold(gold):

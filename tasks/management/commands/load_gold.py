@@ -78,8 +78,9 @@ class Command(BaseCommand):
                 changes=changes,
             )
         known = "" if is_new else ", as it was"
+        rows = "" if gold.rows is None else f" from {gold.rows} rows"
         self.stdout.write(
-            f"split {split}: version {gold.number}, {gold.instances} instances{known}"
+            f"split {split}: version {gold.number}, {gold.instances} instances{rows}{known}"
         )
         for phase in phases:
             if phase.split == split and (jobs := rescore(phase)):

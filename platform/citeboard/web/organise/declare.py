@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.declared import EndField, LinesField, MomentField
 from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
+from citeboard.acts.gold import encoding_field
 from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.words import counted
@@ -89,6 +90,17 @@ class GoldOfTask(forms.Form):
             "JSON lines, JSON, CSV or TSV, an instance a line; with a pool of candidates or documents a "
             "zip of both."
         ),
+    )
+    encoding = encoding_field()
+    delimiter = forms.ChoiceField(
+        label=gettext_lazy("Columns of a CSV file are parted by"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("what parts all rows alike")),
+            (",", gettext_lazy("comma")),
+            (";", gettext_lazy("semicolon")),
+            ("\t", gettext_lazy("tab")),
+        ],
     )
 
 
@@ -399,6 +411,7 @@ def _saved(
     filled = {name: given.get(name) for name in ("opens", "closes")}
     filled |= {"split": given.get("split", ""), "files": files}
     filled |= {"stored": draft["stored"], "filename": draft["filename"]}
+    filled |= {"encoding": draft.get("encoding", "")}
     made = perform(DECLARE, season, request.user, filled, said_in(request))
     storage.gold.delete(draft["stored"])
     words = _("%(task)s is saved with %(instances)s.")
@@ -422,6 +435,8 @@ def _begun(
             "edits": None,
             "stored": stored,
             "filename": upload.filename,
+            "encoding": given["encoding"],
+            "delimiter": given["delimiter"],
             "form": given["form"],
             "slug": slug,
             "title": given["title"],

@@ -112,6 +112,12 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
                 "This is gold v%(number)s of %(task)s as it is; nothing has changed."
             )
         instances = counted(new.gold.instances, "instance")
+        if new.gold.rows is not None:
+            rows = counted(new.gold.rows, "row")
+            instances = _("%(instances)s from %(rows)s") % {
+                "instances": instances,
+                "rows": rows,
+            }
         tell(
             request,
             words
