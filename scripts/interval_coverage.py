@@ -314,7 +314,9 @@ class Cell:
         """Whether it is no more than three standard errors below the aim."""
         count = max(1.0, self.repetitions * self.given)
         share = AIM / 100
-        return self.held >= AIM - ERRORS * 100 * np.sqrt(share * (1 - share) / count)
+        return bool(
+            self.held >= AIM - ERRORS * 100 * np.sqrt(share * (1 - share) / count)
+        )
 
     def text(self, *, has_width: bool) -> str:
         if self.given < 0.01:
@@ -792,7 +794,8 @@ def fleiss_of(sums: Floats) -> Floats:
 def ac1_of_two_labels(sums: Floats) -> Floats:
     shares, agreed = _shares_and_agreement(sums)
     expected = (shares * (1 - shares)).sum(axis=-1)
-    return (agreed - expected) / (1 - expected)
+    values: Floats = (agreed - expected) / (1 - expected)
+    return values
 
 
 def ordinal_alpha_of(sums: Floats) -> Floats:

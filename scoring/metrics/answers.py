@@ -170,7 +170,7 @@ class AnswerRouge(MeanMetric):
     columns = ("f1",)
     scale = 100
     citation = Rouge.citation
-    packages = Rouge.packages
+    packages: tuple[str, ...] = Rouge.packages
     engine = Rouge.engine
     fixed = {"references": "best", "stemmer": "porter", "tokenizer": "rouge-score"}
 

@@ -366,8 +366,9 @@ class WeightedMetric(Metric):
     def carried(self, rows: Floats) -> Floats:
         """(n, c) what each of the (n, k) rows adds to each of c groups of carriers."""
         if self.carriers is None:
-            return rows.any(axis=1, keepdims=True).astype(np.float64)
-        return (rows[:, list(self.carriers)] != 0).astype(np.float64)
+            return np.asarray(rows.any(axis=1, keepdims=True), dtype=np.float64)
+        own: Floats = (rows[:, list(self.carriers)] != 0).astype(np.float64)
+        return own
 
     def carried_by_unit(self, rows: Floats) -> Floats:
         """(units, c) the same of the rows of each unit, whose number stands before each row."""

@@ -33,7 +33,7 @@ class NltkMeteor(TextMean):
         "Lavie and Agarwal 2007, METEOR: An Automatic Metric for MT Evaluation with High Levels of "
         "Correlation with Human Judgments, WMT; as in Bird, Loper and Klein's NLTK"
     )
-    packages = ("nltk",)
+    packages: tuple[str, ...] = ("nltk",)
 
     def __init__(
         self, name: str, rules: str, *, options: Options, tokenizer: str = ""

@@ -82,7 +82,7 @@ class Rouge(TextMean):
     citation = (
         "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
     )
-    packages = ("rapidfuzz",)
+    packages: tuple[str, ...] = ("rapidfuzz",)
     engine = "rouge-score"
 
     def __init__(

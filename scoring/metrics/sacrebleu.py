@@ -323,7 +323,7 @@ def tokens_13a(text: str) -> list[str]:
     """Return the tokens of 13a as texts."""
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-    tokens: list[str] = Tokenizer13a()(text.rstrip()).split()
+    tokens: list[str] = Tokenizer13a()(text.rstrip()).split()  # type: ignore[no-untyped-call]
     return tokens
 
 

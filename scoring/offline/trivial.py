@@ -23,12 +23,10 @@ from tasks.types import InputRefused, Split, TaskType
 from tasks.types.clsumm.topics import Topic
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.forms.instances import (
-    TABLES,
     Content,
     Instance,
     InstanceTask,
     at_path,
-    table_records,
 )
 from tasks.types.forms.labels import LabelTask
 from tasks.types.forms.rankings import RankingTask
@@ -36,6 +34,7 @@ from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import read_records, record_id
 from tasks.types.problems import Problems, Unavailable
+from tasks.types.tables import TABLES, TableForm, table_records
 from tasks.types.trivial import (
     CONSTANT,
     EMPTY,
@@ -518,10 +517,10 @@ def _lines_of(form: InstanceTask, files: Sequence[InputFile]) -> _Lines:
         key, found = (
             (form.pool_id, lines.pool) if is_pool else (form.id, lines.instances)
         )
-        table = TABLES.get(file.suffix.removeprefix("."))
+        kind = file.suffix.removeprefix(".")
         records = (
-            table_records(file, table, Problems())
-            if is_pool and table
+            table_records(file, TableForm(kind), Problems())
+            if is_pool and kind in TABLES
             else form.records(file, Problems())
             if not is_pool
             else read_records(file, Problems())

@@ -15,7 +15,7 @@ from typing import Any
 
 from tasks.types.base import Index, Split, TaskType
 from tasks.types.files import InputFile
-from tasks.types.forms.instances import INPUTS
+from tasks.types.forms.instances import INPUTS, Content
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.jsonlines import as_lines, record_id
 from tasks.types.problems import Problems
@@ -65,9 +65,10 @@ def ordered_public(
         file = InputFile(name, name, partial(BytesIO, content))
         if form.pool_file and PurePosixPath(name).name == form.pool_file:
             pool = form.read_pool([file], Problems())
-            yield from form.public_pool(
-                {document: pool[document] for document in in_given_order(pool, nonce)}
-            )
+            ordered = {
+                document: pool[document] for document in in_given_order(pool, nonce)
+            }
+            yield from form.public_pool(Content((), ordered))
         elif form.candidates and name == INPUTS:
             records = map(json.loads, content.decode().splitlines())
             yield name, as_lines(_reordered(form, record, nonce) for record in records)

@@ -459,11 +459,11 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
     if not lacking:
         return ""
     reasons = []
-    for (why, labels), systems in lacking.items():
+    for (why, in_labels), systems in lacking.items():
         words = _("%(systems)s (%(why)s)")
-        if len(labels) < len(names):
+        if len(in_labels) < len(names):
             words = _("%(systems)s in %(classes)s (%(why)s)")
-        of_classes = listed([class_label(label) for label in labels])
+        of_classes = listed([class_label(label) for label in in_labels])
         facts = {"systems": listed(systems), "classes": of_classes, "why": why}
         reasons.append(words % facts)
     return _("Without an interval: %(systems)s.") % {"systems": "; ".join(reasons)}

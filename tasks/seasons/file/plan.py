@@ -375,12 +375,21 @@ def make_plan(
 class SentFiles(Protocol):
     """What reads the files of a zip that somebody sent."""
 
-    def prepared_gold(
-        self, task_type: TaskType, paths: Sequence[Path], options: Options
+    def prepared_for(
+        self,
+        present: Gold | None,
+        task_type: TaskType,
+        paths: Sequence[Path],
+        options: Options,
     ) -> packing.PreparedGold: ...
 
     def run_problems(
-        self, task_type: TaskType, run: Path, index: Path, options: Options
+        self,
+        task_type: TaskType,
+        run: Path,
+        index: Path,
+        options: Options,
+        reading: int,
     ) -> Sequence[Problem]: ...
 
 

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tasks", "0068_secret_digests")]
+    dependencies = [("tasks", "0070_season_drafts")]
 
     operations = [
         migrations.AddField(
