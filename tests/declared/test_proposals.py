@@ -277,7 +277,8 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
 
 
 @pytest.mark.parametrize(
-    ("head", "delimiter"), [("id;text,label", None), ("id;te;xt,label", ";")]
+    ("head", "delimiter"),
+    [("id,text\na,b;c", None), ("id;text\na;b,c", ";"), ("id;te;xt,label\na;b;c", ";")],
 )
 def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
     file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))

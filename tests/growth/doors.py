@@ -80,6 +80,7 @@ def runs(task_type: TaskType, folder: Path) -> Iterator[tuple[str, Read, Made]]:
         "task_type": task_type.reference,
         "options": options,
         "max_bytes": LARGEST * 2,
+        "reading": 2,
     }
     for what, name, made in files(first_record(task_type)):
         facts = {**given, "filename": name}
