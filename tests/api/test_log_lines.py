@@ -178,7 +178,7 @@ def test_a_request_in_an_outage_is_one_line_without_a_traceback(
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     [line] = log.getvalue().splitlines()
     assert f"[{ID}]" in line
-    assert "was answered 503" in line
+    assert "Away: The " in line
 
 
 def test_probes_in_an_outage_are_one_line_however_many_come_and_one_when_it_is_over(
