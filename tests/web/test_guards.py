@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from citeboard.core import confinement
 from citeboard.core.audit import history
+from tasks.gold.early import going_on
 from tasks.models import Notification, Organiser, Phase, Season
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.phase_acts import change_board
@@ -82,13 +83,11 @@ def test_a_clone_tells_no_more_than_its_season_told_at_first_or_tells_now(
         **dict(zip(names, first, strict=True)),
     )
     prefix = f"tasks.{phase.task.slug}.phases.{phase.slug}"
-    change_settings(
-        season=season,
-        values={
-            f"{prefix}.{name}": value for name, value in zip(names, later, strict=True)
-        },
-        by=olga,
-    )
+    values = {
+        f"{prefix}.{name}": value for name, value in zip(names, later, strict=True)
+    }
+    with going_on(str(phase.task), "The board opens earlier."):
+        change_settings(season=season, values=values, by=olga)
     made = clone_season(season=season, slug="next", title="Next", by=olga)
     [cloned] = Phase.objects.filter(task__season=made)
     assert tuple(getattr(cloned, name) for name in names) == LATER
@@ -103,7 +102,10 @@ def test_a_board_that_was_opened_by_hand_waits_for_its_day_in_the_clone(olga, se
         board_from=day,
         board_then="everyone",
     )
-    change_board(phase=phase, board="everyone", board_from=None, board_then="", by=olga)
+    with going_on(str(phase.task), "The board opens earlier."):
+        change_board(
+            phase=phase, board="everyone", board_from=None, board_then="", by=olga
+        )
     made = clone_season(season=season, slug="next", title="Next", by=olga)
     [cloned] = Phase.objects.filter(task__season=made)
     assert (cloned.board, cloned.board_then) == ("organisers", "everyone")
@@ -118,7 +120,8 @@ def test_before_a_run_is_disqualified_its_ranks_are_shown(client, olga, season):
     asked = client.post(where, {"reason": "By mistake.", "rehearsed": "other"})
     assert asked.status_code == 409
     moved = {
-        row.system: (row.before, row.after) for row in asked.context["rehearsal"].moved
+        row.system: (row.before, row.after)
+        for row in asked.context["rehearsal"].effects.scores.moved
     }
     assert moved == {"two": ("1", ""), "one": ("2", "1")}
     run.refresh_from_db()

@@ -136,7 +136,7 @@ def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
 def test_what_was_shown_of_another_state_is_shown_anew(browser, phase):
     where = settings_of(phase)
     asked = browser.post(where, {**form_of(browser, where), "runs_per_day": "2"})
-    Phase.objects.update(runs_per_day=4)
+    factories.make_team(season=phase.task.season)
     again = go_on(browser, where, asked)
     assert again.status_code == 409
     assert "Meanwhile something has changed" in text_of(again)
