@@ -214,7 +214,6 @@ def quoted(text: str) -> str:
 #: Which extra of the wheel brings what is imported under these names; `score` brings all else.
 _OF_MODELS = (
     "bert_score",
-    "bm25s",
     "huggingface_hub",
     "lexrank",
     "spacy",

@@ -10,7 +10,7 @@ import pytest
 from tasks.types import InputRefused
 from tasks.types.files import open_input
 from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, Verdict
-from tasks.types.forms.instances import Dimension, without_path
+from tasks.types.forms.instances import Content, Dimension, without_path
 from tasks.types.forms.labels import LabelTask
 from tasks.types.forms.numbers import NumberTask
 from tasks.types.forms.rankings import RankingTask
@@ -268,7 +268,9 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
     records = {
         row["doc_id"]: {**row, "year": 1999, "secret": 1} for row in DOCUMENTS[1:]
     }
-    pool = EvidenceSets(**EVIDENCE, pool_shown=("year", "none")).public_pool(records)
+    pool = EvidenceSets(**EVIDENCE, pool_shown=("year", "none")).public_pool(
+        Content((), records)
+    )
     assert list(pool) == [
         ("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')
     ]
@@ -318,13 +320,13 @@ def test_gold_evidence_is_sets_of_sentences_of_each_document_under_one_label(rea
     ("answer", "found"),
     [
         ({"gold": {"d1": {"sentences": [2], **YES}, "d2": {"sentences": [0], "label": "OPEN"}}}, [{"d1": ("YES", (2,))}]),
-        ({}, ['1: “gold” is missing; expected {"id": "s1", "gold": {"12": {"sentences": [0], "label": "YES"}}}']),
+        ({}, ['1: “gold” is missing; found “id”; expected {"id": "s1", "gold": {"12": {"sentences": [0], "label": "YES"}}}']),
         ({"gold": {"d1": {"sentences": [3], **YES}}}, ["1: document “d1” has no sentence 3; expected from 0 to 2"]),
         ({"gold": {"d2": {"sentences": [1], **YES}}}, ["1: document “d2” has no sentence 1; expected from 0 to 0"]),
         (
             {"gold": {"d1": {"sentences": [0]}, "d2": [1], "d3": {"sentences": [0], "label": 7}}},
             [
-                "1: “label” is missing; expected one of YES, NO, OPEN",
+                "1: “label” is missing; found “id”, “gold”; expected one of YES, NO, OPEN",
                 '1: document “d2” is a list; expected {"id": "s1", "gold": {"12": {"sentences": [0], "label": "YES"}}}',
                 "1: “label” is a number; expected one of YES, NO, OPEN",
                 "1: document “d3” is not in the pool; expected the id of a document",
@@ -413,7 +415,7 @@ def test_spans_are_sorted_within_the_text_and_side_by_side(read):
         f"8: span 1 of “gold” goes from -1 to 2; {ends}",
         f"9: span 1 of “gold” goes from 2 to 2; {ends}",
         f"10: span 1 of “gold” goes from 0 to 11; {ends}",
-        "11: span 2 of “gold” has no label of these; expected one of A, B",
+        "11: span 2 of “gold” has no label of these: “C” is no label; expected one of A, B",
         "12: “gold” has the span 0 to 1 twice; expected each span once",
         "13: spans 0 to 3 and 2 to 4 of “gold” overlap; expected spans side by side",
         "14: “text” is missing; expected a text",
@@ -433,7 +435,7 @@ def test_spans_are_sorted_within_the_text_and_side_by_side(read):
     elsewhere = [{"id": "q9", "gold": []}, {"gold": [[0, 1, "A"]]}]
     assert places(read(labelled, elsewhere, gold_jsonl=instances([], **text))) == [
         "1: instance “q9” is not in this split; expected an id of the split, such as “q1”",
-        '2: “id” is missing; expected {"id": "s1", "gold": [[4, 9, "A"]]}',
+        '2: “id” is missing; found “gold”; expected {"id": "s1", "gold": [[4, 9, "A"]]}',
     ]
     assert (spans().example, labelled.example) == ([[4, 9]], [[4, 9, "A"]])
 
@@ -461,7 +463,7 @@ def test_texts_have_references_and_a_length(read):
         read(form, instances("123456", LEFT_OUT, ["x"], key="text"), gold_jsonl=gold)
     ) == [
         "1: “text” has 6 characters; expected at most 5",
-        '2: “text” is missing; expected {"id": "s1", "text": "A text."}',
+        '2: “text” is missing; found “id”; expected {"id": "s1", "text": "A text."}',
         "3: “text” is a list; expected a text",
     ]
 
@@ -511,7 +513,10 @@ def test_gold_labels_are_one_several_or_any(read):
     [
         ({"gold": "a", "confidence": 1}, None),
         ({"gold": "?", "confidence": 0}, None),
-        ({"gold": "a"}, "“confidence” is missing; expected a number from 0 to 1"),
+        (
+            {"gold": "a"},
+            "“confidence” is missing; found “id”, “gold”; expected a number from 0 to 1",
+        ),
         (
             {"gold": "a", "confidence": 1.01},
             "“confidence” is 1.01; expected a number from 0 to 1",
@@ -528,7 +533,10 @@ def test_gold_labels_are_one_several_or_any(read):
             {"gold": "a", "confidence": "x"},
             "“confidence” is a text; expected a number from 0 to 1",
         ),
-        ({"confidence": 0.5}, "“gold” is missing; expected one of a, b, ?"),
+        (
+            {"confidence": 0.5},
+            "“gold” is missing; found “id”, “confidence”; expected one of a, b, ?",
+        ),
         ({"gold": None, "confidence": 0.5}, "“gold” is null; expected one of a, b, ?"),
     ],
 )
@@ -547,7 +555,7 @@ def test_probabilities_that_are_needed_are_there_and_a_confidence_may_be_unstate
     form, gold = labels(confidence="optional", probabilities="needed"), instances("a")
     both = {"probabilities": {"a": 0.6, "b": 0.4}}
     assert places(read(form, instances("a"), gold_jsonl=gold)) == [
-        "1: “probabilities” is missing; expected a probability for each label"
+        "1: “probabilities” is missing; found “id”, “gold”; expected a probability for each label"
     ]
     for more, confidence in (({}, 0.5), ({"confidence": 0.25}, 0.25)):
         [answer] = read(form, instances("a", **both, **more), gold_jsonl=gold)
@@ -660,15 +668,15 @@ def test_tables_and_qrels_are_read_by_line(read):
     assert read(table, g_csv="n,gold\na,x\nb,\n,z\nc,1,2\n\nd\n") == [
         "g.csv:3: “gold” is missing; expected a text or a list of texts",
         "g.csv:4: “n” is missing; expected a text or a whole number",
-        *(f"g.csv:{line}: {cells} cells under 2 columns; expected a cell for each column" for line, cells in ((5, 3), (6, 0), (7, 1))),
+        *(f"g.csv:{line}: {cells} cells under 2 columns; expected a cell for each column, parted by comma" for line, cells in ((5, 3), (7, 1))),
     ]  # fmt: skip
     assert read(table, g_csv="n,gold,n\na,x,b\n") == [
-        "g.csv:1: a name of a column stands there twice"
+        "g.csv:1: the column “n” is there twice; expected a name for each column"
     ]
     assert read(table, g_csv="") == ["no instances are here; expected a table"]
     assert read(texts(files="tsv"), g_tsv='id\tgold\na\tx, y\nb\t"q"\n') == [
         ("x, y",),
-        ("q",),
+        ('"q"',),
     ]
     assert read(texts(files="csv", delimiter=";"), g_csv="id;gold\na;x\n") == [("x",)]
 

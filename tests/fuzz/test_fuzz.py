@@ -61,12 +61,12 @@ def test_a_member_of_an_archive_without_a_name_is_told(tmp_path, name):
     )
 
 
-def test_a_paper_in_utf_16_is_told_by_its_name():
+def test_a_paper_in_utf_16_without_a_byte_order_mark_is_told_by_its_name():
     task_type = task_types()["clsumm-1a"]
     files = [
         in_memory(
             file.name,
-            file.read().decode().encode("utf-16")
+            file.read().decode().encode("utf-16-le")
             if file.suffix == ".xml"
             else file.read(),
         )

@@ -442,7 +442,9 @@ def test_a_published_value_has_the_package_as_its_witness(
     Path(run).write_text(json.dumps({"id": "a-1", "prediction": " ".join(WORDS)}))
     options = ("--option", "bertscore_model=minilm", "--intervals", "0")
     scores = score(capsys, "citation-text", [Path(gold)], Path(run), *options)
-    own_gold = [{"sha256": scores["gold"]["sha256"], "file": gold}]
+    own_gold = [
+        {"sha256": scores["gold"]["sha256"], "file": gold, "reading_version": 2}
+    ]
     season = {
         "format": "citeboard-season-archive",
         "format_version": 1,

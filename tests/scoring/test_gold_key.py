@@ -123,8 +123,8 @@ def test_two_runs_are_compared_under_the_key_of_the_board(capsys, small, tmp_pat
         ("--nonce", "no-such-file", "expected 64 hexadecimal digits"),
         ("--digest-rule", "0", "this release knows 1 to 2"),
         ("--digest-rule", "3", "this release knows 1 to 2"),
-        ("--reading", "0", "this release knows 1 to 1"),
-        ("--reading", "2", "this release knows 1 to 1"),
+        ("--reading", "0", "this release knows 1 to 2"),
+        ("--reading", "3", "this release knows 1 to 2"),
     ],
 )
 def test_what_is_no_key_is_refused(option, value, reason, capsys, small, tmp_path):

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -88,6 +88,24 @@ def numbers_before(release: str) -> dict:
         return json.load(file)
 
 
+def settled_boards(site: sqlite3.Connection) -> set[str]:
+    """Return the phases whose boards keep their sentences, as `read_numbers.py` names them."""
+    rows = site.execute(
+        "SELECT season.slug || '/' || task.slug || '/' || phase.slug FROM scoring_boardorder board"
+        " JOIN tasks_phase phase ON phase.id = board.phase_id JOIN tasks_task task ON task.id = phase.task_id"
+        " JOIN tasks_season season ON season.id = task.season_id WHERE board.settled_at IS NOT NULL"
+    )
+    return {name for (name,) in rows}
+
+
+def without_leaders(boards: list[dict], spared: Collection[str] = ()) -> None:
+    """Drop the leaders of classes: workers find those of open boards again, where a tie at 0 or 1 leads no more."""
+    for board in boards:
+        if board["phase"] not in spared:
+            for table in board["classes"].values():
+                table.pop("leaders", None)
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
     release, upgraded, tmp_path
@@ -103,6 +121,7 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
             rank, new_low, new_high = other.pop("ranks")
             assert rank == old_rank
             assert low is None or new_low <= low <= high <= new_high
+    without_leaders(before["boards"], spared=in_site(folder, settled_boards))
     assert changes(before, now | {"boards": boards}) == []
     if release == "0.3.0":
         assert in_site(folder, jobs_of) == expected()
@@ -159,6 +178,7 @@ class TestSecretsOfARunningSeason:
         for board in (*before, *noticed["boards"]):
             for row in board["rows"]:
                 del row["ranks"]
+        without_leaders(before)
         assert changes(before, noticed["boards"]) == []
         assert noticed["rows for visitors"] == len(before[0]["rows"])
         assert noticed["own scores"]
@@ -183,7 +203,16 @@ class TestSecretsOfARunningSeason:
         [warning] = noticed["warnings"]
         assert "“desciption” is unknown" in warning["message"]
         assert warning["expected"] == "“description”"
-        assert noticed["columns"] == noticed["earlier columns"]
+        # A measure of a newer version has a column of its own until the site has scored the earlier runs again.
+        newer = re.compile(r"\|unicode:nfc|\|v:\d+")
+        columns, earlier = (
+            {
+                rules: sorted(newer.sub("", name) for name in names)
+                for rules, names in noticed[key].items()
+            }
+            for key in ("columns", "earlier columns")
+        )
+        assert columns == earlier
 
     def test_a_misspelt_switch_or_field_of_an_act_is_refused(self, noticed):
         assert noticed["a switch"] == 400

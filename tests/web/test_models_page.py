@@ -242,8 +242,7 @@ def test_a_slim_image_has_none_of_the_programs_for_models(root):
         for line in (root / "requirements-site.lock").read_text().splitlines()
     }
     assert (
-        held
-        & {"torch", "transformers", "spacy", "bert-score", "lexrank", "summa", "bm25s"}
+        held & {"torch", "transformers", "spacy", "bert-score", "lexrank", "summa"}
         == set()
     )
     assert {"django", "numpy", "scikit-learn"} <= held
