@@ -99,7 +99,7 @@ def settled_boards(site: sqlite3.Connection) -> set[str]:
 
 
 def without_leaders(boards: list[dict], spared: Collection[str] = ()) -> None:
-    """Drop the leaders of classes: workers find those of open boards again, where a tie at 0 or 1 leads no more."""
+    """Drop the leaders of classes: workers find them again, and a tie at 0 or 1 leads no more."""
     for board in boards:
         if board["phase"] not in spared:
             for table in board["classes"].values():
@@ -203,7 +203,7 @@ class TestSecretsOfARunningSeason:
         [warning] = noticed["warnings"]
         assert "“desciption” is unknown" in warning["message"]
         assert warning["expected"] == "“description”"
-        # A measure of a newer version has a column of its own until the site has scored the earlier runs again.
+        # A measure of a newer version has its own column until the earlier runs are scored again.
         newer = re.compile(r"\|unicode:nfc|\|v:\d+")
         columns, earlier = (
             {
