@@ -137,10 +137,12 @@ def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs)
     assert waiting(phase) == 0
 
 
-def test_boards_keep_the_numbers_of_an_earlier_version_until_organisers_ask(
+def test_boards_of_phases_that_are_over_keep_earlier_versions_until_organisers_ask(
     phase, runs
 ):
-    Phase.objects.filter(pk=phase.pk).update(min_answered=1)
+    Phase.objects.filter(pk=phase.pk).update(
+        min_answered=1, closes=timezone.now(), late_until=None
+    )
     phase.refresh_from_db()
     Evaluation.objects.update(release=phase.release_at(timezone.now()))
     for key in Score.objects.filter(shared__metric="rouge_l_f1"):

@@ -11,7 +11,7 @@ from tasks.registration import entries
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tests.factories import make_season, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture
