@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import value_of
@@ -334,7 +334,7 @@ class _Anomalies:
                 continue
             expected = math.fsum(chances[row] for row in rows)
             # The sum of unequal chances varies less than the binomial of their mean.
-            p = binom.sf(len(hits) - 1, len(rows), expected / len(rows))
+            p = bdtrc(len(hits) - 1, len(rows), expected / len(rows))
             if p * len(places) < SIGNIFICANT:
                 where = "the last" if place < 0 else f"number {place + 1}"
                 message = (
