@@ -239,7 +239,7 @@ def test_the_commands_of_the_page_do_what_they_say(
             '{"id": "p1-1", "label": true}',
             "“label” is true or false; expected one of yes, no",
         ),
-        ('{"id": "p1-1"}', "“label” is missing; expected one of yes, no"),
+        ('{"id": "p1-1"}', "“label” is missing; found “id”; expected one of yes, no"),
         ('{"id": "p1-1", "label": NaN}', "NaN is not a finite number"),
         ('{"id": "p1-1", "label": 1e999}', "1e999 is not a finite number"),
         ('{"id": "p9-9", "label": "no"}', "instance “p9-9” is not in this split"),

@@ -54,6 +54,10 @@ class Person:
         )
         self.asked = self.said if is_asked else ""
         if self.asked:
+            # What touches results that stand takes the name of the season and a reason.
+            if self.page.locator("#let-out-task").count():
+                self.page.fill("#let-out-task", "The walk 2031")
+                self.page.fill("#let-out-reason", "It has to be so.")
             with self.page.expect_navigation():
                 self.page.get_by_role("button", name="Do it").click()
 
