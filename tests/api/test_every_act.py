@@ -69,6 +69,7 @@ BY_NONE = {
     "a program has a token, which neither makes others nor ends the account": (
         "account-delete account_logout account_confirm_email first-organiser tokens token-revoke unsubscribe"
     ),
+    "gold is given out only to somebody who types the password again": "organise-zip-gold",
     "nothing is kept: `citeboard score` does it without a site": "try",
 }
 
