@@ -278,7 +278,7 @@ class Metric(ABC):
                     "tokenizer", self.tokenizer, lambda: installed(self.tokenizer)
                 )
             )
-        return needed
+        return tuple(needed)
 
     @property
     def replaces(self) -> str:

@@ -271,7 +271,7 @@ def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_
 ):
     organiser = make_user(name="Olga")
     client.force_login(organiser)
-    season = make_season(organiser=organiser, slug="one", title="One")
+    season = make_season(organiser=organiser, slug="one", title="One", is_public=False)
     answer = declaring.begun(client, declaring.lines(declaring.sentences()))
     sent = declaring.filled(answer, own_measures=MEASURES)
     page = client.post(declaring.place(), {**sent, "preview": ""})

@@ -81,6 +81,10 @@ class ReasonForm(ActForm):
     api = {"reason": "The team reads it."}
 
 
+class ExclusionForm(ReasonForm):
+    """Why organisers exclude a run or bring it back, which is rehearsed."""
+
+
 class PriorityForm(ReasonForm):
     """Another place among the team's runs."""
 
@@ -126,7 +130,9 @@ class ChangeOfRun(Act):
         return service(run, by, reason if as_organiser else "", **filled)
 
 
-by_organisers = partial(ChangeOfRun, is_for_organisers=True, is_rehearsed=True)
+by_organisers = partial(
+    ChangeOfRun, form=ExclusionForm, is_for_organisers=True, is_rehearsed=True
+)
 
 
 def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
