@@ -51,6 +51,12 @@ def lacks_supply() -> Exists:
     )
 
 
+def is_unsupplied() -> Q:
+    """Match the same runs, found along the few jobs that wait and not along all runs."""
+    waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
+    return Q(pk__in=waiting.values("submission"))
+
+
 class Runs(Kind):
     handler = "scoring.worker.score.score_run"
     lost_reason = "The worker that scored the run was gone."

@@ -137,7 +137,7 @@ def bodies(scene) -> dict[str, dict]:
         "api:new-season": {
             "file": SimpleUploadedFile("season.toml", season_text(scene).encode())
         },
-        "organise-settings-season": {"title": "Another title", "initial-title": "x"},
+        "organise-settings-season": {"title": "Another title"},
         "api:settings": {"settings": '{"season.licence": "CC0-1.0"}'},
         "new-season-preset": {**PRESET, **DATES},
         "api:new-season-preset": {**PRESET, "dates": json.dumps(DATES)},

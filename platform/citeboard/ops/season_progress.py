@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
 from tasks.jobs import tallies
-from tasks.jobs.leases import lacks_supply
+from tasks.jobs.leases import is_unsupplied
 from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, Tallied
 
 Status = Submission.Status
@@ -156,7 +156,7 @@ def unsupplied_runs(season: Season) -> QuerySet[Submission]:
     """Return the runs that wait for a package or model, the longest waiting first."""
     shown = (Status.WAITING, Status.SCORED)
     runs = Submission.objects.filter(
-        lacks_supply(), phase__task__season=season, status__in=shown
+        is_unsupplied(), phase__task__season=season, status__in=shown
     )
     return runs.select_related("phase__task", "team").order_by("submitted_at", "pk")
 

@@ -28,7 +28,7 @@ from scoring.results.board.standings import standings
 from tasks.delivery.notifications.events import AHEAD
 from tasks.gold.early import kept_back
 from tasks.jobs import tallies
-from tasks.jobs.leases import lacks_supply
+from tasks.jobs.leases import is_unsupplied
 from tasks.jobs.queue_choice import why_unserved
 from tasks.models import (
     Acknowledgement,
@@ -482,7 +482,10 @@ def _waiting_runs(season: Season) -> Concern:
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
     # Some are scored under other rule sets.
-    runs |= _runs(season).filter(lacks_supply(), status=Status.SCORED)
+    unsupplied = _runs(season).filter(is_unsupplied(), status=Status.SCORED)
+    # As a union, each part goes along its own index; an OR would read all runs.
+    both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
+    runs = _runs(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")
     return Concern.of_rows(
         "waiting-runs",
