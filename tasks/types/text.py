@@ -138,7 +138,7 @@ def json_lines(
     """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
-        for number, value, text in _json_values(file, problems):
+        for number, value, text in _json_values(file, problems, most):
             if most is not None and len(problems) >= most:
                 problems.append(given_up(file.shown, number))
                 return
@@ -156,15 +156,18 @@ def json_lines(
 
 
 def _json_values(
-    file: InputFile, problems: list[Problem]
+    file: InputFile, problems: list[Problem], most: int | None
 ) -> Iterator[tuple[int, Any, str]]:
-    """The values of lines, or of a list; lines without one become problems."""
+    """The values of lines, or of a list; lines without one become problems, of which there are ``most``."""
     is_unique = file.reading > 1
     if (items := _items_of(file, problems)) is not None:
         for item in items:
             yield item.line, _whole(item.value, item.raw), item.raw
         return
     for number, raw in enumerate(file.lines(), start=1):
+        if most is not None and len(problems) >= most:
+            problems.append(given_up(file.shown, number))
+            return
         text = decoded(raw).strip()
         if not text:
             continue
