@@ -166,7 +166,7 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
     tex, bib, of_run, picture, *_ = bodies()
     said = "Results are preliminary: 0 of 2 teams have confirmed"
     assert f"\n% {said}\n" in tex
-    assert f"Phase. {said}. “" in tex.replace(str(phase), "Phase")
+    assert f"Phase. {said}. " in tex.replace(str(phase), "Phase")
     assert bib.count(said) == 4
     assert said in of_run
     assert "0.6500 · preliminary" in picture
