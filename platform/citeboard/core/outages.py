@@ -122,8 +122,8 @@ def _of_files(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: Writes to the database, and what requests need.
-WRITES, REQUESTS = "writes", "requests"
+#: What requests need.
+REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 

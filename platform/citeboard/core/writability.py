@@ -23,11 +23,11 @@ from citeboard.core.env import MAX_WAIT
 from citeboard.core.models import Heartbeat
 from citeboard.core.outages import (
     AWAY,
+    DATABASE,
     FULL_DISK,
     NO_ANSWER,
     NO_ROOM,
     READ_ONLY,
-    WRITES,
     Outage,
     note_outage,
     note_recovery,
@@ -59,7 +59,7 @@ def beat() -> WriteRecord:
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        note_recovery(WRITES)
+        note_recovery(DATABASE)
     except DatabaseTrouble as error:
         connection.close()
         outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)
@@ -69,7 +69,7 @@ def beat() -> WriteRecord:
             status=outage.status,
             is_busy=outage.is_busy,
         )
-        note_outage(WRITES, f"{outage.reason}: {error}")
+        note_outage(DATABASE, f"{outage.reason}: {error}")
     # A work folder on a full disk keeps the record from others, who then look for themselves.
     with suppress(OSError):
         _store(record)
