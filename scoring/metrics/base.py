@@ -29,7 +29,7 @@ from tasks.types.base import (
 )
 from tasks.types.columns import present, renumbered
 from tasks.types.problems import Unavailable
-from tasks.types.text import composed
+from tasks.types.text import nfc
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, str | int | float]
@@ -153,7 +153,7 @@ class Metric(ABC):
 
     def comparable(self, text: str) -> str:
         """Return the text in the form in which it is compared."""
-        return composed(text) if self.normal_form else text
+        return nfc(text) if self.normal_form else text
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
         """Return why the class fixes the value, whatever runs answer there, or None if it does not."""

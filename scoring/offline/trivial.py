@@ -34,7 +34,7 @@ from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import read_records, record_id
 from tasks.types.problems import Problems, Unavailable
-from tasks.types.tables import TABLES, TableForm, table_records
+from tasks.types.tables import TABLES, table_records
 from tasks.types.trivial import (
     CONSTANT,
     EMPTY,
@@ -172,7 +172,8 @@ def _drawn(task_type: TaskType, split: Split) -> Split:
     if len(instances) <= most:
         return split
     rows = sorted(random.Random(0).sample(range(len(instances)), most))  # noqa: S311
-    content = Content(tuple(instances[row] for row in rows), split.content.pool)
+    drawn = tuple(instances[row] for row in rows)
+    content = replace(split.content, instances=drawn)
     return replace(split, content=content, instances=most, index=form.index(content))
 
 
@@ -519,7 +520,7 @@ def _lines_of(form: InstanceTask, files: Sequence[InputFile]) -> _Lines:
         )
         kind = file.suffix.removeprefix(".")
         records = (
-            table_records(file, TableForm(kind), Problems())
+            table_records(file, form.pool_form(kind), Problems())
             if is_pool and kind in TABLES
             else form.records(file, Problems())
             if not is_pool

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -126,7 +127,7 @@ def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator
 
 
 def _head_fault(heads: Sequence[str]) -> tuple[str, str] | None:
-    twice = next((name for name in heads if heads.count(name) > 1), None)
+    twice = next((name for name, count in Counter(heads).items() if count > 1), None)
     if twice is None:
         return None
     return f"the column “{twice[:100]}” is there twice", "a name for each column"

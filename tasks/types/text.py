@@ -60,11 +60,6 @@ _WORDS = (
 )
 
 
-def composed(text: str) -> str:
-    """Return the text in NFC (UAX 15), the normal form in which texts are compared."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
 def length_class(words: int) -> str:
     """The class of a text by its number of words."""
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")

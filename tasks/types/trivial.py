@@ -79,7 +79,8 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     ]
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
-    return [InputFile(name, name, partial(BytesIO, data.encode()))]
+    opened = partial(BytesIO, data.encode())
+    return [InputFile(name, name, opened, content.reading)]
 
 
 def _probabilities(form: InstanceTask, answer: Any) -> dict[str, Any]:

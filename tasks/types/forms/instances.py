@@ -445,7 +445,7 @@ class InstanceTask(ABC):
         for file in files:
             kind = file.suffix.removeprefix(".")
             read = (
-                table_records(file, self._pool_form(kind), problems)
+                table_records(file, self.pool_form(kind), problems)
                 if kind in TABLES
                 else jsonlines.read_records(file, problems)
             )
@@ -481,7 +481,7 @@ class InstanceTask(ABC):
             for record in pool.values()
         )
 
-    def _pool_form(self, kind: str) -> TableForm:
+    def pool_form(self, kind: str) -> TableForm:
         quotes = self.quotes if kind == self.files else None
         return TableForm(kind, quotes=quotes)
 
@@ -493,7 +493,7 @@ class InstanceTask(ABC):
         if kind not in TABLES:
             data = jsonlines.as_lines(rows)
         else:
-            form = self._pool_form(kind)
+            form = self.pool_form(kind)
             if content.reading == 1:
                 form = TableForm(kind, quotes=True)
             data = written_table(rows, keys, form).encode()

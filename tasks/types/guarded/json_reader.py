@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from json.scanner import make_scanner
@@ -46,8 +47,8 @@ _MEMBER = re.compile(r'"[ \t\r\n]*:')
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
-        keys = [key for key, _ in members]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        counts = Counter(key for key, _ in members)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise RepeatedKey(f"the key “{twice[:100]}” occurs twice in one object")
     return value
 

@@ -32,7 +32,7 @@ from tasks.types.positional_citations.options import (
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
-from tasks.types.text import are_texts, composed, json_kind, length_class
+from tasks.types.text import are_texts, json_kind, length_class, nfc
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
 #: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
@@ -366,19 +366,19 @@ def in_normal_form(question: Question) -> Question:
     return replace(
         question,
         passages=tuple(
-            replace(one, title=composed(one.title), text=composed(one.text))
+            replace(one, title=nfc(one.title), text=nfc(one.text))
             for one in question.passages
         ),
         short_answers=_composed_lists(question.short_answers),
-        references=tuple(map(composed, question.references)),
+        references=tuple(map(nfc, question.references)),
         answers=_composed_lists(question.answers),
-        claims=tuple(map(composed, question.claims)),
-        answer=composed(question.answer),
+        claims=tuple(map(nfc, question.claims)),
+        answer=nfc(question.answer),
     )
 
 
 def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(composed, texts)) for texts in lists)
+    return tuple(tuple(map(nfc, texts)) for texts in lists)
 
 
 class _Reader:
@@ -398,7 +398,7 @@ class _Reader:
             }
         else:
             self._outputs = {
-                name: composed(marking.with_plain_marks(output))
+                name: nfc(marking.with_plain_marks(output))
                 for name, output in run.items()
             }
             self._moved = self._for_alce = {

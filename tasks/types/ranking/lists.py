@@ -258,11 +258,6 @@ class Choices:
     def _forms(self) -> dict[str, int]:
         return {nfc(name): row for row, name in enumerate(self.instances)}
 
-    def spelled(self, name: str | None) -> str | None:
-        """Return the name of an instance as the gold spells it."""
-        row = self._forms.get(nfc(name)) if name and self._has_forms else None
-        return name if row is None else self.instances[row]
-
     @property
     def shared(self) -> dict[str, int] | None:
         """The candidates of all instances with their numbers, where they are the same ones."""

@@ -118,8 +118,8 @@ def read_json_run(
     for number, value, raw in json_lines(file, problems):
         name = record_id(value, form.id)
         row = choices.row_of(name) if name else None
-        if row is None:
-            name = choices.spelled(name)
+        if row is not None:
+            name = choices.instances[row]
         faults: list[Fault] = []
         if row is not None and not gathering.is_answered(row):
             candidates = choices.candidates(row)
@@ -155,7 +155,8 @@ def read_plain_run(
     """
     if choices.shared is None or limits.declares:
         return None
-    gathering, number_of = Gathering(choices), choices.shared.__getitem__
+    # Names in another Unicode form are for the slower reader, which finds a candidate that is named twice.
+    gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
     try:
         for block in plain_blocks(file, ("scores",)):
@@ -247,6 +248,8 @@ def _scored(
     if limits.longest is not None and len(scores) > limits.longest:
         return [too_long(len(scores), limits.longest)]
     ordered = sorted((-score, candidates[name]) for name, score in scores.items())
+    if len({number for _, number in ordered}) < len(ordered):
+        return list(duplicates(map(nfc, scores)))
     tied = [
         place > 0 and ordered[place - 1][0] == ordered[place][0]
         for place in range(len(ordered))
@@ -757,6 +760,8 @@ def read_declared(
         if name == LOGS
         else {key: math.log(v) if v else -math.inf for key, v in values.items()}
     )
+    if len({candidates[key] for key in logs}) < len(logs):
+        return list(duplicates(map(nfc, logs)))
     declared = {candidates[key]: float(log) for key, log in logs.items()}
     total = math.fsum(map(math.exp, declared.values()))
     if total > 1 + TOLERANCE:

@@ -293,6 +293,11 @@ def test_candidates_and_labels_are_equal_in_nfc():
         assert not fatal(problems)
         assert [*run.lists] == [(1, 0)]
     assert [*kind.pair(split, run, "corrected", {}).gold] == [(0,)]
+    # Both spellings are one candidate, which a run names once.
+    for field, both in (("ranking", ["é", name]), ("scores", {"é": 2, name: 1})):
+        problems = read(kind, split, lines({"id": "q", field: both}))[1]
+        [problem] = fatal(problems)
+        assert "again at place 2" in str(problem)
     trec = f"q Q0 d 1 2 t\nq Q0 {name} 2 1 t\n"
     assert [*read(kind, split, trec, "run.txt")[0].lists] == [(1, 0)]
     kind = declared(*LABELS)
