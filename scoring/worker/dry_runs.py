@@ -5,6 +5,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
+from scoring.results.board.gold_keys import key_arguments
 from scoring.worker import child, local_copies
 from scoring.worker.scorers import (
     POLL_SECONDS,
@@ -14,7 +15,7 @@ from scoring.worker.scorers import (
     ready_scorer,
 )
 from tasks.jobs import interruptions
-from tasks.models import Submission
+from tasks.models import Gold, Submission
 
 
 def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -25,7 +26,7 @@ def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
                 "score",
                 scoring["type"],
                 f"--gold={local_copies.stored_gold(scoring['gold'])}",
-                f"--reading={scoring.get('reading', 1)}",
+                *_key_of(scoring),
                 f"--rules={scoring['rules']}",
                 f"--run={local_copies.run_copy(run, scorer.folder)}",
                 f"--run-name={run.filename}",
@@ -43,3 +44,13 @@ def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
             metrics: Mapping[str, Any] = result["metrics"]
             return metrics
         raise scorer.verdict(scoring["rules"])
+
+
+def _key_of(scoring: Mapping[str, Any]) -> list[str]:
+    """Return the options of the gold's key; of gold that only a rehearsal had, its reading version."""
+    gold = Gold.objects.filter(file=scoring["gold"]).order_by("number").last()
+    return (
+        [f"--reading={scoring.get('reading', 1)}"]
+        if gold is None
+        else key_arguments(gold)
+    )

@@ -161,6 +161,8 @@ def stop(*, phase: Phase, by: User | None) -> int:
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
             _noted(phase, by, "rescore-stopped")
+            # Cached pages of the board say that its runs are scored again.
+            bump_version(phase.pk, 0)
     return taken
 
 
@@ -190,6 +192,7 @@ def fill_up(*phases: Phase) -> int:
             )
             if not sum([restart(job) for job in done[:AT_A_TIME]]):
                 going.update(ended_at=timezone.now())
+                bump_version(order.phase.pk, 0)
                 break
     return _waiting() - before
 

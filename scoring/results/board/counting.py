@@ -166,7 +166,8 @@ def is_scored_again(phase: Phase) -> bool:
         submission__status=Submission.Status.SCORED,
         state__in=Job.MOVING,
     )
-    return order.ended_at is None or again.exists()
+    is_going = order.ended_at is None and order.stopped_at is None
+    return is_going or again.exists()
 
 
 def is_being_released(phase: Phase) -> bool:

@@ -344,6 +344,10 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
         board.untested = Untested.MONTHLY
+        # The run of rank 1 may have been excluded since.
+        first = board.rows[0].rank if board.rows else None
+        if first is not None:
+            board.equal_to_first = sum(row.rank == first for row in board.rows)
         order = BoardOrder.objects.filter(phase=phase, rules=board.rules).first()
         board.keeps_sentences = keeps_sentences(order, phase, board.frozen_at)
     else:
