@@ -100,6 +100,12 @@ def test_the_doctor_names_the_cause_and_nothing_else():
     assert "DATABASE_URL" in finding.advice
 
 
+@pytest.mark.usefixtures("refused")
+def test_a_check_of_the_database_alone_names_the_same_cause():
+    [finding] = examine(["database"])
+    assert (finding.state, finding.found) == ("bad", READ_ONLY)
+
+
 def test_the_doctor_calls_a_busy_database_busy():
     record(reason=BUSY, status=AWAY, is_busy=True)
     [finding] = examine(["database"])

@@ -164,13 +164,8 @@ def test_the_question_before_a_freeze_says_which_phase_still_shows_the_scores(
     assert f"Spans, {shows.title} shows the scores of all also then" in text_of(asked)
 
 
-def test_a_value_that_somebody_else_has_saved_meanwhile_is_named_before_it_is_replaced(
-    client, olga, season
-):
-    phase = factories.make_phase(
-        task=factories.make_task(season=season), title="Final", with_gold=False
-    )
-    where = reverse("organise-settings-phase", args=["one", phase.pk])
+def shown_form(client, where):
+    """Return the form of a page, and the fields that a browser sends of it."""
     form = client.get(where).context["form"]
     shown = {}
     for name, field in form.fields.items():
@@ -178,6 +173,32 @@ def test_a_value_that_somebody_else_has_saved_meanwhile_is_named_before_it_is_re
         if value not in (None, False):
             shown[name] = value
         shown[form.add_initial_prefix(name)] = "" if value is None else value
+    return form, shown
+
+
+def test_a_newer_text_of_several_lines_is_replaced_when_it_is_saved_again(
+    client, olga, season
+):
+    where = reverse("organise-settings-season", args=["one"])
+    form, shown = shown_form(client, where)
+    Season.objects.update(summary="Theirs,\nof two lines")
+    mine = {**shown, "summary": "Mine"}
+    asked = client.post(where, mine)
+    assert asked.status_code == 422
+    hidden = form.add_initial_prefix("summary")
+    kept = asked.context["form"].data[hidden]
+    assert kept == "Theirs,\nof two lines"
+    assert client.post(where, {**mine, hidden: kept}).status_code in (302, 409)
+
+
+def test_a_value_that_somebody_else_has_saved_meanwhile_is_named_before_it_is_replaced(
+    client, olga, season
+):
+    phase = factories.make_phase(
+        task=factories.make_task(season=season), title="Final", with_gold=False
+    )
+    where = reverse("organise-settings-phase", args=["one", phase.pk])
+    form, shown = shown_form(client, where)
     Phase.objects.update(title="Final A")
     mine = {**shown, "title": "Final B"}
     asked = client.post(where, mine)

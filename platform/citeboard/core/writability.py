@@ -56,10 +56,13 @@ class WriteRecord:
 
 def beat() -> WriteRecord:
     """Write the heartbeat row of this machine and record the result."""
+    before = last_record()
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        note_recovery(DATABASE)
+        # Sweeps note outages of their own, which end when they succeed.
+        if before is not None and before.reason:
+            note_recovery(DATABASE)
     except DatabaseTrouble as error:
         connection.close()
         outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)

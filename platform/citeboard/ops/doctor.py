@@ -134,6 +134,9 @@ def _database() -> Said:
         }
         return State.BAD, words, _("Run `manage.py migrate`.")
     if (problem := write_problem()) is not None:
+        if not problem.is_busy:
+            advice = str(REMEDIES.get(problem.reason, _OTHER_REMEDY))
+            return State.BAD, problem.reason, advice
         return State.ODD, problem.reason, _("Uploads wait; see who writes so long.")
     words = _("%(database)s answers and is of this release") % {
         "database": connection.display_name

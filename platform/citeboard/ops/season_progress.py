@@ -163,8 +163,10 @@ def unsupplied_runs(season: Season) -> QuerySet[Submission]:
 
 def waiting_reason(run: Submission) -> str:
     """Return why a run waits, or why the rest of one waits that is scored in part."""
+    if run.reason:
+        return run.reason
     waiting = run.jobs.filter(state=Job.State.WAITING).order_by("pk").first()
-    return run.reason or (waiting.reason if waiting else "")
+    return waiting.reason if waiting else ""
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:

@@ -10,7 +10,7 @@ from citeboard.core.processes import group_name
 from citeboard.core.words import counted
 from citeboard.core.writability import write_problem
 from tasks.jobs import interruptions
-from tasks.jobs.queue_choice import SignOfLife, forget_group
+from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
 #: Seconds between two looks for jobs.
@@ -49,7 +49,10 @@ class Command(BaseCommand):
                 sign.give()
                 if take_next():
                     count += 1
-                elif options["until_idle"]:
+                elif (
+                    options["until_idle"] and not claimable(group_name(group)).exists()
+                ):
+                    # A claim also fails while the database is away, which raises here.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)
@@ -57,4 +60,5 @@ class Command(BaseCommand):
             interruptions.default_on_database_error(
                 lambda: forget_group(group_name(group)), None
             )
-        self.stdout.write(f"{counted(count, 'job')} taken; none is left.")
+        left = "" if interruptions.is_asked() else "; none is left"
+        self.stdout.write(f"{counted(count, 'job')} taken{left}.")

@@ -340,7 +340,7 @@ class SettingsForm(forms.Form):
             present = _text(field.prepare_value(value))
             before = _text(hidden.value_from_datadict(self.data, self.files, shown))
             if present not in (before, _text(self[name].data)):
-                newer[shown] = present
+                newer[shown] = hidden, present
                 words = _(
                     "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."
                 )
@@ -350,8 +350,9 @@ class SettingsForm(forms.Form):
             for name in self.data:
                 data.setlist(name, self.data.getlist(name))  # type: ignore[attr-defined]
             self.data = data
-            for shown, present in newer.items():
-                data.setlist(shown, present.split("\n") if present else [""])
+            for shown, (hidden, present) in newer.items():
+                is_list = isinstance(hidden, forms.MultipleHiddenInput)
+                data.setlist(shown, present.split("\n") if is_list else [present])
         return bool(newer)
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
