@@ -114,11 +114,11 @@ class ExactMatch(AnswerMetric):
 
 
 class ListAnswers(AnswerMetric):
-    """Of a question that asks for a list, as in QAMPARI: how much of the answer is right, and of the answers
-    found. The answer without marks is split at commas and lines; in the official program its first line is
-    split at commas. Both sides without punctuation, articles and case, empty parts dropped. Recall-5 is 100 %
-    once five answers are found. F1 is of each question, then the mean. Questions without such answers do not
-    count.
+    """Precision, recall and F1 for questions that ask for a list, as in QAMPARI: the share of the answer's
+    parts that are right, and the share of the gold answers that are found. The answer without marks is split
+    at commas and lines; the official program splits its first line at commas. Parts and gold answers are
+    compared without punctuation, articles and case; empty parts are dropped. Recall-5 is 100 % once five
+    answers are found. F1 is computed for each question, then averaged. Questions without a list do not count.
     """
 
     statistic = "qampari"

@@ -118,7 +118,8 @@ class Metric(ABC):
     #: False where it means little on the instances of one gold label alone: a mean over labels is small there
     #: whatever a run does, a precision 1, and a correlation undefined.
     is_valid_in_one_label: bool = True
-    #: Where the measure is valid although the class fixes others, such as accuracy where one label occurs.
+    #: Restrictions of classes under which this measure stays valid while others are fixed: accuracy with one
+    #: label, for example.
     stands_in: tuple[Fixed, ...] = ()
     #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
     #: of its own: no two runs are then compared or tested by it, and single instances have no value.
@@ -221,9 +222,9 @@ class Metric(ABC):
         ]
 
     def unseen(self, gold: Sequence[Any]) -> str:
-        """Return why it is switched off: it cannot see the words of the gold. Empty where it counts.
+        """Return why the metric is off: its tokens miss the words of the gold. Empty if the metric counts.
 
-        It stays on under official rules, and where the task names a tokenizer.
+        A metric stays on under official rules, and if the task names a tokenizer.
         """
         if not self.rests_on_tokens or self.tokenizer or is_official(self.rules):
             return ""
@@ -364,14 +365,14 @@ class WeightedMetric(Metric):
         raise TypeError(f"{self.name} does not follow from sums")
 
     def carried(self, rows: Floats) -> Floats:
-        """(n, c) what each of the (n, k) rows adds to each of c groups of carriers."""
+        """Return (n, c): the amount that each of the (n, k) rows adds to each of c groups of carriers."""
         if self.carriers is None:
             return np.asarray(rows.any(axis=1, keepdims=True), dtype=np.float64)
         own: Floats = (rows[:, list(self.carriers)] != 0).astype(np.float64)
         return own
 
     def carried_by_unit(self, rows: Floats) -> Floats:
-        """(units, c) the same of the rows of each unit, whose number stands before each row."""
+        """Return (units, c): ``carried`` summed over each unit; column 0 of ``rows`` numbers the units."""
         return unit_sums(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
 
     def total(self, rows: Floats) -> float:

@@ -56,14 +56,15 @@ class Means:
 
 
 def variance(mean: Floats, square: Floats) -> Floats:
-    """From the means of numbers and of their squares; 0 where there is nothing but rounding."""
+    """Return the variance from the means of numbers and of their squares; 0 if only rounding is left."""
     return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
 
 
 class Moments(Metric):
-    """What follows from sums of gold and answers, their squares and products. Squares of large numbers lose
-    digits, so that numbers are centred before: on the median of the gold, which is the same for all runs, and
-    answers also on their own median. Instances without an answer do not count. Undefined (NaN) over none.
+    """A measure that follows from sums of gold and answers, their squares and products. Squares of large
+    numbers lose digits, so the numbers are centred first: on the median of the gold, which is the same for
+    all runs; answers also on their own median. Instances without an answer do not count. The value is NaN if
+    no instance counts.
     """
 
     shape = "moments"
@@ -79,8 +80,10 @@ class Moments(Metric):
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """(n, 11): x, y, x², y², xy, |x - y| and (x - y)², x and y from the median of the gold; z, z² and xz,
-        z the answer from the median of the answers; and 1. Zeros where gold or answer is missing.
+        """Return (n, 11): x, y, x², y², xy, |x - y|, (x - y)², z, z², xz and 1.
+
+        x is the gold and y the answer, both minus the median of the gold; z is the answer minus the median of
+        the answers. Rows without gold or answer are zero.
         """
         counts = present(gold) & present(answers)
         wanted, answered = (
@@ -101,7 +104,7 @@ class Moments(Metric):
         return super().as_stored(*names)
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """With the answers from the centre of the gold alone: those of two runs have medians of their own."""
+        """Return rows whose answers are centred on the gold alone, since two runs have different medians."""
         if rows.shape[1] == EARLIER_COLUMNS:
             return rows
         shared = rows.copy()
@@ -142,8 +145,9 @@ class Pearson(Moments):
         )
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Whether answers are at most a thousand of their standard deviations away from the gold's centre:
-        beyond, the squares of their distances from it have too few digits left.
+        """Return whether answers lie at most a thousand of their standard deviations from the gold's centre.
+
+        The squares of larger distances have too few significant digits.
         """
         columns = rows.sum(axis=0)
         if not columns[-1] or len(columns) == EARLIER_COLUMNS:

@@ -154,8 +154,8 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures, ``nonce``
     the key of digests in them, and ``reading`` the version by which the run was read.
 
-    With ``rows`` these alone, which are a ``part`` of the split. ``known`` are the matrices of all pairs,
-    where they have been computed.
+    ``rows`` limits the scores to these rows, which are a ``part`` of the split. ``known`` are the matrices of
+    all pairs, if they have been computed.
     """
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
@@ -384,8 +384,8 @@ def save_statistics(
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
 ) -> Statistics:
-    """With ``only`` the matrices of these names alone, since the others may be large; or those that earlier
-    versions of the metrics stored instead.
+    """Load stored statistics. ``only`` limits the matrices, which may be large, to these names and to the
+    names under which earlier versions of the metrics stored them.
     """
     if only is not None:
         only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}

@@ -50,7 +50,7 @@ from tasks.types.trivial import (
 
 #: By metric the share of its scale; None where a value is undefined.
 Shares = dict[str, float | None]
-#: A position is told that holds the answer more often than chance would in one of so many gold files.
+#: Significance level: chance alone reports a position in at most this share of gold files.
 SIGNIFICANT = 0.001
 #: Positions looked at from the front; the last one is looked at as well.
 POSITIONS = 20
@@ -225,7 +225,7 @@ class _Trials:
         return shares, best
 
     def _rank(self, shares: Shares) -> tuple[float, ...]:
-        """Higher is better, by the first metric and then the others."""
+        """Return a sort key: the share of each metric in order, with signs such that higher is better."""
         ranks = []
         for metric in self.metrics:
             value = shares.get(metric.name)
@@ -269,7 +269,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _constant_wins(
     metrics: Sequence[Metric], shares: Shares, best: str
 ) -> Iterator[GoldFinding]:
-    """Any constant has the whole recall of its own class, so measures of a class count only if they rank."""
+    """Yield a finding if a constant run scores near the top of a measure.
+
+    Measures of one class count only if they rank: a constant has full recall of its own class.
+    """
     won = {
         metric.name: share
         for place, metric in enumerate(metrics)
@@ -316,7 +319,10 @@ class _Anomalies:
         yield from self._words_not_seen()
 
     def _answer_first(self) -> Iterator[GoldFinding]:
-        """Look at lists of each instance's own; in a pool some documents may just be right often."""
+        """Yield a finding for each position in candidate lists that holds the answer more often than chance.
+
+        A shared pool is not examined: some of its documents may simply be right often.
+        """
         lists = candidate_lists(self.form, self.content.instances)
         if not lists:
             return

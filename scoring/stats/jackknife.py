@@ -193,9 +193,10 @@ def score_bounds(
     *,
     level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
-    """The ends for values with these errors over so many units, by Kish's number; NaN where there are none.
-    Between two ends a Wilson interval, without ends the value and t errors to either side. A range with one
-    end is one of ``one_ended_bounds``.
+    """Return the ends of the intervals of values with these errors; NaN where there is no interval.
+
+    ``units`` is Kish's number. A range with two ends gives a Wilson interval, a range without ends the value
+    ± t errors. ``one_ended_bounds`` is for a range with one end.
     """
     low, high = value_range
     if math.isinf(low) != math.isinf(high):

@@ -208,8 +208,9 @@ def _together(
 
 
 def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
-    """Whether two annotators agree on each label that occurs in five of the responses or instances. A label
-    of fewer makes the error of a nominal kappa or alpha, and leaving out a response does not show it.
+    """Return whether each label has at least five responses or instances where two annotators agree on it.
+
+    Rarer labels dominate the error of a nominal kappa or alpha, which leaving out a response does not show.
     """
     return all(
         count >= MIN_UNITS_OF_A_CLASS for count in _responses_by_label(rated).values()
@@ -239,7 +240,7 @@ def _responses_where_agreed(
     only: Hashable = None,
     without: Hashable = None,
 ) -> set[Any]:
-    """The responses that have an item of which two ratings are the same: that label, or another one."""
+    """Return responses with an item that has two equal ratings: of the label ``only``, or not ``without``."""
     return {
         item[0]
         for item, ratings in rated.items()
@@ -255,8 +256,9 @@ def over_left_out(
     *,
     is_carried: bool = True,
 ) -> Bounds | NoInterval:
-    """The interval of a coefficient by leaving out at a time what belongs to one response or instance, which
-    an item names first; or why there is none. ``is_carried`` is False where labels occur too seldom.
+    """Return the interval of a coefficient by leaving out one response or instance at a time, or why there is
+    none. The first member of an item names its response or instance. ``is_carried`` is False where labels
+    occur too seldom.
     """
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:

@@ -105,7 +105,7 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the slugs of phases that would be open already, which is for a public season to decide."""
+    """Return the slugs of phases that would open at once in a public season; empty for other seasons."""
     now = timezone.now()
     if not season.is_public:
         return []

@@ -198,9 +198,11 @@ def fill_up(*phases: Phase) -> int:
 
 
 def follow_release() -> int:
-    """Have the runs of phases scored again of which something else is to be told now; how many phases. So are
-    those that rules parsed, once a pipeline is there, and while a phase takes runs those whose metrics have
-    another version. After that its board keeps its numbers.
+    """Have the runs of stale phases scored again, and return the number of these phases.
+
+    A phase is stale if other numbers of its runs would be published or withheld now; if rules parsed them and
+    a pipeline is there now; or, while the phase takes runs, if their metrics have another version. Once the
+    phase takes no more runs, its board keeps the numbers of earlier versions.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
@@ -270,7 +272,7 @@ def _of_today(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Evaluations of which something else is told now, or that rest on a parser that has been replaced."""
+    """Return evaluations that would publish other numbers now, or rest on a parser that has been replaced."""
     task = phase.task
     options = task.task_type.checked_options(task.options)
     replaced = Q(pk__in=())
@@ -286,7 +288,9 @@ def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Evaluations of scored runs whose metrics are not all those of today, each in its version of today."""
+    """Return evaluations of scored runs that lack the current version of a metric or interval, or that would
+    publish other numbers now.
+    """
     task = phase.task
     options = task.task_type.checked_options(task.options)
     own = _of_today(phase, gold)

@@ -12,7 +12,7 @@ from tasks.types import OptionRefused, Problem
 
 
 def needs_of(task: Task) -> list[Requirement]:
-    """What any of the task's rule sets needs, each once; what the worker's machine has, if this is it."""
+    """Return each requirement of the task's rule sets once, with its state on this machine."""
     try:
         options = task.task_type.checked_options(task.options)
     except OptionRefused as refused:

@@ -46,7 +46,7 @@ MAX_NONCE = 200
 #: Bytes of each of the two digests that an instance has.
 DIGEST = 16
 Finding = dict[str, Any]
-#: What tries runs that know nothing; named, since scoring stands above tasks.
+#: Dotted name of the function that scores trivial runs; tasks must not import scoring.
 TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
 #: So much of a text is shown of an instance that something is said of, and so many of each kind are.
 MAX_QUOTE, MAX_NAMED = 80, 5

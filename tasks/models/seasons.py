@@ -537,7 +537,10 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
     def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
-        """Also on a split of the same organisers that shows some of the same, whatever its gold answers."""
+        """Return phases on the same split, or on a split of the same organisers with some of its instances.
+
+        The gold of the other split may answer another question.
+        """
         same = GoldOverlap.objects.filter(
             Q(held__gt=0) | Q(shown__gt=0),
             gold__task=phase.task_id,

@@ -284,7 +284,7 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
 
 
 def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of what a phase let out first, and lets out now, what tells less.
+    """Return for each disclosure setting of a phase the stricter of its first and its present value.
 
     Boards and own scores are in the order of their choices, from nothing to all; a phase that shows its
     board to others at an instant tells more than one that never does.

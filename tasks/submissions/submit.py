@@ -383,8 +383,8 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     def spent(runs: QuerySet[Submission], limit: int) -> int:
         """Return the tries that the runs spent.
 
-        One that waits for a package or model spends none; no more of these than the limit
-        are forgiven, since all of them are scored in the end.
+        A run that waits for a package or model spends no try. At most ``limit`` waiting runs
+        are exempt, since all of them are scored in the end.
         """
         waiting = runs.filter(lacks_supply(), status=Submission.Status.WAITING)
         return runs.count() - min(waiting.count(), limit)

@@ -45,8 +45,9 @@ def task_types() -> dict[str, TaskType]:
 
 
 def task_type(name: str) -> TaskType:
-    """By its slug; a declared one by its folder or by what its ``reference`` says; any by the inputs that a
-    site gives out, as a zip or unpacked. Raises UnknownTaskType, and InputRefused of a folder that is wrong.
+    """Return the task type of a name: a slug, the folder or ``reference`` of a declared type, or the path of
+    the inputs that a site gives out, as a zip or unpacked. Raise UnknownTaskType, or InputRefused if a folder
+    is wrong.
     """
     if found := task_types().get(name):
         return found

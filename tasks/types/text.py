@@ -205,7 +205,7 @@ def _expected(fault: ValueError) -> str:
 
 
 def _begins_with_list(file: InputFile) -> bool:
-    """Return False for lines of which each is a list, too: the first is a whole value, and others follow."""
+    """Return whether a file begins as one JSON list; False for JSON lines, even if each line is a list."""
     lines = (
         line for raw in file.lines() if (line := raw.removeprefix(BOM_UTF8).strip())
     )

@@ -56,7 +56,7 @@ _SOONEST = dict.fromkeys(GROUPS, NEVER)
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What people are told, in words of which ``title`` and ``text`` are one of them's."""
+    """Notifications of one kind, counted; ``title`` and ``text`` are those of one recipient."""
 
     kind: str
     people: int
@@ -86,10 +86,10 @@ class GoldStep:
     digest: str
     before: int | None
     instances: int
-    #: Of its files; None where nobody counted.
+    #: Rows of the gold's files; None if nobody counted them.
     rows: int | None
     counts: Compared | None
-    #: With which other splits it has instances in common, in words.
+    #: Sentences that name other splits with some of the same instances.
     shared: list[str]
     #: What is odd about it.
     findings: list[dict[str, Any]]
@@ -182,7 +182,7 @@ class Effects:
 
 
 def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
-    """Do it, compare the season with before, and roll back. Raises what the act itself refuses."""
+    """Perform the act, compare the season with its state before, and roll back. Raise errors of the act."""
     before = _State.of(season)
     with transaction.atomic():
         _leave_cached_boards(season)
@@ -383,7 +383,7 @@ class _State:
 
 
 def _ranked(phase: Phase) -> dict[int, Row]:
-    """As organisers see the board, by value."""
+    """Return the rows of the organisers' board by submission, ranked by value."""
     gold = board_gold(phase)
     rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
     values = dict(
@@ -398,7 +398,7 @@ def _ranked(phase: Phase) -> dict[int, Row]:
 
 
 def _settled(phase: Phase) -> str:
-    """What teams have confirmed, or that results are official, in words; empty where neither is."""
+    """Return a phrase that counts confirmed results or names official ones; empty if there are neither."""
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
     results, named = results_of(phase), {"task": phase.task, "phase": phase}
@@ -446,7 +446,7 @@ def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
 
 
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
-    """Yield what is known earlier than before (True), and what was known by now and no longer is (False)."""
+    """Yield sentences on facts that become known earlier (True), or are known now and get hidden (False)."""
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
         words = _("Everybody: that there is %(season)s, with its pages")

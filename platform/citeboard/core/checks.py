@@ -66,7 +66,7 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
 def queues_are_spelt_as_known_ones(
     app_configs: Any, **kwargs: Any
 ) -> list[CheckMessage]:
-    """A task may name any queue, so that only a near miss of a common one is surely a slip."""
+    """Warn of names that nearly match a common queue. Other names are valid: tasks may name any queue."""
     return [
         Caution(
             f"CITEBOARD_QUEUES names the queue {queue}, which no job is in by itself",
