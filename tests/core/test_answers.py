@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test import RequestFactory
 
-from citeboard.core import errors, health
+from citeboard.core import errors, health, writability
 from citeboard.core.logs import JsonLines, RequestIdFilter, logging_config, request_id
 from citeboard.core.middleware import RequestIdMiddleware
 
@@ -126,7 +126,12 @@ def test_a_live_process_says_so_without_the_database(client):
 
 @pytest.mark.both_databases
 @pytest.mark.django_db
-def test_a_ready_process_has_asked_the_database(client, django_assert_num_queries):
+def test_a_ready_process_has_asked_the_database(
+    client, settings, tmp_path, django_assert_num_queries
+):
+    # Where `serve` records whether this machine can write, nothing else is asked.
+    settings.WORK_DIR = tmp_path / "work"
+    writability.beat()
     # The first probe of a process asks for the schema as well.
     client.get("/health/ready")
     with django_assert_num_queries(1):

@@ -85,6 +85,7 @@ def settings_of(model, *without) -> list[dict]:
         "created_at",
         "updated_at",
         "version",
+        "changed",
         *without,
     }
     return [
