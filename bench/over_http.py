@@ -5,9 +5,10 @@ Usage: python bench/over_http.py [--submissions N ...] [--seconds S]
 The site's own server (one process, one thread, with its headers, request ids and counts) on a board of 200
 teams and 10 metrics; a client of one connection asks for one page after another. What counts is the server's
 CPU time a request, as the kernel counts it; requests a second stand beside it. Hello-world is the liveness
-probe of the same server. A board is made in three ways, none of which sends a page that was made before:
-computed from the database, as after each new score; another view of a board that was computed, asked for with
-a query that no page was made for; and the same for somebody who is signed in.
+probe of the same server. A board is made in four ways, none of which sends a page that was made before:
+computed from the database, as after each new score; the same once a worker has stored its ranks; another view
+of a board that was computed, asked for with a query that no page was made for; and the same for somebody who
+is signed in.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ HELLO, CACHED, UNCHANGED = (
     "board from the cache",
     "board, 304",
 )
-FIRST, VIEW, OWN = (
+FIRST, RANKED, VIEW, OWN = (
     "board, first after a score",
+    "board, first with its ranks stored",
     "board, another view of it",
     "board, signed in",
 )
@@ -69,7 +71,7 @@ def main() -> None:
     if asked.one:
         measure(asked.submissions[0], asked.seconds)
         return
-    made: dict[str, dict[int, float]] = {FIRST: {}, VIEW: {}, OWN: {}}
+    made: dict[str, dict[int, float]] = {FIRST: {}, RANKED: {}, VIEW: {}, OWN: {}}
     for size in asked.submissions:
         # Each size in a process of its own: Django is set up once, on one database.
         child = [
@@ -110,9 +112,11 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
 
     cookie, run = session(), f"{PATH}runs/{best_run()}/"
 
-    def first(path: str) -> Callable[[], object]:
+    def first(path: str, *, is_ranked: bool = False) -> Callable[[], object]:
         def ask() -> object:
             score_one_anew()
+            if is_ranked:
+                store_ranks()
             return _asked(connection, path)
 
         return ask
@@ -125,6 +129,7 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
         CACHED: get(PATH),
         UNCHANGED: get(PATH, **{"If-None-Match": tag}),
         FIRST: first(PATH),
+        RANKED: first(PATH, is_ranked=True),
         # A reader's choice that nobody made before, and that leaves all rows.
         VIEW: lambda: _asked(connection, f"{PATH}?system={next(number)}"),
         OWN: get(PATH, Cookie=cookie),
@@ -185,11 +190,21 @@ def score_one_anew() -> None:
     bump_version(pair.second.phase_id, pair.second.team_id)
 
 
+def store_ranks() -> None:
+    """As a worker does after each score, outside of the server."""
+    from scoring.results.board.standings import standings
+    from scoring.results.board.visibility import Audience
+    from tasks.models import Phase
+
+    phase = Phase.objects.select_related("task__season").get()
+    standings(phase, None, audience=Audience.ORGANISER, stores_ranks=True)
+
+
 def report(size: int, found: dict[str, Cost]) -> None:
     for name, cost in found.items():
         share = found[HELLO].cpu / cost.cpu
         print(
-            f"{size:>9,} submissions: {name:<30} {cost.cpu:6.2f} ms CPU, {share:5.0%} of hello-world,"
+            f"{size:>9,} submissions: {name:<34} {cost.cpu:6.2f} ms CPU, {share:5.0%} of hello-world,"
             f" {cost.rate:6.0f} a second ({cost.rate / found[HELLO].rate:4.0%})"
         )
 

@@ -6,7 +6,10 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
-application = get_wsgi_application()
+
+from citeboard.core.call_stack import with_room_for_calls
+
+application = with_room_for_calls(get_wsgi_application())
 
 # What reads the files of strangers gets ready while the first visitors come.
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
