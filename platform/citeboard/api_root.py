@@ -50,7 +50,7 @@ def nowhere(request: Request, rest: str) -> Response:
 @api_view(READ)
 @permission_classes([AllowAny])
 def where_to_go(request: Request) -> Response:
-    """What stands at the two addresses that programs and people try first."""
+    """Answer at the two addresses that programs and people try first."""
     addresses = {
         name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")
     }

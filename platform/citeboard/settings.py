@@ -547,7 +547,7 @@ QUEUES = _env.names(
     "The queues whose jobs this worker group takes: `light`, `models`, `gpu`, or those that tasks name.",
     shown="all of them",
 )
-# Where nothing light is taken, nothing has to be kept free for it.
+# Without light jobs, no worker has to stay free for them.
 FAST_LANE = _env.boolean(
     "CITEBOARD_FAST_LANE",
     True,
@@ -578,14 +578,14 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# Of a site without Redis; they also stand in where there is one, while it is away.
+# Caches of a site without Redis, and substitutes while Redis is away.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
     # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
     # it holds nothing else, so that no number of requests can push a count out.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
-    # What follows from scores and takes long to find: tests, counts of labels.
+    # Slow results of scores: tests, counts of labels.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
-    # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
+    # Heartbeats of workers and sweepers for `manage.py doctor`, which is another process.
     "queue": {
         "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "queue",

@@ -1,4 +1,4 @@
-"""How to cite a season, a task, a board, a run or a published table: BibTeX, and a sentence."""
+"""Citations of a season, a task, a board, a run or a published table: BibTeX and a sentence."""
 
 import re
 from dataclasses import dataclass, field

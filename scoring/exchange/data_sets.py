@@ -44,9 +44,9 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
-#: So many lines of a JSON lines file are looked at for its fields.
+#: Lines of a JSON lines file that are read to find its fields.
 SAMPLED_LINES = 50
-#: What a path in JSON and a column may be called.
+#: Pattern of names of JSON paths and columns.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
@@ -121,7 +121,7 @@ def _read_archive(name: str) -> Archive:
 
 
 def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Those of JSON lines, or of a list in JSON; of any other file none."""
+    """Yield the objects of JSON lines or of a JSON list; none of other files."""
     rows: Iterable[Any] = ()
     if name.endswith(LINES):
         rows = map(read_json, file)
@@ -250,7 +250,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-#: Of many files of one kind it is told that they are there, not which.
+#: Maximum number of files of one kind that are listed by name.
 MAX_LISTED = 20
 
 
@@ -296,7 +296,7 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
 
 
 def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
-    """Of JSON a record for each object, of texts one for each file."""
+    """Return the record sets: a record for each JSON object, or for each text file."""
     for file in _listed(release):
         if file.fields:
             is_lines = file.suffix == LINES
@@ -484,7 +484,7 @@ def _benchmark(
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    # What the Hub has no name for is `other`, with its own name.
+    # Licences unknown to the Hub are `other`, with their own name.
     licence = {
         "license": "other",
         "license_name": _word(season.licence or "not-stated").lower(),
@@ -518,7 +518,7 @@ def _word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
-#: What neither XML nor a line of text may hold.
+#: Characters that neither XML nor a line of text may contain.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 

@@ -28,7 +28,7 @@ from tasks.seasons.file.entries import SEASON, phase_prefix
 
 ATOM = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 50
-#: What XML cannot hold.
+#: Characters that XML cannot contain.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 

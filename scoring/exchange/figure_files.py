@@ -20,7 +20,7 @@ TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
 #: Pixels of a PNG for each of the drawing: sharp on a screen and in print.
 PNG_SCALE = 2.0
-#: So long a reader waits for the picture of somebody else.
+#: Seconds that a reader waits while another reader's picture is drawn.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
 
@@ -49,7 +49,7 @@ def file_forms() -> tuple[str, ...]:
 
 @cache
 def data_forms() -> tuple[str, ...]:
-    """Those that Plotly writes of a figure's data, where it is installed; it is not imported to find out."""
+    """Return the formats that Plotly can write. The function does not import Plotly."""
     return tuple(DATA_TYPES) if find_spec("plotly") else ()
 
 
@@ -58,7 +58,7 @@ def figure_type(wanted: str) -> str:
 
 
 def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
-    """Of `heat-map.svg`. Raises Http404 where there is none, and ConverterBusy."""
+    """Return the figure for a name such as `heat-map.svg`. Raises Http404 and ConverterBusy."""
     name, _, form = wanted.rpartition(".")
     if name in figures and form in DATA_TYPES and not data_forms():
         raise Http404(

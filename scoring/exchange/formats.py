@@ -122,7 +122,7 @@ def as_every_eval_ever(results: Results) -> bytes:
 
 
 def _place(results: Results, record: Mapping[str, Any]) -> str:
-    """Where the data store has the record, without an ending; its name has the form that is asked for."""
+    """Return the record's path in the data store, without the extension."""
     folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
     digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
     return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
@@ -435,7 +435,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
     "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
     "xlsx": as_xlsx,
     "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # What is cited is kept, and the entries lead there.
+    # Cited boards are stored, and the entries link to them.
     "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
     "papers-with-code.json": as_papers_with_code,
     "every-eval-ever.zip": as_every_eval_ever,

@@ -146,7 +146,7 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         for name in (*_named(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
-        # Whatever pages show of it is read once, before anybody sees it.
+        # Everything that pages show is read once, before anybody sees it.
         copy = Mounted(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:

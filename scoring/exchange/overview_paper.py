@@ -1,4 +1,4 @@
-"""What an overview paper of a season is written from, as files: tables, charts, teams, systems and facts."""
+"""Files for an overview paper of a season: tables, charts, teams, systems and facts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class OverviewPaper:
 
     @classmethod
     def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
-        """Whoever does not run the season gets what everybody gets."""
+        """Return the material as the viewer may see it. Only organisers see more than the public."""
         return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
     @cached_property
@@ -139,7 +139,7 @@ class OverviewPaper:
         season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
-            # Of several rule sets the ranking one names a run. No snapshot is kept for it.
+            # The ranking rule set names a run. No snapshot is stored.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
@@ -326,7 +326,7 @@ def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     ]
 
 
-#: What Markdown would take as a command.
+#: Characters with a meaning in Markdown.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 #: A sentence names so many systems, and counts the others.
 MAX_NAMED = 8

@@ -1,4 +1,4 @@
-"""What a report says of who took part, when, how, and how sure ranks are: each as CSV, LaTeX and charts."""
+"""Tables of a report about participants, dates, methods and ranks, each as CSV, LaTeX and charts."""
 
 import datetime as dt
 from collections import Counter
@@ -59,7 +59,7 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: By whom a team takes part, and the files' name for it; nobody has agreed to a country that is published.
+#: Facts of teams, with their names in files.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
     "affiliation": gettext_noop(
@@ -74,7 +74,7 @@ TITLES = {
 def report_tables(
     boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
 ) -> list[ReportTable]:
-    """Of boards that show scores, and of each team the people who may be named; none without lines."""
+    """Return the tables with lines, from boards that show scores and people of teams who may be named."""
     facts = [fact for fact in FACTS if has_countries or fact != "country"]
     found = [
         *(_participation(teams, fact) for fact in facts),
@@ -109,7 +109,7 @@ def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
 
 
 def _days(boards: Sequence[Board]) -> ReportTable:
-    """Of phases whose numbers of runs are shown; a team is new on the day of its first run."""
+    """Return runs and new teams by day, of phases that show the number of runs."""
     phases = [
         board.phase.pk
         for board in boards
@@ -163,7 +163,7 @@ def _days(boards: Sequence[Board]) -> ReportTable:
 
 
 def _methods(boards: Sequence[Board]) -> ReportTable:
-    """Of ranked systems, by what run cards say in one of the words that they offer."""
+    """Return the number of ranked systems by the choices in their run cards."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
         groups = {
@@ -214,7 +214,7 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
 
 
 def _ties(boards: Sequence[Board]) -> ReportTable:
-    """Of boards whose rows were all compared: how many others a system is better, worse or neither than."""
+    """Return how many others each system is better than, worse than or tied with. All rows were compared."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board in (board for board in boards if board.is_compared):
         ranked = [

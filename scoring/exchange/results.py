@@ -1,4 +1,4 @@
-"""What every format is written from: the rows that a reader has chosen, with addresses and signatures."""
+"""Input of every export format: the reader's chosen rows, with addresses and signatures."""
 
 import io
 import re

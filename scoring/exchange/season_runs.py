@@ -76,7 +76,7 @@ def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]
     score = next(scores, None)
     for run in ordered:
         newest = None
-        # Of a run that has gone since they were asked for there are scores too.
+        # Skip scores of runs that were deleted since the query.
         while score and (score.sent, score.run) >= (run.submitted_at, run.pk):
             if score.run == run.pk and score.rules in run.phase.task.rules[:1]:
                 newest = score

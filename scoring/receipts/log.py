@@ -39,7 +39,7 @@ class Signer:
 
 
 def signer() -> Signer:
-    """Of the current key; the first is made. Called with the log locked. Raises KeyLost."""
+    """Return the signer of the current key; create the first key. The log must be locked. Raises KeyLost."""
     current = current_key()
     if settings.RECEIPT_KEY:
         private, known = _given()
@@ -125,7 +125,7 @@ log = logging.getLogger(__name__)
 
 
 def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
-    """Of what the scorer printed; called in the transaction that publishes it."""
+    """Write the receipt of the scorer's result, in the transaction that publishes it."""
     run, gold = evaluation.submission, evaluation.gold
     phase, now = run.phase, timezone.now()
     fields: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""What the worker does with a job, and the scorer's process that does it."""
+"""Job handlers of the worker, and the scorer's process."""

@@ -65,7 +65,7 @@ def ask(
     submission: Submission | None = None,
     upload: Upload | None = None,
 ) -> BackgroundJob:
-    """Queue it. Where the same is queued or under way for the same person, that job instead."""
+    """Queue a job and return it, or the person's equal job that is queued or running."""
     digest = ""
     if upload:
         with upload.path.open("rb") as sent:

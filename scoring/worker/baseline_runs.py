@@ -165,7 +165,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             )
             queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
-        # What failed begins again, and jobs that are missing are made.
+        # Restart failed jobs, and create missing ones.
         made = [] if run.is_unwritten else create_jobs(run, gold)
         jobs = (
             run.jobs.filter(kind=Job.Kind.WRITE)

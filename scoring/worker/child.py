@@ -32,9 +32,9 @@ from tasks.types.guarded.json_reader import read_json
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: How the reason of a run begins that waits for a package or model.
+#: Prefix of the reason of a run that waits for a package or model.
 NOT_YET = "It cannot be scored yet:"
-#: How the offline scorer begins the line that says why it stopped.
+#: Prefix of the offline scorer's line with the reason for its exit.
 SAID = "python -m scoring: "
 #: Seconds in which its server says that a scorer is gone.
 FAREWELL = 2.0
@@ -110,15 +110,15 @@ def waits_for_supply(missing: str) -> Exception:
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """What a scorer's process does, as a command of the offline scorer, and how its failures are told."""
+    """A command of the offline scorer for a scorer's process, and the exceptions for its failures."""
 
     arguments: Sequence[str]
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
-    #: Whether it computes measures of the task's own.
+    #: True if the command computes measures of the task's own.
     runs_measures: bool = False
-    #: What becomes of the jobs if a package or model is missing, which the argument names.
+    #: Returns the exception for a missing package or model, whose name is the argument.
     unavailable: Callable[[str], Exception] = waits_for_supply
 
 
@@ -126,7 +126,7 @@ _server: ForkServer | None = None
 
 
 def scorer_server() -> ForkServer:
-    """Of this process: started where there is none, or none that answers."""
+    """Return the scorer server of this process; start one if none answers."""
     global _server  # noqa: PLW0603  (there is one of them in a process)
     wanted = tuple(COMMAND), environment()
     if _server is not None and (
@@ -180,7 +180,7 @@ class Scorer:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        """Whether it has, or takes too long for a step, at the latest after so many seconds."""
+        """Wait at most ``within`` seconds. Return True if the process ended or a step takes too long."""
         assert self._line is not None
         if select.select([self._line], [], [], within)[0]:
             part = self._line.recv(64)
@@ -259,7 +259,7 @@ class Scorer:
 
     @property
     def _missing(self) -> str:
-        """What the scorer said is missing, such as a package or a model."""
+        """Return the package or model that the scorer reported as missing."""
         said = [line for line in self._described.words if line.startswith(SAID)]
         return said[-1].removeprefix(SAID) if said else "a package or model is missing"
 
@@ -280,7 +280,7 @@ class Scorer:
 
     @property
     def _code(self) -> int | None:
-        # How it ended, and the seconds of computing that it took.
+        # The exit status and the CPU seconds.
         how = self._heard.partition(b"\n")[2].partition(b" ")[0]
         return int(how) if how.lstrip(b"-").isdigit() else None
 
@@ -399,7 +399,7 @@ class ScorerFolder:
 def remove_leftovers(work: Path) -> int:
     removed = 0
     for folder in work.glob(f"{LOCKED}*"):
-        # Whoever closes a folder may remove it first, and some file systems know no locks.
+        # Another process may remove the folder first, and some file systems have no locks.
         with suppress(OSError), (folder / LOCK).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)

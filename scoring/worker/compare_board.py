@@ -40,7 +40,7 @@ compare_board = take_jobs
 
 
 def compare(job: Job) -> None:
-    """What is missing; after a while, or where a job of a smaller priority waits, the rest another time."""
+    """Make missing comparisons. After a while, or if a more urgent job waits, leave the rest."""
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
     left_by_gold: dict[int, Left] = {}
@@ -51,7 +51,7 @@ def compare(job: Job) -> None:
         began = time.monotonic()
         interruptions.check()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
-        # What the board stands on, and what it will stand on when all runs have been scored again.
+        # The gold of the board, and the gold that it will have once all runs are scored again.
         golds = {
             gold.pk: gold
             for gold in (board_gold(phase), Gold.objects.current(phase))
@@ -83,7 +83,7 @@ def compare(job: Job) -> None:
                 return
         elif time.monotonic() > until or any(
             jobs.filter(priority__lt=priority).exists()
-            # Those of its own kind may be taken as soon as it is given up.
+            # Jobs of its own kind can be claimed as soon as this job is given up.
             for jobs in (claimable(group), served().filter(kind=job.kind))
         ):
             give_way(job, priority)

@@ -1,4 +1,4 @@
-"""The scorer's own process: the offline scorer behind limits, gone when whoever started it is gone.
+"""The scorer's own process: the offline scorer behind limits, which ends when its parent ends.
 
 `python -P -m scoring.worker.confined FD` imports what scoring needs, once, and forks a process for each run
 that its worker sends over the socket FD. Neither knows database or storage. Of the file system the process of
@@ -47,9 +47,9 @@ READY = (
 )
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
-#: What measures of a task's own import.
+#: Modules that a task's own measures import.
 MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
-#: What libraries ask of the machine, none of it secret, and where systems keep data for programs.
+#: Files of the machine that libraries read, none of them secret, and the system's data folders.
 SYSTEM = (
     "/usr",
     "/dev/null",
@@ -157,7 +157,7 @@ def main() -> None:
         parser()
         for kind in task_types().values():
             for rules in kind.rules:
-                # What of it lacks a package says so where it is scored.
+                # A metric that lacks a package reports this when it scores.
                 with suppress(Exception):
                     metrics_of(kind, rules, kind.checked_options({}))
         ScorerServer(orders, readable=(), means=()).serve()
@@ -185,7 +185,7 @@ def _rights(arguments: Sequence[str]) -> Rights:
     ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
-        # Where it cannot be made, nothing is kept.
+        # Without the folder, nothing is cached.
         writable_cache.mkdir(parents=True, exist_ok=True)
     paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]

@@ -239,7 +239,7 @@ def change_task(
     reason: str,
     by: User,
 ) -> bool:
-    """Whether runs are scored again: where numbers change, each split gets a version of its gold for it."""
+    """Return whether runs are scored again. If numbers change, each split gets a new version of its gold."""
     # A rehearsal before has left it as declared.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type

@@ -128,7 +128,7 @@ def store_labels(
     given = file.labels
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
-        # Whoever else brings labels of this model waits here.
+        # Other imports of labels of this model wait here.
         deciding = list(
             EntailmentModel.objects.select_for_update().deciding(given.model, season)
         )
@@ -332,7 +332,7 @@ def is_outdated(job: Job, folder: Path) -> bool:
 
 
 def _deciding(job: Job) -> list[EntailmentModel]:
-    """Those that have labels, the season's own before the shared ones; its own alone where there are none."""
+    """Return the models that have labels, the season's own first; the season's own alone if none has."""
     if (name := entailment.stored_model(job.options)) is None:
         return []
     season = job.submission.phase.task.season
@@ -408,7 +408,7 @@ def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
-    # What jobs waited for that have been scored or cancelled since.
+    # Labels that jobs waited for which have been scored or cancelled since.
     for ended in _waiting_for(model).exclude(job__state__in=Job.MOVING):
         storage.statistics.delete(ended.file)
         ended.delete()

@@ -31,7 +31,7 @@ MAX_GOLD = 40
 
 @contextmanager
 def storage_in_use() -> Iterator[None]:
-    """Whatever keeps the storage from working is not the run's fault. Raises ScorerWaits instead."""
+    """Turn errors of the storage into ScorerWaits: they are not the run's fault."""
     try:
         yield
     except Exception as reason:
@@ -55,7 +55,7 @@ def read_sent(
     by: User | None,
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
-    """What a program of confined processes reads of an organiser's file. Raises FileRefused or PoolFull."""
+    """Read an organiser's file in a confined process. Raises FileRefused or PoolFull."""
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
         with read_upload(
@@ -91,7 +91,7 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # Where another was quicker, its scorer may read that very file, and no other: it is not replaced.
+        # If another process stored the file first, its scorer may be reading it: do not replace it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:

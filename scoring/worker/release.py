@@ -37,17 +37,17 @@ from tasks.types.digests import NONCE_BYTES
 log = logging.getLogger(__name__)
 
 Metrics = Mapping[str, Mapping[str, Any]]
-#: What organisers see of a number that is not told.
+#: Fields of a withheld number that organisers see.
 KEPT = ("value", "low", "high", "n", "scale")
 #: Earlier runs of its team that a run is held against; a run of more rows against none.
 EARLIER, MAX_ROWS = 4, 20_000
-#: So small a share of answers says what the gold of single instances is.
+#: A share of answers this small reveals the gold of single instances.
 SMALL_SHARE = 0.02
 #: A near copy differs from an earlier run in so small a share of the instances.
 NEAR_COPY = 0.01
-#: Of fewer units nothing is said of how two runs go together.
+#: Minimum number of units for the correlation of two runs.
 MIN_UNITS = 20
-#: What two systems have right goes together by more than this; what random lists have does not.
+#: Correlations of two systems' correct answers are above this value, those of random lists are not.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
@@ -82,14 +82,14 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
-    #: Of the split, or of its part that is scored; known where a number may be withheld.
+    #: Instances of the split, or of its scored part. Set if numbers may be withheld.
     instances: int = 0
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     """Before the transaction that records it, in which `by_ladder` has its say."""
     phase, run = job.submission.phase, job.submission
-    # Of which part it is the scorer said; it may have begun before the phase was over.
+    # The scorer names the part; it may have started before the phase closed.
     part = result.get("part", "")
     told = Told(
         metrics=result["metrics"], breakdowns=result["breakdowns"], release=part

@@ -233,7 +233,7 @@ def follow_release() -> int:
 
 
 def _is_stale(phase: Phase, gold: Gold) -> bool:
-    """Whether the site has runs of the phase scored again without being asked."""
+    """Return whether the site scores runs of the phase again without an organiser's request."""
     if _done(phase, gold, told_or_parsed_otherwise(phase, gold)).exists():
         return True
     key = f"versions:{release()}:{phase.pk}:{gold.pk}"
@@ -406,7 +406,7 @@ def pack_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> list[KeptGold]:
-    """What a file or archive holds for each split. Raises GoldRefused."""
+    """Return the gold of each split from a file or archive. Raises GoldRefused."""
     try:
         return [
             keep_uploaded_gold(

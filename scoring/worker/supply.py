@@ -1,4 +1,4 @@
-"""What the tasks are scored with besides this program, and what of it is missing on this machine."""
+"""Packages and models that the tasks need, and those that this machine lacks."""
 
 from django.utils.translation import gettext as _
 

@@ -33,7 +33,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
-        # Of other instances the sample's answers stand, as a form may need all.
+        # Other instances keep the sample's answers, since a form may need all of them.
         named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]

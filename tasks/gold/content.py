@@ -1,4 +1,4 @@
-"""What gold holds, instance by instance, and with which other gold it has instances in common."""
+"""Digests of gold, instance by instance, and the instances that two golds share."""
 
 import hashlib
 import tempfile
@@ -21,7 +21,7 @@ from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
 PACK = "tasks.gold.packing:pack"
-#: Of PostgreSQL's advisory locks in this database.
+#: Key of an advisory lock in PostgreSQL.
 LOCK = 0x601D
 #: Bytes of a blinded digest.
 BLINDED = 8
@@ -31,7 +31,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     """Keep digests, blinded by a key outside of the database, and count shared ones; in a transaction."""
     key, key_name = _key()
     if connection.vendor == "postgresql":
-        # Of two loads at once neither would see what the other one brings.
+        # Two simultaneous loads would not see each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _blinded(digests, key), _blinded(held, key)
@@ -48,7 +48,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
     )
-    # What is known of gold whose digests are of another key, or of none yet, holds until that is read anew.
+    # Facts about gold under another key, or without digests, hold until that gold is read again.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
@@ -127,12 +127,12 @@ def part_from_strangers(season: Season) -> list[int]:
 
 
 def is_read_through() -> bool:
-    """Whether all contents are of the present key, by which alone two of them can be compared."""
+    """Return whether all digests use the present key. Only digests of one key can be compared."""
     return not GoldContent.objects.exclude(key=_key()[1]).exists()
 
 
 def shown_by(gold: Gold) -> set[bytes]:
-    """What is shown of each instance that is scored, blinded: nothing of what it answers."""
+    """Return blinded digests of the shown fields of each scored instance, without answers."""
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
     return _shown(_pairs(bytes(content.digests))) if content else set()
 

@@ -29,7 +29,7 @@ BUDGET = "budget"
 GOING_ON = ("let_out_task", "let_out_reason")
 #: The field in which what was shown comes back when somebody goes on.
 SHOWN = "rehearsed"
-#: What is let out, as people read it.
+#: Names of what a breach reveals.
 WORDS = {
     Kind.INPUTS: gettext_lazy("the inputs"),
     Kind.OWN: gettext_lazy("teams' own scores"),
@@ -42,13 +42,13 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Early:
-    """What a phase would let out, when that is free, and the splits of other phases that keep it back."""
+    """A breach of an embargo: the phase, the end of the embargo, and the splits of withholding phases."""
 
     phase: Phase
     kind: Kind
     free_from: dt.datetime
     kept_by: tuple[Holder, ...] = ()
-    #: What is meant is kept back at this instant; now where there is none.
+    #: The instant of the embargo check; now if None.
     at: dt.datetime | None = None
 
     @property
@@ -78,7 +78,7 @@ class Early:
 
     @property
     def keepers(self) -> str:
-        """Those of the same season by name; what others hold is their own."""
+        """Return the splits of the same season by name. Those of other seasons stay unnamed."""
         season = self.phase.task.season_id
         names = [
             f"{phase.task}, {phase}"
@@ -181,7 +181,7 @@ def ask_first(
         "files": () if stored else request.FILES,
         **context,
     }
-    # Of a season that is yet to be made there are no pages of organisers.
+    # A season that does not exist yet has no pages for organisers.
     template = (
         "organise/rehearsal.html"
         if "season" in context
@@ -331,13 +331,13 @@ def _state(season: Season) -> _State:
 
 
 def kept_back(phases: Iterable[Phase]) -> list[Early]:
-    """What phases are set to show, now or when they open, and others keep back beyond that."""
+    """Return what phases show now or when they open although others withhold it for longer."""
     found, now = [], timezone.now()
     for phase in looked_up(phases):
         at = max(now, phase.opens)
         for kind, is_on in _shows(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
-            # What others claim nobody can let out but staff.
+            # Only staff can release claimed texts.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]

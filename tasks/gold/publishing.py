@@ -18,7 +18,7 @@ from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import bump_version
 
-#: So many instances that two golds show alike are told of; fewer would tell of single texts.
+#: Minimum number of shared instances in a message. Fewer would reveal single texts.
 TOLD_FROM = 20
 #: The share of the smaller one, in per cent, from which a gold claims what another shows too.
 CLAIMED_FROM = 5
@@ -30,7 +30,7 @@ def follow() -> None:
 
 
 def note_publications() -> int:
-    """How many versions were held against those of others, which each is once: when it is published."""
+    """Compare newly published versions with those of others, once each. Return their number."""
     new = Gold.objects.filter(
         task__season__is_public=True, publication=None
     ).select_related("task")
@@ -73,7 +73,7 @@ def _compare(number: int) -> bool:
         if GoldOverlap.objects.filter(
             gold__task=gold.task_id, gold__split=gold.split, is_claimed=True
         ).exists():
-            # What was taken as the version before it stands for itself now.
+            # The previous version is independent now.
             for phase in Phase.objects.filter(
                 task=gold.task_id, split=gold.split
             ).order_by("pk"):
@@ -82,7 +82,7 @@ def _compare(number: int) -> bool:
 
 
 def _with_texts_of(gold: Gold) -> list[GoldPublication]:
-    """Of public seasons of other organisers."""
+    """Return gold of public seasons of other organisers that shares texts."""
     overlaps = GoldOverlap.objects.filter(gold=gold, binds=False, shown__gte=TOLD_FROM)
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
@@ -92,7 +92,7 @@ def _with_texts_of(gold: Gold) -> list[GoldPublication]:
 
 
 def claims(earlier: GoldPublication, later: GoldPublication) -> bool:
-    """Whether the earlier gold claims texts of the later one, and enough of them."""
+    """Return whether the earlier gold claims enough texts of the later one."""
     gold, other = earlier.gold, later.gold
     if not (
         gold.task.season.is_public and other.task.season.is_public and _is_hidden(gold)
@@ -134,7 +134,7 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
 def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
     """It binds at once whom it may bind, unless the two seasons are for staff to decide on."""
     season, other = earlier.gold.task.season, later.gold.task.season
-    # What was public before cannot be switched off by what came since.
+    # Gold that was public before cannot be restricted by a later season.
     is_later = earlier.at < later.first_at and not (
         earlier.is_of_before and later.is_of_before
     )
@@ -178,7 +178,7 @@ def bind(claim: Claim) -> None:
 def _pairs(
     season: int, other: int
 ) -> Iterator[tuple[GoldPublication, GoldPublication]]:
-    """What was published of both and shows many of the same texts, the earlier one first."""
+    """Return pairs of published gold of both seasons that share many texts, the earlier first."""
     of_both = GoldPublication.objects.filter(gold__task__season__in=(season, other))
     publications = {
         row.gold_id: row for row in of_both.select_related("gold__task__season")

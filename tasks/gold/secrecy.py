@@ -14,7 +14,7 @@ from tasks.models import Gold, Phase, Task
 
 
 class Kind(StrEnum):
-    """What can be known of gold, that which tells least first."""
+    """Kinds of knowledge about gold, the least revealing first."""
 
     INPUTS = "inputs"
     OWN = "own"
@@ -24,7 +24,7 @@ class Kind(StrEnum):
     GOLD = "gold"
 
 
-#: What of other phases the rule follows from, so that the key of a kept page has it.
+#: Fields of other phases that the rule depends on. They are part of page keys.
 ASKED = (
     "board",
     "board_then",
@@ -39,14 +39,14 @@ ASKED = (
     "frozen_until",
     "gold_from",
 )
-#: Where nothing says when something is free.
+#: An embargo without an end.
 NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
 #: The numbers of runs, which a frozen board keeps back as well.
 _NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
 
 
 def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | None:
-    """Until when the phase's own settings keep this back; None of what they do not keep back now."""
+    """Return the end of the embargo by the phase's own settings, or None if nothing is withheld."""
     if kind is Kind.INPUTS:
         return _later(phase.inputs_released_at, at)
     # A run's classes stand on the page of its team beside its scores.
@@ -85,7 +85,7 @@ class Holder:
     #: Versions of the gold asked about that are scored by instances of it, and whose files hold some.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
-    #: Whether it is of a season of others that had the texts first, see `tasks.gold.publishing`.
+    #: True if another organiser's season had the texts first, see `tasks.gold.publishing`.
     is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
@@ -118,7 +118,7 @@ def _ends(
 
 @dataclass(frozen=True)
 class Secrecy:
-    """What others keep back of a phase's content; its own settings are asked beside that."""
+    """Embargoes of other phases on a phase's content. The phase's own settings apply in addition."""
 
     phase: Phase
     newest: int | None
@@ -131,7 +131,7 @@ class Secrecy:
     def binding(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> list[tuple[dt.datetime, Holder]]:
-        """Who keeps it back, and until when; of this version of the gold, or of the newest."""
+        """Return the phases that withhold this version of the gold (or the newest), and until when."""
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)
@@ -145,7 +145,7 @@ class Secrecy:
                 else None
             )
             if end is not None:
-                # What a claim follows names nobody, not even by an instant.
+                # A claim names nobody, not even by an instant.
                 found.append((NEVER if holder.is_claim else end, holder))
         let_out = self.phase.let_out
         found = [
@@ -160,7 +160,7 @@ class Secrecy:
     def until(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> dt.datetime | None:
-        """The instant from which it is free, `NEVER` where there is none; None of what is free now."""
+        """Return the end of the embargo: `NEVER` without an end, None if nothing is withheld."""
         return max(
             (end for end, _ in self.binding(kind, at=at, version=version)), default=None
         )
@@ -220,7 +220,7 @@ class _Version(NamedTuple):
     number: int
     pk: int
     sealed_at: str | None
-    #: Of these nothing where it has nothing in common with any.
+    #: These fields are empty if the gold shares nothing with another.
     other_task: int
     other_split: str
     same: int
@@ -240,7 +240,7 @@ class _Listed(models.Aggregate):
 
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
-    """Of gold of other organisers only what it claims, by what is shown: no answer may be told by it."""
+    """List shared gold. Other organisers' gold counts only by claims on shown fields, never by answers."""
     holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
     binding = models.FilteredRelation("overlaps", condition=holds)
     of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
@@ -409,18 +409,18 @@ def inputs_free_at(phase: Phase) -> dt.datetime:
 
 
 def shows_scores(phase: Phase) -> bool:
-    """Whether a team learns those of its own runs: as the phase says, and no other keeps them back."""
+    """Return whether teams see scores of their own runs: the phase shows them, no other withholds them."""
     return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
 
 
 def own_runs_show(phase: Phase) -> str:
-    """What a team learns of its own runs, whatever the phase's own setting says."""
+    """Return what a team sees of its own runs, apart from the phase's own setting."""
     kept_back = phase.shows_scores and not shows_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
 
 
 def may_give_gold(phase: Phase, version: int | None = None) -> bool:
-    """Whether nobody keeps this gold back: neither the phase itself nor another one on any of it."""
+    """Return whether neither the phase nor another one on the same content withholds this gold."""
     at, known = timezone.now(), secrecy_of(phase)
     if not phase.gold_is_public or hidden_until(phase, Kind.GOLD, at) is not None:
         return False

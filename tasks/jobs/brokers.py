@@ -1,4 +1,4 @@
-"""How wakes travel: a list for each queue, and groups that fetch from those they serve.
+"""Brokers of wakes: a list for each queue, from which worker groups fetch.
 
 As django-q's own brokers, but with several lists to a group, by the database's clock instead of each
 machine's, and told of a wake instead of asking for it. A wake says nothing, so one that waits is as good as
@@ -44,7 +44,7 @@ CHANNEL = "citeboard_wakes"
 
 class Bell(Protocol):
     def is_heard(self, *, within: float) -> bool:
-        """Whether it rang, or may have rung before anybody listened."""
+        """Return whether a wake arrived, or may have arrived before this process listened."""
 
 
 class Notifications:
@@ -178,7 +178,7 @@ class DatabaseWakes(ORM):
         wake = wakes.order_by("pk").first()
         if wake is None:
             return None if self._bell.is_heard(within=LOOK) else _found()
-        # Of two groups that see it at once, one has it.
+        # If two groups see a wake at once, one gets it.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return (
             [(wake.pk, wake.payload)]
@@ -192,7 +192,7 @@ class RedisWakes(Redis):
 
     #: The lists that were ever written to, for groups that serve all queues.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
-    #: Of this process: whoever finds Redis away spares the others the same wait.
+    #: Shared by the process, so that only one caller waits for a Redis that is away.
     away_until: ClassVar[float] = -SETTLED
     _sign: SignOfLife | None = None
 

@@ -1,4 +1,4 @@
-"""The one durable job engine: who works on a job and what becomes of it, for every kind of work.
+"""The durable job engine: claims, leases and results for every kind of work.
 
 Runs to be computed, checked or scored, work in the background, boards to be compared, e-mails and webhooks
 share one table, whose rows are the truth: every change of one is one conditional UPDATE. A claim counts an
@@ -38,9 +38,9 @@ from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
-#: What a wake calls, whatever waits. Named, as those below are, since scoring stands to the right of tasks.
+#: The function that a wake calls. Its name is a string, like those below, since scoring imports tasks.
 WAKE = "tasks.jobs.work.take_jobs"
-#: What each kind of work is.
+#: Properties of each kind of work.
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
     Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
@@ -50,7 +50,7 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: Jobs woken again in one sweep. Whoever takes one of them wakes the next.
+#: Jobs woken again in one sweep. A worker that takes one of them wakes the next.
 MAX_WOKEN = 20
 #: Seconds, beside the time between sweeps, after which a job that waits for something is tried again.
 MAX_WAIT = 300
@@ -59,16 +59,16 @@ log = logging.getLogger(__name__)
 
 
 class Kind:
-    """What one kind of work does otherwise than the others."""
+    """The properties of one kind of work."""
 
-    #: What a worker hands a job to; nothing for what sweeps post when it is due.
+    #: Name of the function that handles a job; empty if sweeps send it when it is due.
     handler = ""
     #: The rows worked on, each of which names its job; the job's own columns say it where it is None.
     model: type[models.Model] | None = None
     related: tuple[str, ...] = ()
     #: Seconds; by default those of the settings.
     lease = 0
-    #: Whether a job fails once it was begun so often as the settings say.
+    #: True if a job fails after the number of attempts in the settings.
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
     stopped_reason = ""
@@ -97,7 +97,7 @@ class JobLost(Exception):
 
 
 def row_of(job: Job) -> Any:
-    """What the job works on, where its own columns do not say it. Raises JobLost."""
+    """Return the row that the job works on. Raises JobLost."""
     if (row := kind_of(job).rows.filter(job=job.pk).first()) is None:
         raise JobLost
     return row
@@ -336,7 +336,7 @@ def _wake_once(job: Job) -> bool:
 
 
 def orphaned() -> QuerySet[Job]:
-    """Those whose row is gone: they were to work on it, or say what came of it."""
+    """Return jobs whose row was deleted."""
     is_orphaned = Q(pk__in=())
     for name, path in KINDS.items():
         if (model := import_string(path).model) is not None:
@@ -347,7 +347,7 @@ def orphaned() -> QuerySet[Job]:
 
 
 def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
-    """How many were; one that cannot be keeps no other from it, unless the database is away for all."""
+    """Move each job and return the number moved. A failure stops others only if the database is away."""
     moved = 0
     for job in jobs:
         try:
@@ -362,7 +362,7 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
 
 
 class PostedKind(Kind):
-    """What a sweep sends when its time has come, again after pauses, for as long as it takes."""
+    """A kind of job that sweeps send when it is due, and repeat after pauses until it succeeds."""
 
     is_given_up = False
     name: Job.Kind

@@ -26,7 +26,7 @@ State, Status = Job.State, Submission.Status
 #: States from which a submission follows its job. A scored run stays scored while it is scored anew, and
 #: what its team cancelled or withdrew stays so.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
-#: So long a run that was refused when it was read in a job may be replaced.
+#: Minutes in which a run can be replaced that was refused by its job.
 REPLACE_MINUTES = 15
 #: The rules of a job that scores nothing.
 NO_RULES = ""
@@ -139,7 +139,7 @@ def _job(
 
 
 def claim_others(job: Job) -> list[Job]:
-    """What else waits of the scoring of this run: the other rule sets, for the worker that has this one."""
+    """Claim the other waiting jobs of this run (its other rule sets) for the worker of this job."""
     if job.kind != Job.Kind.SCORE or job.submission.kind == Submission.Kind.HUMAN:
         return []
     same = Job.objects.filter(
@@ -169,7 +169,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
-                # What failed of its team before organisers need not look at any more.
+                # Earlier failures of the team need no attention any more.
                 team = {
                     "phase": job.submission.phase_id,
                     "team": job.submission.team_id,
@@ -253,7 +253,7 @@ def fail(
             elif not job.submission.phase.is_late(
                 job.submission.begun_at or job.submission.submitted_at
             ):
-                # What replaces one after the end is not replaced again, or there would be no end.
+                # A replacement after the end cannot be replaced again.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
@@ -288,7 +288,7 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         gold = Gold.objects.current(phase)
         if gold is None:
             return []
-        # What is still computed or checked is scored after that.
+        # Runs that are still computed or checked are scored afterwards.
         checks = Job.objects.filter(
             submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
         )

@@ -51,7 +51,7 @@ class Mails(PostedKind):
         self.related = related
 
 
-#: What e-mails are sent from, with the rows that each needs to be put into words.
+#: Sources of e-mails, with the related rows that their texts need.
 NOTIFICATIONS = Mails(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )
@@ -60,7 +60,7 @@ KINDS = (NOTIFICATIONS, INVITATIONS)
 
 #: Sent in one sweep, in at most so many seconds: the sweep has other work.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
-#: So long after a mail to a person the next one waits, but for those about dates.
+#: Pause between two mails to a person. Mails about dates are not delayed.
 TOGETHER = dt.timedelta(minutes=10)
 #: After which an address that the server refuses is given up.
 MAX_REFUSALS = 6
@@ -72,7 +72,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class MailState:
-    """How the site's e-mails stand; ``error`` is the last trouble of one that waits."""
+    """The state of the site's e-mails; ``error`` is the last error of a waiting mail."""
 
     waiting: int
     since: dt.datetime | None
@@ -171,7 +171,7 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
             return []
-    # What only waits for others is taken along by the first of them that goes.
+    # Mails that only wait for others are sent together with the first of them.
     waits = Q(
         job__state=State.QUEUED,
         job__reason="",
@@ -275,7 +275,7 @@ def _is_refusal(trouble: Exception) -> bool:
 
 
 def _described(trouble: Exception) -> str:
-    """What a server says of an address is not repeated: it may hold more than the operator should read."""
+    """Describe an error without the server's reply, which may contain private data."""
     if isinstance(trouble, SMTPRecipientsRefused):
         codes = sorted({str(code) for code, _ in trouble.recipients.values()})
         return f"The mail server refuses the address ({', '.join(codes)})."
@@ -300,7 +300,7 @@ def mail_of(
 
 
 def notification_mail(*told: Notification) -> EmailMessage:
-    """Of what one person is told at once; a link ends e-mails of each kind."""
+    """Return one mail for several notifications of a person, with an unsubscribe link for each kind."""
     person, words = told[0].user, [words_of(row) for row in told]
     kinds = {
         row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)])

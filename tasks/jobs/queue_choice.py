@@ -1,4 +1,4 @@
-"""Which groups serve which queues, which queue a job waits in, whose turn it is, and its place until then."""
+"""Queues: their worker groups, the queue of each job, the next job in turn, and places in the queue."""
 
 import datetime as dt
 import time
@@ -32,7 +32,7 @@ PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
 
 
 class SignOfLife:
-    """Of a group, given by the process of it that fetches wakes: while it does, the group takes jobs."""
+    """A worker group's heartbeat, written by its process that fetches wakes."""
 
     def __init__(self, group: int) -> None:
         self._name = group_name(group)
@@ -163,7 +163,7 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
 
 
 def present_turns(**of: Any) -> QuerySet[Job, int]:
-    """Of what was begun, the latest first."""
+    """Return the turns of started work, latest first."""
     begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
     return begun.values_list("turn", flat=True)
 
@@ -199,7 +199,8 @@ def served() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
-#: What a light run never waits behind: of each a group does at most `CITEBOARD_WORKERS` at a time.
+#: Long kinds of work. A group does at most `CITEBOARD_WORKERS` jobs of each kind at once, so that light runs
+#: do not wait.
 LONG = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
     "comparing": Q(kind=Job.Kind.COMPARE),
@@ -207,7 +208,7 @@ LONG = {
 
 
 def claimable(group: str) -> QuerySet[Job]:
-    """What a worker of this group may take now: of each kind of it the first in turn."""
+    """Return the jobs that a worker of this group may claim now: the first in turn of each kind."""
     jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs

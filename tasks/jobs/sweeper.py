@@ -1,4 +1,4 @@
-"""What keeps every job moving: those whose worker is gone, and wakes that were lost, are found here."""
+"""The sweeper finds jobs whose worker is gone, and lost wakes."""
 
 import datetime as dt
 import logging

@@ -53,7 +53,7 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     }
 
 
-#: What a row of ``Tallied`` is of. In UTC, as the database keeps instants.
+#: Kinds of rows of ``Tallied``. Days are in UTC.
 RUNS, DAYS, JOBS = "run", "day", "job"
 KEY = ("what", "phase", "team", "day", "queue", "state")
 #: Rows that one statement takes away; SQLite would not take many more.
@@ -180,7 +180,7 @@ def _filled(
 
 
 def number_of_runs(which: Q) -> int:
-    """Of the values of ``phase``, ``team`` (0 for none) and ``state`` that are meant."""
+    """Return the number of runs with the given ``phase``, ``team`` (0 for none) and ``state``."""
     return int(
         Tallied.objects.filter(which, what=RUNS).aggregate(
             all=Sum("number", default=0)

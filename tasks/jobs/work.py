@@ -1,4 +1,4 @@
-"""What the queue wakes: take the next job, hand it to what does its kind, and write what became of it."""
+"""The function that the queue wakes: claim the next job, call its handler, and store the result."""
 
 import logging
 import os
@@ -19,11 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class JobWaits(Exception):
-    """What is missing is not the job's fault; the message says what it is."""
+    """Something is missing, which is not the job's fault. The message names it."""
 
 
 class JobDied(Exception):
-    """What did the work ended without a word."""
+    """The process that did the work ended without a message."""
 
 
 def take_next() -> bool:
@@ -43,7 +43,7 @@ def take_job(number: int) -> None:
 
 
 def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
-    """Whether there was a job. What happens is told in the job and never raised to the queue."""
+    """Do one job and return whether there was one. The job stores errors; the queue never sees them."""
     if not is_writable():
         # The sweep wakes workers again.
         return False

@@ -1,4 +1,4 @@
-"""Who one is and what one was told; the site's notices, and how it stands for its staff."""
+"""The account of the caller, its messages, the site's notices, and the site's state for its staff."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ DESCRIBED = (
 
 
 class AccountSerializer(serializers.ModelSerializer[User]):
-    """What the site knows you by; a POST changes what it names, all but the address."""
+    """Your account. A POST changes the fields that it names; the address cannot be changed."""
 
     address = serializers.EmailField(source="email", read_only=True)
     language = serializers.ChoiceField(
@@ -100,7 +100,7 @@ def account_data(request: Request) -> Response:
 
 
 class MessageSerializer(serializers.ModelSerializer[Notification]):
-    """What you were told of one event; no score is part of it."""
+    """A message about one event. Messages contain no scores."""
 
     season = serializers.SlugField(source="season.slug", default=None, allow_null=True)
     title = serializers.SerializerMethodField()
@@ -153,7 +153,7 @@ ChoicesSerializer = serializer(
 
 @get("messages/", pages=MessageSerializer, without=404)
 def messages(request: Request) -> QuerySet[Notification]:
-    """What you were told, newest first."""
+    """List your messages, newest first."""
     return notifications_of(person(request))
 
 
@@ -165,7 +165,7 @@ def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
 
 @get("messages/choices/", answers=ChoicesSerializer)
 def message_choices(request: Request) -> dict[str, Any]:
-    """How you are told of each kind of event."""
+    """Return how you receive messages of each kind."""
     choices = choices_of(person(request))
     return {
         "choices": [
@@ -299,5 +299,5 @@ does(
 
 @get("site/", role=staff, answers=SiteSerializer, responses={404: ABSENT})
 def site(request: Request, user: User) -> site_state.SiteState:
-    """How the site stands, for its staff."""
+    """Return the state of the site, for its staff."""
     return site_state.site_state()

@@ -59,7 +59,7 @@ AS_EVERYBODY = OpenApiParameter(
 )
 BackgroundJobSerializer = serializer(
     "BackgroundJob",
-    "How far a background job is, and what has become of it.",
+    "Return the progress and the result of a background job.",
     id=int,
     url=(serializers.URLField, "Where to follow it."),
     page=(serializers.URLField, "The same, for people."),
@@ -285,7 +285,7 @@ def _paper(request: Request, season: Season) -> OverviewPaper:
     is_open=True,
 )
 def overview_paper(request: Request, season: Season) -> dict[str, Any]:
-    """What an overview paper of the season is written from, as far as you may see it."""
+    """Return the material for an overview paper of the season, as far as you may see it."""
     files = [
         {
             "name": file.name,

@@ -603,7 +603,7 @@ OutsideSerializer = serializer(
     name="outside",
 )
 def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
-    """What was measured elsewhere of the runs on a board; nothing where you see no scores."""
+    """List the manual scores of the runs on a board; the list is empty if you may not see scores."""
     board = cached_standings(phase, request.user)
     entered = manual_scores_of(board, board.rows)
     for measure in entered.measures:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: What stands for a name in a map, by the field that the map is: a dimension, in it a class, in it a metric.
+#: Placeholders for the keys of maps, by field: a dimension, in it a class, in it a metric.
 NAMES = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],

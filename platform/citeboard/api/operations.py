@@ -72,7 +72,7 @@ FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 # The operations of one address, by method. A docstring would stand in the description of each.
 class OperationView(APIView):
     name: str
-    #: Of its first operation.
+    #: Summary of the first operation.
     summary = ""
     is_open = False
 
@@ -130,7 +130,7 @@ LetOutSerializer = serializer(
 
 
 class TooEarly(api.Closed):
-    """What cannot be done as things stand, or would let something out before its time."""
+    """The act is impossible now, or would reveal something before its time."""
 
     lets_out = LetOutSerializer(
         many=True, required=False, help_text="Only where it would."
@@ -166,7 +166,7 @@ GoldStepSerializer = mirror(
 
 
 class RehearsalSerializer(serializers.Serializer[Any]):
-    """What would be done and what would follow; nothing is done."""
+    """The effects of an act that was not carried out."""
 
     done = text_list(source="effects.steps.done")
     made = MadePhaseSerializer(many=True, source="effects.steps.made")
@@ -271,7 +271,7 @@ class Body:
 
 
 class DryRunForm(serializers.Serializer[Any]):
-    """Whether nothing shall be done."""
+    """A switch that shows the effects and changes nothing."""
 
     dry_run = serializers.BooleanField(
         required=False, help_text="Say what would be done and follow, and do nothing."
@@ -292,7 +292,7 @@ def _with_dry_run(form: Any) -> AnySerializer:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the address of an operation may say after its question mark."""
+    """The query parameters of an operation."""
 
     names: tuple[str, ...]
     #: By name the values of a switch, where it is none of the form's own.

@@ -325,7 +325,7 @@ for end, act in CHANGES.items():
 
 
 class DescriptionForm(CardForm):
-    """What a team says of its run; what is left out stays as it is."""
+    """A team's description of its run. Fields that are left out keep their values."""
 
     description = serializers.CharField(
         required=False, allow_blank=True, max_length=MAX_DESCRIPTION
@@ -362,7 +362,7 @@ EventSerializer = mirror(
 
 @get("submissions/<int:pk>/history/", role=own_run, answers=[EventSerializer])
 def run_history(request: Request, run: Submission) -> Any:
-    """What happened to a run, step by step."""
+    """List the events of a run in order."""
     return events(run, request.user)
 
 
@@ -391,7 +391,7 @@ deletes(
 
 
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
-    """What `score --json` prints for each rule set, against the newest gold, as far as it may be seen."""
+    """Return the output of `score --json` for each rule set on the newest gold, as far as you may see it."""
     return [found for _, found in printed_evaluations(submission, audience)]
 
 

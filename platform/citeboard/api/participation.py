@@ -168,7 +168,7 @@ does(
 def acceptances(
     request: Request, season: models.Season
 ) -> QuerySet[models.TermsAcceptance]:
-    """Who accepted which version of the terms, and when; for organisers."""
+    """List who accepted which version of the terms, and when; for organisers."""
     return entries.acceptances(season)
 
 
@@ -234,7 +234,7 @@ does(
 def announcements(
     request: Request, season: models.Season
 ) -> QuerySet[models.Announcement]:
-    """What was announced in a season, newest first."""
+    """List the announcements of a season, newest first."""
     return (
         models.Announcement.objects.filter(season=season)
         .standing()
@@ -374,7 +374,7 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
     answers=ConfirmedResultsSerializer,
 )
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
-    """What each team says of the results of a phase; for organisers."""
+    """List each team's confirmation of the results of a phase; for organisers."""
     results = results_of(phase)
     return {
         "confirms_results": phase.confirms_results,

@@ -21,9 +21,9 @@ from scoring.results.board import visibility
 from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
-#: What a team may know of a run that has been scored although its scores are not shown.
+#: Parts of a receipt that a team may see although the scores are hidden.
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: What makes two results the same.
+#: Two results are the same if these fields are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 
@@ -202,14 +202,14 @@ def log_entries(request: Request) -> QuerySet[LogEntry]:
 
 @get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, is_open=True)
 def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
-    """What proves that an entry stands in the log."""
+    """Return the proof that the log contains an entry."""
     _check_sizes(query["index"] + 1, query["size"])
     return {"path": log.inclusion(query["index"], query["size"])}
 
 
 @get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, is_open=True)
 def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
-    """What proves that nothing of the log was changed since it had its first size."""
+    """Return the proof that the log only grew between two sizes."""
     _check_sizes(query["first"], query["second"])
     return {"path": log.consistency(query["first"], query["second"])}
 

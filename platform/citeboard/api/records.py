@@ -1,4 +1,4 @@
-"""How a season goes, for those who run it: people, history, runs to take away, failures and webhooks."""
+"""Records of a season for its organisers: people, history, exported runs, failures and webhooks."""
 
 import datetime as dt
 from typing import Any
@@ -80,7 +80,7 @@ HistorySerializer = mirror_of_model(
     responses={400: INVALID},
 )
 def history(request: Request, season: Season) -> Any:
-    """What was done in a season, newest first: to organisers all, to a team what concerns it."""
+    """List the history of a season, newest first. Organisers see all entries, a team its own."""
     return readable_history(season, request.user)
 
 
@@ -106,7 +106,7 @@ PersonSerializer = mirror_of_model(
 
 @get("seasons/<slug:slug>/people/", role=season_to_organise, answers=[PersonSerializer])
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
-    """Who runs the season; for its organisers."""
+    """List the people who run the season; for its organisers."""
     return (
         Organiser.objects.filter(season=season)
         .select_related("user")
@@ -217,7 +217,7 @@ SeasonFailureSerializer = serializer(
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
-    """What failed in a season or waits for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
+    """List runs that failed or wait for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
         _failure(run, notes.get((run.pk, None)))
@@ -322,7 +322,7 @@ does(
     pages=DeliverySerializer,
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
-    """What a webhook was posted, newest first; for organisers."""
+    """List the deliveries of a webhook, newest first; for organisers."""
     return webhook.deliveries.select_related("job")
 
 

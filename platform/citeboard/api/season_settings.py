@@ -284,7 +284,7 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
             loaded = load(dry_run=is_dry_run)
             rehearsal = rehearsed_load(season, load) if is_dry_run else None
         else:
-            # What a zip holds is read before the transaction of the rehearsal.
+            # The zip is read before the transaction of the rehearsal begins.
             load(dry_run=True)
             loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
@@ -463,7 +463,7 @@ QueuedSerializer = serializer(
     "phases/<int:pk>/rescore/", role=phase_to_organise, answers=RescoringSerializer
 )
 def rescoring(request: Request, phase: Phase) -> Progress:
-    """How far the runs of a phase are scored against its newest gold; for organisers."""
+    """Return how many runs of a phase are scored on its newest gold; for organisers."""
     return progress(phase)
 
 

@@ -260,7 +260,7 @@ class PhaseDetail(PhaseSerializer):
 
 
 class TaskSerializer(serializers.ModelSerializer[Task]):
-    """What is asked in a season, under which rules, and when."""
+    """A task of a season with its rule sets and dates."""
 
     type = serializers.CharField(
         help_text="The task type, as the offline scorer calls it."
@@ -470,7 +470,7 @@ FigureSerializer = serializer(
 )
 PublishedSerializer = serializer(
     "Published",
-    "What publications report of a task.",
+    "List the results that publications report for a task.",
     papers=PaperSerializer(many=True),
     figures=FigureSerializer(many=True),
 )

@@ -55,7 +55,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 
 
 def team_figure(name: str) -> serializers.FloatField:
-    """What a team may report of its run; which of them a task type takes is decided by the service."""
+    """Return the field for a figure that a team may report. The service checks the figures of a type."""
     measure = EVERY[name]
     return serializers.FloatField(
         required=False,
@@ -88,7 +88,7 @@ NOT_CHECKED = "As it would be submitted; a check does not look at it."
 
 
 class CardForm(serializers.Serializer[Any]):
-    """How a run was made."""
+    """The run card: how a run was made."""
 
     vars().update({name: card_field(name) for name in CARD})
 
@@ -117,7 +117,7 @@ class CheckForm(DescribedForm):
 
 
 class SentForm(DescribedForm):
-    """What is said of every run that is submitted."""
+    """The fields of every submitted run."""
 
     system = serializers.CharField(
         max_length=MAX_SYSTEM, help_text="What the board calls the system."
@@ -311,7 +311,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
 def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     """Check a run without submitting it.
 
-    What submitting would say of the file; nothing is stored, and nothing counts.
+    The answer is that of a submission. The site stores nothing, and no try is used.
     """
     with (
         received(form["run"]) as upload,

@@ -1,4 +1,4 @@
-"""What answers and forms have in common: fields, and serializers that mirror a model or a dataclass."""
+"""Fields and serializers shared by answers and forms; serializers mirror a model or a dataclass."""
 
 import dataclasses
 import datetime as dt
@@ -137,7 +137,7 @@ class LinesField(serializers.CharField):
 
 @cache
 def form_of(form: type[ActForm]) -> AnySerializer:
-    """What programs fill in of an act: the fields of its form, as that describes them to programs."""
+    """Return the serializer of an act's form, with the form's descriptions for programs."""
     fields = {
         name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
         for name, field in {**form.base_fields, **form.only_in_api}.items()
@@ -146,7 +146,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _made(form.__name__, form.__doc__, **fields)
 
 
-#: What programs send for a field of a page, and which of its limits hold for them as well.
+#: The serializer field for each field of a page, and the limits that both share.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {

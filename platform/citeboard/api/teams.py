@@ -275,7 +275,7 @@ InvitedSerializer = mirror_of_model(
     name="invitations",
 )
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
-    """Who was invited by e-mail, in pages; for the team's lead."""
+    """List the people invited by e-mail, in pages; for the team's lead."""
     return MailedInvitation.objects.filter(team=team)
 
 
@@ -320,7 +320,7 @@ deletes(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", name="own-join-req
     pages=JoinRequestSerializer,
 )
 def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
-    """Who asks to join a team of yours, in pages."""
+    """List requests to join your teams, in pages."""
     return entries.waiting_requests(team).select_related("team")
 
 
@@ -346,7 +346,7 @@ MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
 @get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
-    """What your team has proposed and is asked, in pages; for its lead."""
+    """List the merges that your team proposed or was asked for, in pages; for its lead."""
     return merge_proposals(team)
 
 

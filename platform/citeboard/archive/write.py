@@ -98,7 +98,7 @@ class _Writing:
         )
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
         self.shown = [board for boards in self.boards.values() for board in boards]
-        # What teams sent besides stays theirs.
+        # Other runs of the teams stay private.
         numbers = {row.submission for board in self.shown for row in board.board.rows}
         standing = Submission.objects.filter(pk__in=numbers).select_related(
             "team", "phase__task__season"
@@ -193,7 +193,7 @@ class _Writing:
         }
 
     def _folder(self, task: Task) -> str | None:
-        """Of a declared task what its numbers rest on, and its card; of the sample nothing."""
+        """Write the folder of a declared task: the files behind its numbers and its card, not the sample."""
         declared = task.task_type.declared
         if declared is None:
             return None
@@ -236,7 +236,7 @@ class _Writing:
         return {"commitment": phase.draw_commitment, **nonce}
 
     def _has_gold(self, gold: Gold) -> bool:
-        """What everybody may have, or organisers allow once no phase that it decides is to come."""
+        """Return whether the gold is public, or organisers allow it and no coming phase uses it."""
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
         if gold.sealed_at or (gold.task_id, gold.split) in withheld:
             return False
@@ -262,7 +262,7 @@ class _Writing:
             _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
-        # What annotators answered is gold.
+        # The annotators' answers are gold.
         has_file = (
             run.file
             and run.kind != Submission.Kind.HUMAN
@@ -295,7 +295,7 @@ class _Writing:
     def _evaluation(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Of a file that an option names, the archive has a copy and not where the site keeps it."""
+        """Return the scorer's output, with the archive's copies of option files instead of the site's."""
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels say something of the gold, so they go with it.
         is_given = any(
@@ -528,7 +528,7 @@ class OptionFiles:
                 if deciding
                 else None
             )
-        # Whatever else lies where an option points is no part of a season.
+        # Other files at the path of an option are not part of a season.
         if name != PARSER.name or not Path(value).is_file():
             return None
         try:

@@ -1,1 +1,1 @@
-"""What a worker does besides scoring, as background jobs: sheets, imports, archives."""
+"""Background jobs of workers besides scoring: sheets, imports, archives."""

@@ -117,7 +117,7 @@ BEST = 5
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """What runs would be told: of the best ones and the baselines, and of the rest."""
+    """Queue dry runs of the best runs and the baselines, then of the rest."""
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)

@@ -1,4 +1,4 @@
-"""What the history says of each action: kept as its key with facts, worded in the language of its reader."""
+"""Sentences of the history. The database stores keys and facts; readers see their own language."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from citeboard.core.words import counted, cut
 #: Characters of what an entry says.
 MAX_WORDS = 400
 
-#: Who acts where nobody is signed in: a command, or whoever has a shell.
+#: The actor of commands, which nobody is signed in for.
 OPERATOR = _("The site's operator")
 INVITED = _("Somebody invited")
 

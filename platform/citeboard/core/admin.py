@@ -64,7 +64,7 @@ class NotedAdmin(CreatedElsewhere):
 
 
 class OrMore(int):
-    """So many have been counted, and there are others."""
+    """A lower bound of the number of rows."""
 
     def __str__(self) -> str:
         return f"{int(self)}+"
@@ -81,7 +81,7 @@ class FactsAdmin(CreatedElsewhere):
         *args: Any,
         **options: Any,
     ) -> Any:
-        """Of many rows no more are counted than the page that is read and nine more hold."""
+        """Return a paginator that counts at most nine pages beyond the one that is read."""
         most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)

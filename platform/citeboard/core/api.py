@@ -1,4 +1,4 @@
-"""How the API speaks HTTP where the REST framework leaves a choice."""
+"""HTTP details of the API that the REST framework leaves open."""
 
 import time
 from collections import OrderedDict
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 from citeboard.core.query import Listed
 
-#: What a view that only answers is asked with.
+#: Methods of a view that changes nothing.
 READ = ["GET", "HEAD"]
 
 

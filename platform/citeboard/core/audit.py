@@ -158,7 +158,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # What others refer to comes first, as it has to when the rows are written again.
+        # Referenced rows come first, so that the rows can be restored in this order.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]

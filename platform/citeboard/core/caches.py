@@ -62,7 +62,7 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 class ObjectCache(LocMemCache):
     """Nothing is pickled, so whoever gets an object shares it and changes nothing of it. Keys are ours."""
 
-    # What the class has of its own, which its stubs leave out.
+    # Attributes of the class that its type stubs leave out.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]
@@ -90,7 +90,7 @@ class ObjectCache(LocMemCache):
         with self._lock:
             self._set(key, value, timeout)
 
-    #: What two make at once is alike.
+    #: Two writers of one key store equal values.
     add = set  # type: ignore[assignment]  # noqa: A003
 
 

@@ -1,4 +1,4 @@
-"""What only a running site can know about its environment; code and addresses were checked before."""
+"""Checks of the environment that only a running site can make."""
 
 import os
 from collections.abc import Iterable

@@ -38,7 +38,7 @@ PRELOAD = (
 PROBE = "citeboard.core.confined.probe:attempt"
 #: Seconds until a file that is not read for want of confinement may be sent again.
 UNDECIDED = 300
-#: What organisers send may take so many times as long as a run.
+#: Factor by which organisers' files may take longer than runs.
 PATIENCE_WITH_ORGANISERS = 6
 _FAULT = gettext_lazy(
     "the site failed to read the file by a fault of its own, which its log has; the file may be right"
@@ -55,7 +55,7 @@ def means() -> tuple[str, ...]:
 
 @cache
 def still_open() -> tuple[str, ...]:
-    """What a confined process of this machine can do, tried once by each process of the site."""
+    """Return what a confined process of this machine can still do. Each process of the site tests it once."""
     return tuple(probe.self_test())
 
 
@@ -70,7 +70,7 @@ def why_nothing_is_read() -> str:
 
 
 def closes_all() -> bool:
-    """Whether a program that is not ours reaches nothing, whatever an operator has decided."""
+    """Return whether a foreign program reaches nothing, whatever the operator's settings."""
     return bool(means()) and not still_open()
 
 
@@ -127,7 +127,7 @@ def read_upload(
     files: Mapping[str, bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
-    """What a program makes of the file, and the folder with what it wrote as long as the block lasts.
+    """Run a program on the file. Yield its result and the folder of its output, which exists in the block.
     ``owner`` is the account that sent it, with more about it where it sent a run, and None for what the site
     itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
     which the site answers with 503 where nothing else can be done with the file.

@@ -24,7 +24,7 @@ _EPOCH = {
 
 
 def from_now(seconds: float = 0) -> CombinedExpression:
-    """So many seconds after the statement's moment; as a sum SQLite writes it as Django does."""
+    """Return the time of the statement plus seconds. SQLite writes the sum in Django's format."""
     return Now() + dt.timedelta(seconds=seconds)
 
 
@@ -44,7 +44,7 @@ def skew() -> float:
     return max(before - theirs, theirs - timezone.now().timestamp(), 0.0)
 
 
-#: Of PostgreSQL's advisory locks in this database; any number that nobody else uses.
+#: Key of this site's advisory locks in PostgreSQL; any number that no other program uses.
 KEY = 0x63697465
 WAITING = "Another process migrates the database; waiting for it to end."
 
@@ -82,7 +82,7 @@ EPOCH = 2
 class UnusableSchema(Exception):
     """The database is of a release that this one cannot work with; the message says why."""
 
-    #: Of commands that end for this reason, so that a supervisor need not start them again.
+    #: Exit code for this reason; a supervisor need not start the command again.
     exit_code = 4
 
 

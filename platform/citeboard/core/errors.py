@@ -1,4 +1,4 @@
-"""How errors are answered: the API's as an object whose `detail` is a sentence, others by a page."""
+"""Error responses: the API returns an object whose `detail` is a sentence, other addresses a page."""
 
 import logging
 import math

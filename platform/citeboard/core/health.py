@@ -1,4 +1,4 @@
-"""What the site needs and does not find, and who does without it."""
+"""Missing requirements of the site, and the parts that need them."""
 
 import shutil
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: Bytes of disk with fewer of which the next upload or scoring may not fit.
 LEAST_FREE = GIGABYTE // 4
-#: What was in order once is so for as long as the process lives, and is not asked again.
+#: Requirements that were met once. They stay met while the process lives and are not checked again.
 _IN_ORDER: set[str] = set()
 
 
@@ -57,7 +57,7 @@ def missing(clock: float | None, request: HttpRequest | None = None) -> list[Mis
 
 
 def _of_release(request: HttpRequest | None) -> Iterator[Missing]:
-    """What makes every page an error: an older database, and static files that nobody gathered."""
+    """Return what breaks every page: an older database schema, or static files that were not collected."""
     if "schema" not in _IN_ORDER:
         if behind := len(schema_state().missing):
             reason = f"the database is {behind} migration(s) behind this release"

@@ -29,7 +29,7 @@ MONTHS = (
     in_context("month", "Dec"),
 )
 MAX_LENGTH = 80
-#: What closes in this year or later has no end, and is kept as the instant, which nobody is told.
+#: Instants from this year on mean no end. They are stored and never shown.
 _NEVER = "2099"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
@@ -90,7 +90,7 @@ def _says_no_end(text: object) -> bool:
 
 
 def is_no_end(key: str, value: object) -> bool:
-    """Whether a setting says that there is no end, as history, season file or API have it."""
+    """Return whether a setting means no end, in the form of history, season file or API."""
     return key.rpartition(".")[2] == "closes" and (
         value is None or str(value) >= _NEVER
     )

@@ -1,6 +1,6 @@
-"""What is counted for `/metrics`, and OpenTelemetry spans, named by the id of the request that began them.
+"""Counters for `/metrics`, and OpenTelemetry spans that carry the id of their request.
 
-Where no collector is named, or OpenTelemetry is not installed, a span costs a look at a variable.
+Without a collector, or without OpenTelemetry installed, a span does nothing.
 """
 
 import logging
@@ -106,7 +106,7 @@ log = logging.getLogger(__name__)
 
 
 def ids_of(name: str) -> tuple[int, int]:
-    """Of the trace and of its first span; whoever knows the request's id knows both, on any machine."""
+    """Return the ids of the trace and its first span. Both follow from the request's id on any machine."""
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
 

@@ -31,7 +31,7 @@ class RequestIdFilter(logging.Filter):
 
 
 class RefusalFilter(logging.Filter):
-    """What a request is refused for is in a line; where our code raised it is not worth a traceback."""
+    """A filter that removes tracebacks of refused requests. The line already gives the reason."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if not 400 <= getattr(record, "status_code", 0) < 500:

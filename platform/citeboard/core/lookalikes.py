@@ -38,7 +38,7 @@ def skeleton(name: str) -> str:
 
 
 class Skeleton(models.CharField):  # type: ignore[type-arg]
-    """Of another field of the row, by which the database finds names that look like one."""
+    """A field that stores the skeleton of another field, so that the database finds names that look alike."""
 
     def __init__(self, of: str, **facts: Any) -> None:
         self.of = of
@@ -56,7 +56,7 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
 
 def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
-    """Whether a row has a name that looks like this one in other letters; people may share one."""
+    """Return whether a row has a name that looks like this one but is written with other letters."""
     found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(
         field, flat=True
     )

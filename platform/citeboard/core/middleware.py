@@ -1,4 +1,4 @@
-"""What every answer carries: the request's id, its language, and what a browser may do with the page."""
+"""Middleware for every response: the request's id, the language, and the security headers."""
 
 import datetime as dt
 import gzip
@@ -54,7 +54,7 @@ class RequestIdMiddleware(Middleware):
 
 
 class PrivateByDefaultMiddleware(Middleware):
-    """What is answered to somebody who has signed in stays in no cache, unless the view says otherwise."""
+    """Keep responses to signed-in users out of caches, unless the view sets another policy."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -85,7 +85,7 @@ class SecurityHeadersMiddleware(Middleware):
 
 
 class FullPoolMiddleware(Middleware):
-    """Where a file cannot be read because too many are; nothing was stored or counted."""
+    """Answer 503 if too many files are being read. Nothing was stored or counted."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
@@ -100,7 +100,7 @@ class FullPoolMiddleware(Middleware):
         return response
 
 
-#: What is shorter gains nothing.
+#: Compression does not shrink shorter responses.
 MIN_BYTES = 500
 TYPES = (
     "text/",
@@ -110,7 +110,7 @@ TYPES = (
     "image/svg+xml",
 )
 SECONDS = 3600
-#: Of a board's 200 kB it leaves 15 % more than level 6, in three tenths of the time.
+#: A board of 200 kB gets 15 % larger than by level 6, in 30 % of the time.
 LEVEL = 2
 
 
@@ -245,7 +245,7 @@ class LanguageMiddleware(Middleware):
         is_page = response.get("Content-Type", "").startswith("text/html")
         if is_page:
             response.headers.setdefault("Content-Language", language)
-        # What says that a page has not changed names what the page depends on, as the page does.
+        # A 304 response has the same Vary and caching headers as the page.
         if is_page or response.status_code == HTTPStatus.NOT_MODIFIED:
             patch_vary_headers(response, ["Accept-Language", "Cookie"])
         return response

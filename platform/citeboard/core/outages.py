@@ -122,7 +122,7 @@ def _of_files(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: What requests need.
+#: Parts that requests need.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)

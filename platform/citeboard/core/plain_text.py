@@ -1,4 +1,4 @@
-"""What people write of their runs and teams: made plain, and refused by field where it does not fit."""
+"""Clean texts that people write about runs and teams, and refuse unfit ones by field."""
 
 import re
 import unicodedata
@@ -81,7 +81,7 @@ def checked_link(link: str) -> str:
     return link
 
 
-#: What such a program would take for the beginning of a formula.
+#: First characters that a spreadsheet program takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

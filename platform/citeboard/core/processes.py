@@ -42,7 +42,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: How the names of its processes begin; None while it is not running.
+        #: Prefix of the names of its processes; None while it is not running.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0

@@ -1,4 +1,4 @@
-"""What a reader chooses on a page. The address holds all of it, so that a link shows what its sender saw."""
+"""A reader's choices on a page. The URL contains all of them, so that others see the same page."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields

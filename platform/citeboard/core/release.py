@@ -1,4 +1,4 @@
-"""What decides how a page looks apart from its data: a digest of programs, templates and styles."""
+"""A digest of programs, templates and styles, which together with the data decide how a page looks."""
 
 import hashlib
 from functools import cache

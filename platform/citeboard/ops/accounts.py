@@ -1,4 +1,4 @@
-"""What the site keeps of a person as one file, and deleting the account: runs stay, without a name."""
+"""Export of a person's data as one file, and deletion of the account: runs stay, without a name."""
 
 import datetime as dt
 import json
@@ -151,7 +151,7 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # Of a team that they have left it is the team's, and may have been changed since.
+        # If the user has left the team, these are the team's current values, which may have changed since.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
             {

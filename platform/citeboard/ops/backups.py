@@ -127,7 +127,7 @@ def _written(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # What only an earlier snapshot named goes, and copies of files that are damaged.
+    # Delete files that only an earlier snapshot names, and damaged copies.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path
@@ -296,7 +296,7 @@ TABLES = "database"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Whatever is read in the block is of one moment; others go on writing."""
+    """Read from one snapshot in the block, while others go on writing."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -370,7 +370,7 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
         # Tables come in the order of their names, and migrations have turned the checks on.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # What migrations have written themselves is in the backup too.
+        # The backup also contains the rows that migrations insert.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_named(table, columns)} FROM STDIN"
@@ -439,7 +439,7 @@ VERSIONS_APART = 1_000_000
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """What was put back, what of it is not what it was, and whether the secret key is another one."""
+    """Restore a backup. Return the restored parts, those that differ, and whether the secret key differs."""
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):
         raise BackupRefused(

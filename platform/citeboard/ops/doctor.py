@@ -1,4 +1,4 @@
-"""What is wrong with an installation, and what to do about it: each check says one thing in a sentence."""
+"""Checks of an installation. Each check reports one problem in a sentence and suggests a remedy."""
 
 import datetime as dt
 import importlib.util
@@ -90,7 +90,7 @@ def examine(names: list[str] | None = None) -> list[Finding]:
 
 Said = tuple[State, str, str]
 
-#: What to do, by the cause that `outages` names.
+#: Remedies, by the cause in `outages`.
 REMEDIES = {
     outages.READ_ONLY: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."

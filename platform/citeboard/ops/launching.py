@@ -1,4 +1,4 @@
-"""What a season needs before it is opened, found in what there is, and how a participant would fare in it."""
+"""The steps that a season still needs before it opens, and a trial walk as a participant."""
 
 import secrets
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
 
 
 def participants_walk(season: Season) -> list[str]:
-    """What stops somebody who takes part, found by doing it in a transaction that is taken back."""
+    """Return the obstacles for a participant, found by taking part in a transaction that is rolled back."""
     stopped: list[str] = []
     with transaction.atomic():
         name = secrets.token_hex(8)

@@ -64,7 +64,7 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
         locked = _held(proposal)
         facts, place = _named(locked), locked.season
-        # Whose lead it was would tell which team has the number.
+        # The lead's name would reveal which team has the number.
         called = (
             ""
             if place.names_teams()
@@ -150,7 +150,7 @@ def merge_teams(
 
 
 def _told(season: Season, team: Team, into: Team) -> list[Early]:
-    """What members would learn of the other team's runs, while others may not know their scores."""
+    """Return the scores that members would learn of the other team's runs, although others may not."""
     runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
     phases = Phase.objects.filter(Exists(runs), task__season=season).select_related(
         "task__season"
@@ -167,7 +167,7 @@ def _told(season: Season, team: Team, into: Team) -> list[Early]:
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
-    # Whoever sends a run for either team waits here, and finds it merged then.
+    # Uploads for either team wait here, and find the teams merged.
     _entries(season, team, into)[0].delete()
     # Everybody of the one team is in the other too; what other seasons of that team say holds.
     joined = []
@@ -240,7 +240,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
         # One run of a team is selected: that of the team that stays.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
-            # Those of the team that stays come first.
+            # The runs of the team that stays come first.
             run.priority += behind.get(run.phase_id, 0)
         run.save(
             update_fields=[

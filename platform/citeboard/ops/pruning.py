@@ -1,4 +1,4 @@
-"""What a site keeps and nobody needs any more, found first and then pruned; and its regular sweeps."""
+"""Find and prune stored data that nobody needs any more; and the regular sweeps."""
 
 import datetime as dt
 import logging
@@ -70,7 +70,7 @@ class Pruned:
     size: int = 0
 
 
-#: What goes by age where an operator says so. What waits to be confirmed would be told of once more.
+#: Rows that an operator may prune by age. Deleting unconfirmed ones would send them again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -297,7 +297,7 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: What waits for machines of others, in a thread of its own, so that a sweep never does.
+#: Work that waits for other machines. It runs in a thread of its own, so that sweeps never wait.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",

@@ -1,4 +1,4 @@
-"""How a season goes, for its organisers: runs by day, how long they wait, and what they take on the disk."""
+"""Progress of a season for its organisers: runs by day, waiting times, and disk space."""
 
 import datetime as dt
 from dataclasses import dataclass

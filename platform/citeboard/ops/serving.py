@@ -108,7 +108,7 @@ class Serving:
             threading.Thread(target=keepers[part], name=part, daemon=True)
             for part in self.groups
         ]
-        # Whatever mail servers and programs of organisers take, jobs are looked after in time.
+        # Slow mail servers and webhooks must not delay the care for jobs.
         threads.append(
             threading.Thread(target=self._watch_schema, name="schema", daemon=True)
         )
@@ -199,7 +199,7 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # Who needs it says so; the next look comes by itself.
+                # Requests report the outage themselves; the next check follows.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -231,7 +231,7 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # Whatever the disk says, the site is looked after.
+                # The watchdog goes on even if the disk fails.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -355,7 +355,7 @@ def processor_seconds(group: int) -> float:
     return seconds
 
 
-#: Of so many looks, so many unanswered: the site hangs. One slow answer says nothing.
+#: The site hangs if so many of the last checks were unanswered. One slow answer is normal.
 LOOKS, MAX_UNANSWERED = 6, 3
 
 

@@ -1,4 +1,4 @@
-"""How a site stands, for its operators on a page and by the API, and in figures for Prometheus."""
+"""State of the site for its operators: on a page, in the API, and as metrics for Prometheus."""
 
 import datetime as dt
 import os
@@ -51,7 +51,7 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
+#: Checks of `doctor` that only read, since a page may be requested often.
 EXAMINED = [
     "database",
     "clock",
@@ -229,7 +229,7 @@ def exposition() -> bytes:
 
 
 class _Rows(Collector):
-    """What the database says."""
+    """Counts from the database."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -409,5 +409,5 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
 
 
 def leases_lost() -> dict[str, int]:
-    """How often a lease has ended without a sign of life of its worker, by queue, since the site began."""
+    """Return the number of leases that expired without a heartbeat, by queue, since the site began."""
     return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

@@ -85,7 +85,7 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """What of it stays done, in words; nothing of most. Raises Refused."""
+    """Undo an act. Return a sentence about parts that cannot be undone, usually empty. Raises Refused."""
     if entry not in to_take_back(season):
         raise Refused(_("this can not be taken back any more"))
     with transaction.atomic():
@@ -96,7 +96,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
         with nothing_early(season, by=by), holding() as anew:
             stays = _TAKES[entry.action](season, entry, by)
         if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
-            # Who was never told of the one is not told of the other.
+            # If people never received the first message, they receive no second one.
             take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}
@@ -110,7 +110,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Of what waits nothing is sent; how many messages were sent before."""
+    """Cancel waiting messages. Return the number that were already sent."""
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
     for rows, kind in (
@@ -127,7 +127,7 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _is_setting(change: Mapping[str, Any]) -> bool:
-    """Of a season file: terms, gold and organisers have entries of their own."""
+    """Return whether a season file's change is a setting; terms, gold and organisers have own entries."""
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")
     return not is_person and key != TERMS_KEY and key.split(".")[2:3] != ["gold"]

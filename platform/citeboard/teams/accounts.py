@@ -97,7 +97,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NameForm(forms.Form):
-    #: Who changes a name; nobody at the sign-up.
+    #: The person who changes a name; None at the sign-up.
     person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),

@@ -1,4 +1,4 @@
-"""Who is in a team, and who is invited: by one link at a time, which its lead renews, or by e-mail."""
+"""Members of teams and invitations: by one link at a time, which the lead renews, or by e-mail."""
 
 import datetime as dt
 import hashlib
@@ -101,14 +101,14 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     return invitation
 
 
-#: Of one team that wait for an answer, and of one person in a day: mails go to people who asked for none.
+#: Limits of a team's open invitations and of a person's invitations in a day: nobody requested these mails.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: What an invitation that has ended is kept for: so long nobody is written to again who declined.
+#: Time for which an ended invitation is kept. A person who declined gets no new mail for so long.
 KEPT = dt.timedelta(days=30)
 
-#: What makes the job that sends one, and removes such jobs; named, since jobs stand to the right of teams.
+#: Functions that create and delete the sending job. They are named by strings, since jobs import teams.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
     "tasks.jobs.mails.unqueue_invitations",
@@ -129,7 +129,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # What one person sends for several teams is counted one after the other.
+        # Invitations of one person for several teams are counted one after the other.
         User.objects.select_for_update().get(pk=by.pk)
         own = MailedInvitation.objects.filter(team=team, address=address).first()
         if own is not None and own.state == State.DECLINED:
@@ -175,7 +175,7 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
 
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
-    """Whoever has the link says no; the team does not learn who that is."""
+    """Decline an invitation by its link. The team does not learn who declined."""
     _end(invitation, State.DECLINED, None)
 
 
@@ -257,7 +257,7 @@ Role = Membership.Role
 
 
 class MembershipRefused(Refused):
-    """What is asked would leave the team in a state that it cannot be in; the message says what to do."""
+    """The act would leave the team in an invalid state. The message names a remedy."""
 
 
 def add_member(*, team: Team, user: User) -> Membership:
@@ -339,7 +339,7 @@ def _membership(team: Team, user: User) -> Membership:
 
 
 MAX_NAME = 80
-#: Of the digest of a name in its slug.
+#: Length of the digest of a name in its slug.
 DIGEST_LENGTH = 8
 
 

@@ -129,7 +129,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """Who holds the team's link may join, until it is renewed, revoked or too old."""
+    """A link by which people join a team, until it is renewed, revoked or too old."""
 
     team = models.OneToOneField(Team, on_delete=CASCADE, related_name="invitation")
     nonce = models.CharField(max_length=32, unique=True)
@@ -180,7 +180,7 @@ class MailedInvitation(models.Model):
 
 
 def token_digest(secret: str) -> str:
-    """What the database keeps of a token: enough to recognise it, not enough to use it."""
+    """Return the digest of a token, which the database stores to recognise the token."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""How a figure reaches the page: drawn as SVG, and as data for Plotly, in which no name is markup."""
+"""Figures on pages: an SVG drawing, and data for Plotly in which names are never markup."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -90,7 +90,7 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
 
 @register.simple_tag
 def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
-    """What others show of a link to the page: its title, and the picture at this address."""
+    """Return the meta tags of a shared link: the page's title and the picture at this address."""
     if "png" not in file_forms():
         return SafeString("")
     facts = {

@@ -12,7 +12,7 @@ register = template.Library()
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
 ) -> list[tuple[Problem, Lines]]:
-    """What says the same but once; a run keeps its problems as JSON."""
+    """Group equal problems. A run stores its problems as JSON."""
     return alike(
         problem if isinstance(problem, Problem) else Problem(**problem)
         for problem in problems

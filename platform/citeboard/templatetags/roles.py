@@ -1,4 +1,4 @@
-"""What an organiser's page leaves out for those who only help."""
+"""Parts of organisers' pages that helpers do not see."""
 
 import datetime as dt
 

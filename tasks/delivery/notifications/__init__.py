@@ -1,1 +1,1 @@
-"""What people are told: rows written with the event, read on the site, sent by e-mail."""
+"""Notifications: rows written with the event, read on the site, sent by e-mail."""

@@ -17,7 +17,7 @@ from tasks.delivery.webhooks.services import due_at, holding, queue_event
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
 
-#: What people plan by, which never waits.
+#: Mails about dates, which are never delayed.
 OF_DATES = (Kind.DEADLINE, Kind.MOVED)
 
 
@@ -320,7 +320,7 @@ def _prefix(phase: models.Phase) -> str:
     return f"phase-{phase.pk}-confirm-"
 
 
-#: So long before its end participants are reminded of a phase.
+#: Time before the end of a phase at which participants get a reminder.
 AHEAD = dt.timedelta(hours=48)
 
 

@@ -53,7 +53,7 @@ def unread(request: HttpRequest) -> int:
 
 
 def _may_have(user: User) -> tuple[bool, bool]:
-    """Whether the person has unread notifications and invitations at all: one statement."""
+    """Return whether the person has unread notifications or invitations, by one query."""
     values: dict[str, int | str] = {
         "user": user.pk,
         "waiting": MailedInvitation.State.WAITING.value,
@@ -68,7 +68,7 @@ def unread_messages(request: HttpRequest) -> dict[str, Any]:
     return {"unread_messages": lambda: unread(request)}
 
 
-#: What nobody has to act on, and comes often.
+#: Frequent events that need no action.
 _WITHOUT_MAIL = (Kind.SCORED,)
 _SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 
@@ -106,7 +106,7 @@ def choose(*, user: User, wanted: Mapping[str, str]) -> None:
 
 
 def unsubscribe_secret(user: User, kind: str) -> str:
-    """What stands at the end of the link: it ends mails of one kind to one person, and does nothing else."""
+    """Return the secret of an unsubscribe link, which ends mails of one kind to one person."""
     return _SIGNER.sign(f"{user.pk}-{kind}")
 
 

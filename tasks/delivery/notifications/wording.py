@@ -67,7 +67,7 @@ def _rescored(told: Notification) -> Words:
             "Gold, options and rules are the same as before. Nothing has to be sent again."
         ),
     }
-    # What was told before that was kept says only whether it was the gold.
+    # Older notifications only store whether the gold was the cause.
     text = texts[
         told.facts.get("changed")
         or ("gold" if told.facts.get("is_of_gold", True) else "options")
@@ -334,7 +334,7 @@ def _reported(told: Notification) -> Words:
     )
 
 
-#: What follows from a claim on texts, by the side on which a season stands, for its organisers.
+#: Effects of a claim on texts for organisers, by the side of their season.
 _CLAIMED = {
     ("earlier", "open"): gettext_lazy(
         "That season came later, and nothing follows from it until they decide."

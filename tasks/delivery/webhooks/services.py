@@ -21,7 +21,7 @@ from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_A_SEASON = 10
-#: So long an act of organisers can be taken back, and what is posted of it waits.
+#: Time in which organisers can take an act back. Its webhooks wait so long.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None
@@ -75,7 +75,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
 
 
 def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
-    """What was signed with the secret before is not recognised any more."""
+    """Replace the secret. Signatures by the old secret are no longer valid."""
     with transaction.atomic():
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)

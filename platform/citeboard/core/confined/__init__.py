@@ -1,4 +1,4 @@
 """Programs in processes of their own that may use little, see one folder and reach nothing. Plain Python."""
 
-#: What a program calls the file that somebody sent, in its folder.
+#: Name of the uploaded file in the folder of the program that reads it.
 UPLOAD = "upload"

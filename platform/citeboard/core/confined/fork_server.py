@@ -43,7 +43,7 @@ from citeboard.core.confined.rights import (
 RESULT, SAID = "result.json", "said.txt"
 #: Files of ours that several pieces of work share stay read, so many at a time.
 MAX_SHARED = 8
-#: Of work whose place is the first; the kernel knows no more than the most.
+#: Niceness of the first work in turn, and the kernel's maximum.
 NICENESS, MAX_NICENESS = 10, 19
 #: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
 CODECS = "encodings.*"
@@ -219,7 +219,7 @@ class Server:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return
-            # What it has started goes along, as long as its number is nobody else's.
+            # Kill its children too, before another process gets its number.
             self._kill(ended.si_pid)
             pid, status, used = os.wait4(ended.si_pid, 0)
             running = self._running.pop(pid)

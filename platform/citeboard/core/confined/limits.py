@@ -1,4 +1,4 @@
-"""What a process may use. The kernel holds it to that; hard limits keep it from asking for more."""
+"""Resource limits of a process. The kernel enforces them; hard limits cannot be raised."""
 
 import errno
 import math

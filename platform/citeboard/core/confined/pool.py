@@ -23,7 +23,7 @@ from citeboard.core.confined.limits import MEGABYTE, Limits
 from citeboard.core.confined.rights import MEANS, NOBODY
 from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 
-#: So much of what a program said is logged when it failed.
+#: Maximum number of characters of a failed program's output in the log.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
 #: A process that failed with less room than this on the disk failed for want of it.
@@ -147,7 +147,7 @@ class Pool:
                 with self._starting:
                     server.close()
                 if is_last:
-                    # So it is on a machine that is far too busy.
+                    # A machine that is far too busy starts no process in time.
                     raise PoolFull from None
             else:
                 self.turns.charge(turn, seconds)
@@ -234,7 +234,7 @@ class Setup:
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Of what the kernel gives; none where limits alone are to hold a program.
+    #: Means of confinement in use; none where resource limits alone apply.
     means: Sequence[str] = MEANS
 
     @property
@@ -334,7 +334,7 @@ class ForkServer:
 
 
 class Written:
-    """What a program has written into its folder, counted while it runs: the kernel limits no sum."""
+    """The bytes that a program has written into its folder. The kernel limits no sum, so they are counted."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self._folder, self._limits = folder, limits
@@ -363,7 +363,7 @@ class Written:
 
 
 def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
-    """What the server says on the line. Raises LimitExceeded; the line closes then, and the process ends."""
+    """Return the server's message. Raises LimitExceeded; the socket closes then, and the process ends."""
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         line.settimeout(min(left, LOOK))

@@ -1,4 +1,4 @@
-"""What a confined process can do after all, found out by trying.
+"""A test of what a confined process can still do.
 
 `python -P -m citeboard.core.confined.probe MEANS...` gives up what these means of the kernel let it, in the
 folder where it stands, and prints what it found.
@@ -41,7 +41,7 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def self_test(means: Collection[str] = MEANS) -> list[str]:
-    """What stays open to a process of this machine; all that is needed where it could not even be started."""
+    """Return what a confined process of this machine can still reach; everything if none starts."""
     command = [
         sys.executable,
         "-P",

@@ -1,4 +1,4 @@
-"""What a process gives up before it looks at a stranger's file, as far as the kernel lets it."""
+"""Rights that a process gives up before it reads an upload, as far as the kernel allows."""
 
 import ctypes
 import errno
@@ -84,7 +84,7 @@ _REFUSED = {
     "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
 }
-#: What is left to a process that only reads files and computes: on x86_64, and on aarch64.
+#: System calls of a process that only reads files and computes: on x86_64, and on aarch64.
 _READING = (
     # Files that are open or can be opened, and their folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
@@ -247,7 +247,7 @@ def _libc() -> ctypes.CDLL:
 
 #: The user that owns nothing, by the number it has wherever there is one.
 NOBODY = 65534
-#: What the kernel gives; simulations of other kernels leave some of it out.
+#: Means of the kernel; tests simulate kernels that lack some.
 LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
 _NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
@@ -255,7 +255,7 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """What is left to a confined process; all else of the file system, and the network, is closed."""
+    """Files and folders that a confined process may use. The rest and the network are closed."""
 
     readable: Sequence[Path] = field(default_factory=tuple)
     writable: Sequence[Path] = field(default_factory=tuple)
@@ -383,7 +383,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
-            # What a user may not take away from a mount that was there before.
+            # Flags of an existing mount that a user may not remove.
             flags = os.statvfs(target).f_flag & (
                 _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
             )

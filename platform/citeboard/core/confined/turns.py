@@ -1,4 +1,5 @@
-"""Whose file is read next: so many at once, who has used least first, and never all for one account."""
+"""The order in which uploads are read: a limited number at once, the least demanding sender first, and never
+all places for one account."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 #: Seconds that a request waits for its turn, and until it may come back after it got none.
 PATIENCE, RETRY_AFTER = 3.0, 5
-#: So many requests for each place are answered or wait; a web process needs more threads than that.
+#: Requests for each place that run or wait. A web process needs more threads than that.
 PRESENT_PER_PLACE = 4
 #: Seconds between looks at whether somebody at work has used more by now than who waits.
 LOOK = 0.1
@@ -129,7 +130,7 @@ class KeptWaiting:
 
     def add(self, keys: Iterable[str], seconds: float) -> None:
         with self._lock:
-            # What counts for nobody any more is forgotten.
+            # Delete entries that no longer count.
             left = {key: noted for key, noted in self._noted.items() if self[key] > 0.1}
             self._noted = left | {
                 key: (self[key] + seconds, time.monotonic()) for key in keys
@@ -197,7 +198,7 @@ class Turns:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
 
     def _turn_away(self, turn: Turn) -> None:
-        """Where more are here than may be, whoever would come last goes: this one or another who waits."""
+        """If too many wait, remove the last in turn: this one or another."""
         if turn.sender is None:
             return
         own = [

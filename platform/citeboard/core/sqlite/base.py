@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-#: Of a process, by file: who of its threads may wait for SQLite to let it write.
+#: One lock per database file and process: only one thread waits for SQLite's write lock.
 _WRITERS: dict[str, threading.Lock] = {}
 os.register_at_fork(after_in_child=_WRITERS.clear)
 
@@ -48,7 +48,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        # What is done on commit may begin the next.
+        # Callbacks on commit may begin the next transaction.
         self._end_turn()
 
     def _rollback(self) -> None:

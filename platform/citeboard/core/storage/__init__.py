@@ -1,4 +1,4 @@
-"""Where runs, gold and statistics are kept: the only way to a file that the site stores."""
+"""The storage of runs, gold and statistics. All code reaches stored files through this module."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _in_folder(method: str) -> Any:
 
 
 class FolderStorage(Storage):
-    """A folder of the default storage, whatever that is. Whatever keeps it from working is a StorageAway."""
+    """A folder of the default storage. Every failure of the storage raises StorageAway."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

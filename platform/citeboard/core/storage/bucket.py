@@ -18,7 +18,7 @@ from storages.backends.s3 import S3Storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import Entry
 
-#: So much of an object is asked for at a time, and so much is sent at a time.
+#: Bytes of a download request and of an upload request.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
 #: Seconds until a server that does not answer counts as away; it is asked twice.
 CONNECT, READ, ATTEMPTS = 3, 10, 2

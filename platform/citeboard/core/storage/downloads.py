@@ -39,7 +39,7 @@ def download(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    # What stands under a name is never written again.
+    # Stored files never change.
     return download_opened(
         request,
         name,

@@ -19,7 +19,7 @@ from citeboard.core.instants import (
     zone_of,
 )
 
-#: What scripts say, by which they call it.
+#: Texts of scripts, by the keys that scripts use.
 WORDS = (
     _("Copy"),
     _("Copied"),
