@@ -8,7 +8,7 @@ from citeboard.background.kinds import ask_for_archive
 
 
 class ArchiveForm(ActForm):
-    """What stands in the archive."""
+    """The content of an archive."""
 
     version = forms.CharField(
         label=_("Version, of a deposit"), max_length=40, initial="1"

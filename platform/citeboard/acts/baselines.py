@@ -14,7 +14,7 @@ from tasks.models import Phase
 
 
 class BaselinesForm(ActForm):
-    """Which baseline."""
+    """The baseline to run."""
 
     name = forms.CharField(required=False, max_length=200)
     api = {"name": "One of those that the type has; left out, all that are possible."}

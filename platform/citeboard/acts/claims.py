@@ -9,7 +9,7 @@ from tasks.seasons.claims import MAX_REASON, claim_of_site, decide_claim
 
 
 class ClaimForm(ActForm):
-    """What staff decide on a later season with texts of an earlier one."""
+    """A decision of staff on a later season with texts of an earlier one."""
 
     decision = forms.ChoiceField(choices=[("bind", "bind"), ("release", "release")])
     reason = forms.CharField(max_length=MAX_REASON)

@@ -91,7 +91,7 @@ ROWS: dict[str, Lookup] = {
 }
 
 
-#: What the role of an act finds, where it is a season or a team.
+#: Object types of roles that belong to a season or a team.
 HOLDERS: dict[Lookup, str] = {
     access.season_for: "season",
     access.season_to_help: "season",
@@ -153,7 +153,7 @@ class MomentField(forms.CharField):
 
 
 class EndField(MomentField):
-    """Of a phase, which may have none."""
+    """The end of a phase, which may be empty."""
 
     read, written = staticmethod(read_end), staticmethod(written_end)
 
@@ -277,7 +277,7 @@ class Act:
         return self.service(**{self.subject: thing, **actor, **filled})
 
     def read(self, thing: Any, posted: Any) -> dict[str, Any]:
-        """What was posted from a page that does not show the form again. Raises ValidationError."""
+        """Read a form posted from a page that does not show the form again. Raises ValidationError."""
         if self.form is None:
             return {}
         form = self.form(posted, of=thing)
@@ -311,7 +311,7 @@ class Act:
 
 
 def _read(field: forms.Field, posted: str | None) -> Any:
-    """What cannot be read is given to the service as it is."""
+    """Return the cleaned value, or the text as posted if it is invalid; the service refuses that."""
     try:
         return field.to_python(posted)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What follows for whom from an act of organisers: the act is done, compared with before, and rolled back."""
+"""Effects of an organiser's act: the act is carried out, compared with the state before, and rolled back."""
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -91,9 +91,9 @@ class GoldStep:
     counts: Compared | None
     #: Sentences that name other splits with some of the same instances.
     shared: list[str]
-    #: What is odd about it.
+    #: Anomalies of the gold.
     findings: list[dict[str, Any]]
-    #: What runs that know nothing score on it.
+    #: Scores of trivial runs.
     trivial: dict[str, Any]
 
 
@@ -122,7 +122,7 @@ class MadePhase:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """What is done in the words of the history, the settings that change, and the phases of a new season."""
+    """Steps of an act: sentences of the history, changed settings, and phases of a new season."""
 
     done: list[str] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -151,7 +151,7 @@ class ScoreChanges:
 
     gold: list[GoldStep] = field(default_factory=list)
     scored: list[str] = field(default_factory=list)
-    #: What the runs of each phase would be scored by.
+    #: Metrics and rule sets that would score the runs of each phase.
     scorings: list[dict[str, Any]] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     #: Confirmed or official results that the act touches.

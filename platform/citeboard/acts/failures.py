@@ -14,7 +14,7 @@ from tasks.submissions import run_acts
 
 
 class AcknowledgeForm(ActForm):
-    """Which failure, and what there is to say of it."""
+    """The failure that is acknowledged, and a note."""
 
     submission = forms.IntegerField(min_value=1, max_value=BigIntegerField.MAX_BIGINT)
     job = forms.IntegerField(

@@ -37,7 +37,7 @@ def encoding_field() -> forms.ChoiceField:
     )
 
 
-#: What the API says of the field.
+#: Description of the field in the API.
 ENCODING = {
     "default": "",
     "help_text": "Of gold that is not in UTF-8 and has no byte order mark.",

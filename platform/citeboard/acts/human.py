@@ -1,4 +1,4 @@
-"""Who rates the texts of a sheet for human evaluation, and what they rate."""
+"""Annotators of a sheet for human evaluation, and their ratings."""
 
 from typing import Any
 

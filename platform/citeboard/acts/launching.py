@@ -27,7 +27,7 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: Of a file of gold that cannot be read, told beside others.
+#: Maximum number of errors of one gold file, shown beside other files.
 MAX_PROBLEMS = 5
 
 
@@ -183,7 +183,7 @@ class FirstGoldForm(ActForm):
         self.order_fields([*self.splits, "reason"])
 
     def publish(self, by: User) -> int:
-        """All of them or none; what is wrong with a file stands at its field. How many were published."""
+        """Publish all files or none and return their number. Errors of a file appear at its field."""
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):
             facts = {

@@ -15,7 +15,7 @@ from tasks.seasons.access import staff
 
 
 class MailForm(ActForm):
-    """Which teams, and what their members are told."""
+    """The teams and the text of a mail to their members."""
 
     group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
     phase = forms.IntegerField(

@@ -12,7 +12,7 @@ from tasks import models
 
 
 class MergeTeamsForm(ActForm):
-    """Which team goes into which."""
+    """The team that is merged, and the team that stays."""
 
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), to_field_name="slug"

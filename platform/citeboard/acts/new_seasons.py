@@ -23,7 +23,7 @@ from tasks.types import task_types
 
 
 class NewSeasonForm(ActForm):
-    """What a season is called."""
+    """The name of a new season."""
 
     title = forms.CharField(label=_("Title"), max_length=120)
     slug = forms.CharField(
@@ -34,7 +34,7 @@ class NewSeasonForm(ActForm):
 
 
 class CloneForm(NewSeasonForm):
-    """What next year's season is called."""
+    """The name of next year's season."""
 
     days = forms.IntegerField(
         label=_("Days later"),

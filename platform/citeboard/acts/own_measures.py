@@ -8,7 +8,7 @@ from tasks.seasons.own_measures import decide_measures, measures_of_site
 
 
 class MeasuresForm(ActForm):
-    """What staff decide on measures of a task's own."""
+    """A decision of staff on measures of a task's own."""
 
     decision = forms.ChoiceField(
         choices=[("approve", "approve"), ("withdraw", "withdraw")]

@@ -1,4 +1,4 @@
-"""What organisers do to a phase: its times, its board, freezing, confirmed results, tries of single teams."""
+"""Acts of organisers on a phase: dates, board, freezing, confirmed results, extra tries of teams."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class TimesForm(ActForm):
 
 
 class BoardForm(ActForm):
-    """Who shall see the board, and from when somebody else; what is left out stays as it is."""
+    """Audience of the board now and later. Fields that are left out keep their values."""
 
     mirrors = True
     board = forms.ChoiceField(
@@ -82,7 +82,7 @@ class EndConfirmationForm(ActForm):
 
 
 class ExtraTriesForm(ActForm):
-    """Which team gets how many, and why."""
+    """A team, its extra tries, and the reason."""
 
     # Phases that have no limit of runs are not offered: there is nothing to add to.
     team = forms.ModelChoiceField(

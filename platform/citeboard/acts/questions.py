@@ -11,7 +11,7 @@ from tasks.seasons import announcements as news
 
 
 class QuestionForm(ActForm):
-    """What you want to know."""
+    """A question to the organisers."""
 
     text = forms.CharField(
         label=_("Your question"),

@@ -42,7 +42,7 @@ def entry_of_own(user: object, season: str, team: str) -> models.Registration:
 
 
 class DecisionForm(ActForm):
-    """What organisers decide on a team."""
+    """A decision of organisers on a team."""
 
     decision = forms.ChoiceField(choices=[("approve", "approve"), ("refuse", "refuse")])
     reason = forms.CharField(required=False, max_length=500)
@@ -63,7 +63,7 @@ def _decide(
 
 
 class AskToJoinForm(ActForm):
-    """Which team to ask."""
+    """The team to join."""
 
     team = forms.CharField()
     message = forms.CharField(required=False, max_length=entries.MAX_REQUEST)
@@ -80,7 +80,7 @@ def _ask_to_join(
 
 
 class EntryForm(ActForm):
-    """How teams enter."""
+    """The way in which teams enter a season."""
 
     begins_with = {"registration": "registration"}
     registration = forms.ChoiceField(

@@ -1,4 +1,4 @@
-"""An act of organisers before it is done: done in a transaction that is taken back, and what differs.
+"""Rehearsal of an organiser's act: carried out in a transaction that is rolled back, and compared.
 
 What changes nothing for anybody is done at once; else it is asked once whether to go on: with a typed name
 and a reason where it cannot be taken back, touches confirmed results or lets something out too early.
@@ -35,7 +35,7 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """What an act would do and what would follow. ``name`` is typed to confirm it: of the season or task."""
+    """The effects of an act that has not been carried out. People type ``name`` (of season or task) to confirm."""
 
     name: str = ""
     effects: Effects = field(default_factory=Effects)
@@ -193,7 +193,7 @@ def rehearse(
 def rehearsed_load(
     season: Season | None, load: Callable[[], Loaded]
 ) -> Rehearsal | None:
-    """Of a season file; None where somebody has to say first what stays of what the site changed."""
+    """Rehearse loading a season file; None if the organiser must first decide on changed values."""
     with suppress(LoadConflicts):
         return rehearse(season, load) if season else _drafted(lambda: load().season)
     return None

@@ -8,7 +8,7 @@ from tasks.seasons import announcements as news
 
 
 class ReportForm(ActForm):
-    """What is wrong, and where."""
+    """A report of a problem and its place."""
 
     address = forms.CharField(
         label=_("Page that it is about"),

@@ -1,4 +1,4 @@
-"""What its team and organisers do to a run: taken back, excluded, chosen, described, confirmed."""
+"""Acts of teams and organisers on a run: withdraw, exclude, choose, describe, confirm."""
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -212,7 +212,7 @@ class ConfirmForm(ActForm):
 
 
 class ContestForm(ConfirmForm):
-    """What is wrong with them."""
+    """An objection to results, with its reason."""
 
     message = forms.CharField(required=False, max_length=confirming.MAX_MESSAGE)
     api = {

@@ -1,4 +1,4 @@
-"""What is done with a team: founded, described, invited to, joined, led, left, merged."""
+"""Acts on a team: found, describe, invite, join, lead, leave, merge."""
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -29,7 +29,7 @@ class TeamForm(ActForm):
 
 
 class TeamDescriptionForm(ActForm):
-    """What a team says of itself; what is left out stays as it is."""
+    """A team's description of itself. Fields that are left out keep their values."""
 
     mirrors = True
     description = forms.CharField(required=False, max_length=MAX_DESCRIPTION)
@@ -38,7 +38,7 @@ class TeamDescriptionForm(ActForm):
 
 
 class InviteForm(ActForm):
-    """Whom to invite."""
+    """The person to invite."""
 
     address = forms.EmailField(max_length=254)
 
@@ -53,7 +53,7 @@ def request_of(user: object, asked: int) -> JoinRequest:
 
 
 class AnswerToAskerForm(ActForm):
-    """What a member answers."""
+    """A member's answer to a request to join."""
 
     decision = forms.ChoiceField(choices=[("accept", "accept"), ("decline", "decline")])
 

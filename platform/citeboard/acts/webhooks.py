@@ -8,7 +8,7 @@ from tasks.delivery.webhooks import services as webhooks
 
 
 class WebhookForm(ActForm):
-    """Where to post."""
+    """The address of a webhook."""
 
     url = forms.CharField(
         label=_("Address"),

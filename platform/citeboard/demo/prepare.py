@@ -77,7 +77,7 @@ class Demo:
 
 
 def begin_demo() -> Demo:
-    """What people need to sign in, and the season that they find then."""
+    """Create the accounts of the demo, and the first season."""
     users = {role: account(role) for role in ROLES}
     files = _files()
     season = Season.objects.filter(slug=SEASON).first() or _loaded("demo-season", files)
@@ -247,7 +247,7 @@ def join(user: User, team: Team) -> None:
 
 
 PRACTICE = "practice"
-#: Who takes part in every phase; the others practise.
+#: Teams of every phase; the others only practise.
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
 #: By task, of the built-in baselines those that take a moment.
 BASELINES = {

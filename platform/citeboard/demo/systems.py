@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: What all tasks practise on; evaluation and pilot have topics of their own.
+#: Split of the practice phase of all tasks. Evaluation and pilot have topics of their own.
 SPLIT = "demo"
 
 
@@ -50,7 +50,7 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: Of every task of the second season, whose runs are files.
+#: Systems of every task of the second season, whose runs are files.
 FIELD_SYSTEMS = (
     System(
         "Avocet",

@@ -72,7 +72,7 @@ class DeleteForm(forms.Form):
 
 
 class FirstOrganiserForm(accounts.NameForm):
-    """Who begins with a new site, and the token from where it runs."""
+    """The first organiser of a new site, and the token that `serve` prints."""
 
     secret = forms.CharField(
         label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput
@@ -261,7 +261,7 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
 def background_job(
     request: HttpRequest, pk: int, part: str = "job.html"
 ) -> HttpResponse:
-    """How far a background job is; `_status.html` is the part that asks for itself again until it ends."""
+    """Show the progress of a background job. `_status.html` polls until the job ends."""
     try:
         job = job_for(request.user, pk)
     except Http404:

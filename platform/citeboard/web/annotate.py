@@ -38,7 +38,7 @@ from scoring.models import (
     SheetText,
 )
 
-#: How the texts of an instance are called, in their shuffled order.
+#: Names of the texts of an instance, in their shuffled order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCORES = range(LOWEST, HIGHEST + 1)
 

@@ -1,4 +1,4 @@
-"""What search engines and harvesters read: where the public pages are, and what a task has released."""
+"""Files for search engines and harvesters: addresses of public pages, and released data of tasks."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: What everybody may read below them; the longer rule counts.
+#: Public paths below them; the longer rule applies.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 

@@ -32,7 +32,7 @@ from scoring.results.board.embargo_table import in_common
 from tasks.models import Claim, MeasuresFile, Report
 from tasks.seasons import announcements, claims as on_claims, own_measures
 
-#: What proxies add to a request that they pass on.
+#: Headers that proxies add to requests.
 FORWARDED = (
     "Forwarded",
     "Via",
@@ -82,7 +82,7 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
-    """Those that wait first."""
+    """List measures, waiting ones first."""
     rows = MeasuresFile.objects.select_related("season", "brought_by")
     ordered = rows.order_by(
         F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"
@@ -99,7 +99,7 @@ decide_measures = does(
 
 @staff.page("claims.html")
 def claims(request: HttpRequest, user: User) -> Answer:
-    """Those that staff have not decided on first, each with all that both seasons have in common."""
+    """List claims, undecided ones first, each with everything that both seasons share."""
     rows = Claim.objects.select_related("season", "later", "decided_by")
     page = leaf(
         request, rows.order_by(F("decided_at").asc(nulls_first=True), "-made_at", "-pk")

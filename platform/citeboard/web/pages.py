@@ -1,4 +1,4 @@
-"""What pages share: who may read one, what its address names, and how a form or an act is answered."""
+"""Shared parts of pages: access, objects in the URL, and responses to forms and acts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,7 +65,7 @@ from tasks.seasons.access import (
 from tasks.seasons.file.load import Fault, SettingsRefused
 from tasks.types import InputRefused
 
-#: What a view answers: what was done, in words; or what the page shows; or a response of its own.
+#: Result of a view: a message, a template context, or a response.
 Answer = str | dict[str, Any] | HttpResponseBase
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[Callable[..., Answer]], View]
@@ -90,7 +90,7 @@ class SignedInRequest(HttpRequest):
     user: User
 
 
-#: Where one is led by the thing and what was made of it, if that is another page than the one before.
+#: Returns the redirect after an act, from its subject and its result, if it is not the previous page.
 Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
@@ -246,7 +246,7 @@ def _of_season(season: Any) -> dict[str, Any]:
 
 
 def place_of(phase: Phase) -> dict[str, Any]:
-    """What the templates of such pages address links with, `phase.html` first."""
+    """Return the context with which `phase.html` and other templates build links."""
     return {"season": phase.task.season, "task": phase.task, "phase": phase}
 
 
@@ -255,7 +255,7 @@ helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
 members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
 leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROWS)
 staff = Pages(access.staff)
-#: What is found is who is signed in.
+#: Pages whose subject is the signed-in user.
 signed_in = Pages(lambda user: user)
 season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
 task_readers = Pages(
@@ -269,7 +269,7 @@ phase_readers = Pages(
     phase_for, "season", "task", "phase", context=place_of, is_public=True
 )
 entering = Pages(season_for, "season", context=_of_season)
-#: Those in whose pages an act is done, by the role that does it.
+#: The page classes of acts, by role.
 _BY_ROLE = {
     season_to_organise: organisers,
     season_to_help: helpers,
@@ -363,7 +363,7 @@ def shown_first(
 
 
 def said_in(request: HttpRequest) -> Said:
-    """What somebody has answered on that page."""
+    """Return the confirmation that was posted with a page."""
     task, reason = (request.POST.get(name, "").strip() for name in GOING_ON)
     return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
 
@@ -386,7 +386,7 @@ def _done(
 
 @contextmanager
 def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
-    """What a service refuses, as a fault of the form: at the field that it names, or else at this one."""
+    """Turn refusals of a service into errors of the form: at the field that they name, else at ``field``."""
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
@@ -431,7 +431,7 @@ def to_job(
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
-    """What a form with a file is given, once it was sent."""
+    """Return the arguments for a form with a file, if the form was posted."""
     return (
         {"data": request.POST, "files": request.FILES}
         if request.method == "POST"
@@ -457,6 +457,6 @@ def attachment(
 
 
 def private(response: R) -> R:
-    """What somebody may read here depends on who they are."""
+    """Mark the response as private: its content depends on the reader."""
     response["Cache-Control"] = "private, no-store"
     return response

@@ -237,7 +237,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 @never_cache
 @require_POST
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
-    """Whoever has the link of the mail may say no, signed in or not."""
+    """Decline an invitation by the link in its mail. No account is needed."""
     pages.require_known_fields(request)
     try:
         invitation = membership.mailed_invitation_for(secret)

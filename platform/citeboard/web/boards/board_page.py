@@ -61,7 +61,7 @@ COUNTED = {
 }
 
 
-#: Of more ranked systems a board states that its leader was chosen for being first.
+#: Boards of more ranked systems state that their leader was chosen for being first.
 MAX_UNCHOSEN = 5
 
 

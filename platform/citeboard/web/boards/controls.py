@@ -1,4 +1,4 @@
-"""What a reader can choose on a board."""
+"""Controls of a board."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Toggle(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
-    """What a reader can choose. The controls show nothing else, so that they are kept for the next board."""
+    """The choices of a reader. Controls depend on nothing else, so that the next board can reuse them."""
 
     query: BoardQuery
     task: Sequence[str]  # slugs of its season, and of its own

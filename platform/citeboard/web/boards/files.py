@@ -246,7 +246,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     stored = kept_at(request, phase, digest)
     content = stored.content
-    # Those with a number in some row.
+    # Columns with a number in some row.
     columns = [
         column
         for column in content["columns"]

@@ -230,7 +230,7 @@ def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
 
 @page_of(CONFIDENCE)
 def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
-    """Of some systems, for whoever may see single instances: both tell more of the gold than scores do."""
+    """Return labels and confidence of some systems, for viewers who may see single instances."""
     if not visibility.may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
     rows = differences.chosen_systems(board, query.systems)[
@@ -303,7 +303,7 @@ def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]
 
 
 def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
-    """Of the task's own published results, where they are by the metric that ranks here and on its scale."""
+    """Return the task's own published results by the ranking metric and on its scale."""
     table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
         return None
@@ -383,7 +383,7 @@ class PeopleQuery(BoardQuery):
 
 @phase_readers.page()
 def people(request: HttpRequest, phase: Phase) -> Answer:
-    """What annotators said of claims is for organisers; what stands on the board for everybody."""
+    """Show human scores. Only organisers see annotators' judgements of claims."""
     organises = may_organise(request.user, phase.task.season)
     query = PeopleQuery.of(request.GET)
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")

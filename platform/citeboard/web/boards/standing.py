@@ -213,7 +213,7 @@ def labels(
 def recomputations(
     phase: Phase, viewer: object, run: Submission, gold: Gold | None
 ) -> list[dict[str, str]]:
-    """How to get the run's numbers under each rule set; without a command ``lacking`` says why."""
+    """Return the commands that recompute the run's numbers, by rule set; ``lacking`` is a missing one's reason."""
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
     by_rules = _by_rules(gold, run)
@@ -272,7 +272,7 @@ def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
 
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
-    """Of the newest version, or of the one that the address names."""
+    """Show the changes by the newest version of the gold, or by the version in the URL."""
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))

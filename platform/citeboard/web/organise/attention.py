@@ -1,4 +1,4 @@
-"""What an organiser should look at first: what is wrong or waits, the most pressing on top."""
+"""Problems and waiting decisions of a season, the most urgent first."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a concern when it opens so soon.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: What teams should not learn shortly before an end.
+#: Changes that teams should not learn shortly before an end.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -69,7 +69,7 @@ class Line:
     href: str
     words: str
     since: dt.datetime | None = None
-    #: What can be acknowledged: a run, or its scoring by a job.
+    #: A run, or its scoring by a job, that organisers can acknowledge.
     failure: dict[str, int] | None = None
 
 
@@ -237,7 +237,7 @@ def _changed_before_the_end(season: Season) -> Concern:
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
-    # What is of no team is little, but not for SQLite, which would go through all that is scored.
+    # Runs without a team are few, but SQLite would scan all scored runs.
     baselines = Submission.objects.filter(
         phase__in=phases, team=None, kind=Submission.Kind.BASELINE
     )

@@ -47,7 +47,7 @@ _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
-#: What [task.answer] says by form: fields of the gold, choices, lines, words and numbers.
+#: Kinds of values in [task.answer]: fields of the gold, choices, lines, words and numbers.
 FIELD, LINES, WORD, NUMBER = "field", "lines", "word", "number"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {

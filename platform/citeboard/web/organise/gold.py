@@ -173,7 +173,7 @@ def _versions_by_split(
 
 @pages.organisers.page("organise/power.html", "gold")
 def power(request: HttpRequest, season: Season) -> pages.Answer:
-    """How large a test set must be for differences of the organisers' choice."""
+    """Show how large a test set must be to find differences of the organisers' choice."""
     form = planning.PlanForm(season, request.GET if "source" in request.GET else None)
     plan = form.plan() if form.is_valid() else None
     if plan is None:
@@ -302,7 +302,7 @@ def _line(name: str, season: Season) -> dict[str, Any]:
 
 @pages.organisers.page()
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
-    """What the season's runs, or one of them, wait to have decided: passages and claims, word for word."""
+    """Show passages and claims that the season's runs, or one of them, wait to have judged."""
     waiting = _waiting(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:

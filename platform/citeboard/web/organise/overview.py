@@ -65,7 +65,7 @@ revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
 
 @dataclass(frozen=True, kw_only=True)
 class RunQuery(Query):
-    """Which of the runs; ``phase`` is a number, the rest are slugs and names."""
+    """Filters of the list of runs: ``phase`` is a number, the rest are slugs and names."""
 
     task: str = text_from("task")
     phase: str = text_from("phase")

@@ -68,7 +68,7 @@ def edit(
     task: Task | None = None,
     phase: Phase | None = None,
 ) -> pages.Answer:
-    """Of the season, a task or a phase, or of a new one; ``{}`` in its keys is the name that it gets."""
+    """Edit settings of the season, a task, a phase or a new one; ``{}`` in keys stands for the new name."""
     forms: dict[str, tuple[type[Configured], Configured | None, str, str]] = {
         "season": (Season, season, season.title, SEASON),
         "new-task": (Task, None, _("A new task"), task_prefix("{}")),
@@ -255,7 +255,7 @@ class SettingsForm(forms.Form):
     ) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
-        # What is typed is meant on the clocks of the zone that the same form gives.
+        # Typed times are in the time zone of the same form.
         before, zone = zone, zone_in(data, zone)
         self.zone = before
         if row is None:
@@ -266,11 +266,11 @@ class SettingsForm(forms.Form):
             )
         for name, setting in model.SETTINGS.items():
             field = setting_field(model, name, zone)
-            # How teams enter is said where organisers decide on them.
+            # The page of teams shows the way in which teams enter.
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # Who makes a phase says whether it ends.
+                # A new phase needs an explicit end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -367,7 +367,7 @@ class SettingsForm(forms.Form):
 MAX_FILE = 1 << 20
 #: Signs the name of a zip that waits between its plan and its load, for a day.
 SALT, A_DAY = "season-zip", 86_400
-#: What begins the name of the field that decides on a key.
+#: Prefix of the names of fields that decide on a key.
 DECISION = "decision:"
 
 
@@ -626,7 +626,7 @@ def _loaded(
     load = partial(load, decisions=Decisions(**decisions))
     if season is None:
         return load()
-    # What a zip holds is read before the transaction of the rehearsal.
+    # The zip is read before the transaction of the rehearsal begins.
     load(dry_run=True)
     loaded: Loaded = done(season, request.user, load, pages.said_in(request))
     return loaded

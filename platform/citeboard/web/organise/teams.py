@@ -1,4 +1,4 @@
-"""Who takes part and runs the season, and what they are told and asked: terms, answers, webhooks."""
+"""Participants and organisers of the season, terms, questions, and webhooks."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def _to_people(
     thing: models.Season | models.Organiser,
     made: object,
 ) -> HttpResponseBase:
-    """Whoever has given the season away is led to its public page."""
+    """Redirect an organiser who has left the season to its public page."""
     season = thing.season if isinstance(thing, models.Organiser) else thing
     return redirect(
         "organise-people" if may_organise(request.user, season) else "season",

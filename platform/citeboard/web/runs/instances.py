@@ -156,7 +156,7 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
 
 @phase_readers.page()
 def all_instances(request: HttpRequest, phase: Phase) -> Answer:
-    """What all systems of a board got wrong, or right."""
+    """Show instances with the answers of all systems of a board."""
     query = InstancesQuery.of(request.GET)
     board = board_of(phase, request.user, query.rules, None)
     context: dict[str, Any] = place_of(phase) | {

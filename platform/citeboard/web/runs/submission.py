@@ -163,7 +163,7 @@ def _is_member(run: Submission, user: object) -> bool:
     return Membership.objects.filter(team=run.team_id, user=user.pk).exists()
 
 
-#: How often the page asks for the status of a run that moves, by the seconds for which it has stood there.
+#: Polling intervals of a moving run's status, by the seconds since the last change.
 PAUSES = {10: "400ms", 120: "1s"}
 MAX_PAUSE = "5s"
 
@@ -180,7 +180,7 @@ def _per_cent(progress: Progress) -> int | None:
 
 
 def _seen(run: Submission, progress: Progress, user: object) -> str:
-    """What a page that shows the run's status says that it shows; the same as long as nothing changes."""
+    """Return a digest of the status that a page shows, which changes only with the status."""
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"

@@ -44,7 +44,7 @@ senders = Pages(phase_for, "season", "task", "phase", context=place_of)
 
 @dataclass
 class Outcome:
-    """What became of a file that was looked at: a sentence, and what is wrong with it by line."""
+    """The result of a check: a sentence, and the problems by line."""
 
     sentence: str
     is_good: bool = False
@@ -52,7 +52,7 @@ class Outcome:
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
-    #: Of a file for several tasks, what it is to each.
+    #: The results for each task of a file for several tasks.
     parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
     @property

@@ -1,4 +1,4 @@
-"""What a season tells its readers and asks of them: announcements, questions and answers, terms."""
+"""Announcements, questions and answers, and terms of a season."""
 
 from functools import wraps
 from typing import Any

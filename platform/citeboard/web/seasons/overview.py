@@ -130,7 +130,7 @@ def task(request: HttpRequest, task: Task) -> Answer:
 def inputs(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """What participants may have of a split, by session or token: never its gold."""
+    """Return the inputs of a split for participants, by session or token: never the gold."""
     person = api.asking_user(request)
     found = access.phase_for(person, season, task, phase)
     try:
