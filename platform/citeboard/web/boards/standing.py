@@ -213,7 +213,7 @@ def labels(
 def recomputations(
     phase: Phase, viewer: object, run: Submission, gold: Gold | None
 ) -> list[dict[str, str]]:
-    """Return the commands that recompute the run's numbers, by rule set; ``lacking`` is a missing one's reason."""
+    """Return the commands that recompute the numbers, by rule set; ``lacking`` is the reason for a gap."""
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
     by_rules = _by_rules(gold, run)
