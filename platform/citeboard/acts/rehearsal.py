@@ -35,7 +35,7 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The effects of an act that has not been carried out. People type ``name`` (of season or task) to confirm."""
+    """The effects of an act that has not been carried out. People type ``name`` to confirm it."""
 
     name: str = ""
     effects: Effects = field(default_factory=Effects)
