@@ -1,4 +1,4 @@
-"""What a figure shows, apart from how it is drawn."""
+"""The content of a figure, apart from its drawing."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ class Wording:
     months: tuple[str, ...] = MONTHS
 
     def number(self, value: float, decimals: int) -> str:
-        """What rounds to zero has no sign."""
+        """Format a number. Zero has no sign."""
         return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
             ".", self.decimal_mark
         )
@@ -102,7 +102,7 @@ class Measured:
 
     @classmethod
     def of(cls, number: Any) -> Self:
-        """Of what has a value between two ends; None is no value."""
+        """Return a point with an interval; None if there is no value."""
         return (
             cls(value=number.value, low=number.low, high=number.high)
             if number
@@ -140,7 +140,7 @@ class HeatMap:
     texts: Sequence[Sequence[str]]
     low: float = 0.0
     high: float = 1.0
-    #: Where each field leads on a page; nowhere where there are none.
+    #: Links of the fields; empty if there are none.
     links: Sequence[Sequence[str]] = ()
 
     def strength(self, value: float) -> float:

@@ -21,7 +21,7 @@ TURNED = -40
 MAX_TURNED = 130.0
 
 Swatch = Callable[[Look, float, float], str]
-#: Of a name that is turned, how much of its length is height, and how much is width.
+#: Height and width of a rotated name, as shares of its length.
 RISE, RUN = 0.65, 0.77
 
 
@@ -150,7 +150,7 @@ class Label(NamedTuple):
 
 
 def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
-    """Of each name with its point; None where it would lie over another: that one is left to the table."""
+    """Place each name at its point; None if it would overlap another name. The table contains all names."""
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
     chosen: list[Label | None] = []
 
@@ -198,7 +198,7 @@ TIME_STEPS = (
     182 * DAY,
     365 * DAY,
 )
-#: So much of an axis stays free beyond the outermost value.
+#: Share of an axis that stays free beyond the outermost value.
 PADDING = 0.05
 MAX_TICKS = 6
 
@@ -322,7 +322,7 @@ DASHES = {
 }
 #: By so much other fonts that a page may be read in are wider than Arial.
 WIDEST = 1.12
-#: Of an em, how wide the characters of Arial are.
+#: Widths of Arial's characters, in em.
 _WIDTHS = {
     char: width
     for width, chars in (
@@ -339,7 +339,7 @@ _WIDTHS = {
     )
     for char in chars
 }
-#: What XML cannot hold, not even written as a reference.
+#: Characters that XML cannot contain, not even as references.
 _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
@@ -421,7 +421,7 @@ _SYMBOLS = {
     "x": "m-2.5-4.6l2.5 2.5 2.5-2.5 2.1 2.1-2.5 2.5 2.5 2.5-2.1 2.1-2.5-2.5-2.5 2.5-2.1-2.1 2.5-2.5-2.5-2.5z",
     "star": "m0-6l1.5 4.2l4.4.1l-3.5 2.7l1.3 4.3l-3.7-2.5l-3.7 2.5l1.3-4.3l-3.5-2.7l4.4-.1z",
 }
-#: What lies over the colour of a bar, in a field of 8 by 8.
+#: Patterns over the colour of a bar, in a field of 8 by 8.
 _HATCHES = {
     "/": "M-1 1l2-2M0 8l8-8M7 9l2-2",
     "\\": "M-1 7l2 2M0 0l8 8M7-1l2 2",

@@ -19,7 +19,7 @@ MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's axes that have names in place of numbers.
 NAMES = {"automargin": True, "type": "category"}
-#: Where there is no interval: Plotly takes null for a length of 0, and draws its end.
+#: Length of a missing interval. Plotly takes null for a length of 0, and draws its end.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]

@@ -10,7 +10,7 @@ PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
 #: The site's own, or what stands for them where they cannot be read.
 SERIF, SANS = "Citeboard Serif, Charter, serif", "Citeboard Sans, Arial, sans-serif"
 LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
-#: Where intervals are drawn.
+#: Horizontal range of the intervals.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
 #: With a sentence below the rows there is room for so many.

@@ -42,7 +42,7 @@ def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
 def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
-    """How far the file agrees with the labels of now. Raises FileRefused or PoolFull."""
+    """Return the agreement of the file with the current labels. Raises FileRefused or PoolFull."""
     if (evaluation := judged_evaluation(submission)) is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")
         raise FileRefused([Problem(message=message, expected=expected)])

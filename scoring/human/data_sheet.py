@@ -99,7 +99,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
-    """What the site knows of a published sheet: section, question and answer. It names no annotator."""
+    """Return facts of a published sheet: section, question and answer. Annotators stay unnamed."""
     systems = (
         Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
     )

@@ -1,4 +1,4 @@
-"""How well metrics agree with people: correlations over systems and over single texts."""
+"""Agreement of metrics with people: correlations over systems and over single texts."""
 
 import datetime as dt
 import math
@@ -20,7 +20,7 @@ from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import fetched
 from tasks.models import Phase
 
-#: What people said on average of one run's text for one instance.
+#: Mean rating of one run's text for one instance.
 Values = Mapping[tuple[int, str], float]
 
 
@@ -69,7 +69,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     options = task.task_type.checked_options(task.options)
     columns: dict[str, Metric] = {}
     for column in board.columns:
-        # What people said themselves and metrics that are no longer known are left out.
+        # Leave out human scores and metrics that no longer exist.
         is_human = column.metric.startswith("human_")
         metric = (
             None

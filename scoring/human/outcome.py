@@ -59,7 +59,7 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
 
 
 def unfinished(sheet: Sheet) -> list[str]:
-    """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
+    """Return annotators with missing ratings and their progress: `Ada, who has rated 3 of 12`."""
     texts = texts_of(sheet).count()
     first = (
         sheet.annotators.filter(is_adjudicator=False)
@@ -192,7 +192,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
 LEVELS = range(LOWEST, HIGHEST + 1)
 #: The least and the most that a rating can be.
 RATING_RANGE = (1.0, 5.0)
-#: How far two ratings can be apart, downward and upward.
+#: Range of the difference of two ratings.
 RATING_DISTANCE = (-4.0, 4.0)
 
 #: By annotator the rating of each text, by the numbers of its instance and of its own.
@@ -338,7 +338,7 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
 def means_by_class(
     sheet: Sheet, dimension: str
 ) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
-    """Of each class its name, how many instances of the sheet it has, and its means by criterion."""
+    """Return each class with its name, its number of instances on the sheet, and its means by criterion."""
     classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
@@ -370,7 +370,7 @@ def means_by_class(
 
 #: Stands in the place of a rule set.
 HUMAN = "human"
-#: What is rated of whole responses.
+#: Criteria of whole responses.
 RATED = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."

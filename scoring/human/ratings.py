@@ -94,7 +94,7 @@ def sheet_csv(annotator: Annotator) -> str:
 
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
-    """What a file of ratings says; lines without any are passed over. Raises RatingsRefused or PoolFull."""
+    """Read a file of ratings; skip lines without ratings. Raises RatingsRefused or PoolFull."""
     facts = {
         "filename": shown,
         "codes": list(texts_of(sheet).values_list("code", flat=True)),

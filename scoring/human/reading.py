@@ -15,7 +15,7 @@ from tasks.types.problems import as_values
 
 #: A file of ratings may have so many bytes, and is read no further after so many problems.
 MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
-#: What of a run can be judged, beside the file of judgements.
+#: File of a run's items that people can judge, beside the file of judgements.
 ITEMS = "items.json"
 
 

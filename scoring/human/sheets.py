@@ -167,7 +167,7 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 
 
 def _sources(phase: Phase) -> Mapping[str, Sources]:
-    """What the texts were written from, by the public inputs that participants have."""
+    """Return the sources of the texts, from the public inputs of participants."""
     gold = Gold.objects.current(phase)
     if phase.task.task_type.human_evaluation is None or gold is None:
         raise SheetRefused(
@@ -249,7 +249,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
             _("a phase on this gold is still to end; until then nobody is shown it")
         )
     if any(phase.is_frozen() for phase in same_gold):
-        # Whoever has the gold can compute what a frozen board does not show.
+        # Owners of the gold can compute numbers that a frozen board hides.
         raise Refused(
             _("a board on this gold is frozen; until it is revealed nobody is shown it")
         )

@@ -30,9 +30,9 @@ class Correlation:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Of the values; NaN where one side does not vary."""
+    """Return Pearson's correlation of the values; NaN if one side does not vary."""
     a, b = x - x.mean(), y - y.mean()
-    # Where a side does not vary, rounding may leave something of it.
+    # Rounding may leave a variance of a constant side.
     if not np.ptp(x) or not np.ptp(y):
         return math.nan
     return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))

@@ -1,4 +1,4 @@
-"""Whether what a paper finds holds: differences that should be above zero, and their mean's interval."""
+"""Tests of a paper's findings: differences that should be above zero, and the interval of their mean."""
 
 import math
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How much scores can tell of secret gold, and the Ladder, which makes them tell less."""
+"""Information that scores reveal about secret gold, and the Ladder, which reduces it."""
 
 import math
 from collections.abc import Iterable
@@ -136,11 +136,11 @@ def bits_by_ladder(tries: float, instances: int) -> float:
 
 
 def ranks_a_year(instances: int, runs: int = 1) -> int:
-    """How often a year a private part of so many instances may rank so many runs of a team; 0 is never."""
+    """Return how often a year a private part of ``instances`` may rank ``runs`` of a team; 0 means never."""
     times = instances // (INSTANCES_BY_RANKS * runs)
     return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
 def bits_by_ranks(times: float, teams: int) -> float:
-    """Of a team's rank among so many, told so many times."""
+    """Return the bits of a team's rank among ``teams``, published ``times`` times."""
     return times * math.log2(max(2, teams))

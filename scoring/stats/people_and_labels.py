@@ -1,4 +1,4 @@
-"""How far people and the automatic labels agree, as in Table 4 and section 6 of Xu et al. 2025."""
+"""Agreement of people and automatic labels, as in Table 4 and section 6 of Xu et al. 2025."""
 
 import math
 from collections import Counter, defaultdict
@@ -38,7 +38,7 @@ from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
-#: What is judged, by its name: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
+#: Name of a judged item: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
 Item = tuple[Any, ...]
 
 Automatic = Mapping[str, Mapping[Item, int]]
@@ -413,7 +413,7 @@ def kappa_of(
     kappa: Callable[[Sequence[int], Sequence[int]], float],
     pairs: Collection[tuple[int, int]],
 ) -> float:
-    """Of items that two have rated, as pairs of their ratings."""
+    """Return kappa over pairs of two annotators' ratings."""
     first, second = zip(*pairs, strict=True) if pairs else ((), ())
     return kappa(first, second)
 

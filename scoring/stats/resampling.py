@@ -12,7 +12,7 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
 
-#: So many draws at most are held in memory at once.
+#: Maximum number of draws in memory at once.
 BLOCK = 1_000_000
 LEVEL = 0.95
 

@@ -21,7 +21,7 @@ from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
 #: The chance of naming any difference of a family where there is none.
 ALPHA = 0.05
-#: Where at most so many units differ, every one of the 2**units exchanges is tried.
+#: Up to this number of differing units, the test tries all 2**units exchanges.
 MAX_EXACT_UNITS = 16
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
 #: A pair is tried further where at most so many of its first exchanges were extreme.
@@ -166,7 +166,7 @@ def randomisation_tests(
 
 
 def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
-    """Whether a p-value from so many approximate trials is so small that more trials may make it smaller."""
+    """Return whether more trials may lower a p-value from ``trials`` random exchanges."""
     return (
         p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
     )
@@ -436,7 +436,7 @@ def power(
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # So many errors away nothing is missed, and the distribution is no longer computed.
+    # At this distance every difference is found; the distribution is not computed.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
     # NaN where it is too small to be computed.
@@ -458,7 +458,7 @@ def detectable_difference(
     wanted = at_units or units
     if wanted < min_units(comparisons):
         return math.inf
-    # So many standard errors: those of the level and those of the chance.
+    # Standard errors of the level and of the chance.
     shares = (1 - ALPHA / (2 * comparisons), CHANCE)
     errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)

@@ -30,7 +30,7 @@ from tasks.models import (
 )
 from tasks.models.seasons import bump_versions
 
-#: What a team may tell who decides on its entry.
+#: Maximum length of a team's message to the organisers who decide on its entry.
 MAX_MESSAGE = 2000
 
 
@@ -39,7 +39,7 @@ class EntryRefused(refusals.Refused):
 
 
 class TermsFirst(EntryRefused):
-    """Whoever enters a team has accepted the season's terms."""
+    """The person who enters a team must accept the season's terms first."""
 
 
 def register_team(
@@ -91,7 +91,7 @@ def draw_alias(season: Season) -> int:
 
 
 def any_invitation(secret: str) -> Invitation | MailedInvitation:
-    """What a team's link, or that of a mail, invites to. Raises InvitationNotValid."""
+    """Return the invitation of a team's link or of a mail. Raises InvitationNotValid."""
     try:
         return membership.invitation_for(secret)
     except membership.InvitationNotValid:
@@ -225,7 +225,7 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Who may enter where the season is open to a list; teams that are in stay."""
+    """Change the list of people who may enter. Teams that have entered stay."""
     lines = entry_lines(addresses.splitlines())
     return _change(
         season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines)
@@ -262,7 +262,7 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
         )
 
 
-#: What a decision changes of a team's place.
+#: Fields that a decision on an entry changes.
 _DECISION = ("is_approved", "reason", "decided_at", "decided_by_id")
 
 
@@ -419,7 +419,7 @@ def publish_terms(
 def accept_terms(
     *, season: Season, number: int, user: User, **given: str
 ) -> TermsAcceptance:
-    """Once more changes nothing. What the season asks and is not ``given`` is taken from the profile. Raises
+    """Accept the terms once. Missing answers come from the profile. Raises
     NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
     """
     with transaction.atomic():
@@ -477,7 +477,7 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_REQUEST = 1000
-#: Of one person that wait for an answer.
+#: Maximum number of a person's open requests.
 MAX_WAITING = 5
 #: Also where each was taken back: every one is told to the whole team.
 MAX_A_DAY = 20
@@ -513,7 +513,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # What other seasons of the team say is for its members to read, when they answer.
+        # Messages of the team's other seasons are for its members, when they answer.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(

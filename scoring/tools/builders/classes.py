@@ -102,9 +102,9 @@ FIXED = {
     "length_class": ("short", "medium", "long"),
     "location_class": ("start", "middle", "end"),
 }
-#: How the sets are drawn: `each` dimension on its own, or as the paper has it.
+#: Sampling of the sets: `each` dimension on its own, or as in the paper.
 EACH, OFFICIAL = "each", "official"
-#: Which papers are ranked, in words.
+#: The ranked papers, for texts.
 CITED, ALL = "cited", "all"
 RANKED: Mapping[str, str] = {
     CITED: "the papers of the collection that are cited",

@@ -155,7 +155,7 @@ _STYLES = (
 )
 #: Two years, or a bracket that opens inside another, are two marks that were read as one.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: What still looks like a citation once the marks of the corpus are taken out.
+#: Text that looks like a citation after the corpus's marks are removed.
 _UNMARKED = re.compile(
     rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
 )

@@ -1,4 +1,4 @@
-"""What every corpus is read into: papers, their references, and the sentences in which they cite them."""
+"""The common form of corpora: papers, their references, and the sentences that cite them."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +116,7 @@ class Article:
 
 #: Stands for one citation mark in a paragraph; no text has it.
 MARK = "\ue000"
-#: What the rules are called where a splitter is chosen.
+#: Name of the rules among the splitters.
 BY_RULES = "rules"
 #: A parser takes memory for each character; longer paragraphs are cut at a blank.
 LONGEST = 100_000
@@ -130,7 +130,7 @@ class Splitter:
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Where each sentence begins and ends, without the blanks around it. In the text each citation mark
+        """Return the start and end of each sentence, without surrounding blanks. Each citation mark in the text
         is one ``MARK``; ``marks`` has what is printed there.
         """
         return sentence_spans(text)

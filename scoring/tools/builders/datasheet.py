@@ -351,7 +351,7 @@ class Built:
     tagger: str
     sentences: str
     candidates: int = 0
-    #: What is counted: features before and after, and the classes of each sample.
+    #: Counts of features before and after sampling, and of each sample's classes.
     distributions: list[Distribution] = field(default_factory=list)
     classes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     eligible: int = 0

@@ -19,7 +19,7 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: Of a stratum contexts of papers that had none yet, and others in case these do not suffice.
+#: Contexts of a stratum from papers without a context so far, and reserves.
 _Stratum = tuple[list[int], list[int]]
 
 
@@ -67,7 +67,7 @@ class Dimension:
 
 
 def is_still(name: str, row: sqlite3.Row) -> bool:
-    """Whether the features that are to stay still in a dimension have the classes that they are to have."""
+    """Return whether the features that a dimension holds constant have their required classes."""
     if name == "field" and row["low_resource"] is not None:
         return False
     return all(
@@ -155,7 +155,7 @@ def _untaken(
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
-#: Of a context what stands in the gold besides its id and the paper that it cites.
+#: Fields of a context in the gold besides its id and the cited paper.
 _FACTS = (
     "sentence",
     "before",
@@ -299,13 +299,13 @@ FACTS = (
     "word_after",
     "pos_after",
 )
-#: So many differing contexts of each fact are shown.
+#: Number of differing contexts that are shown for each fact.
 SHOWN = 5
 
 
 @dataclass
 class Agreement:
-    """Of each fact how many contexts have the same, and the first that differ as (context, ours, theirs)."""
+    """For each fact, the number of equal contexts, and the first that differ as (context, ours, theirs)."""
 
     compared: int = 0
     ours_alone: int = 0

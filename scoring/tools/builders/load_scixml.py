@@ -35,7 +35,7 @@ _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
-    """Whether there are XML files here and the first is a paper in sentences with a body."""
+    """Return whether the folder has XML files, the first of which is a paper with a body in sentences."""
     if (first := next(iter(_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:

@@ -20,7 +20,7 @@ from scoring.tools.builders.store import Store
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
-#: What stands for a formula, figure or table in a sentence.
+#: Placeholders of formulas, figures and tables in sentences.
 _WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {
     "ref": "REFERENCE"
 }

@@ -36,11 +36,11 @@ MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What one process reads at a time: a stretch of a file, or a whole corpus that cannot be divided."""
+    """The work of one process: a stretch of a file, or a whole corpus that cannot be divided."""
 
     path: Path
     form: str
-    #: Of its store.
+    #: Settings of its store.
     settings: Mapping[str, Any]
     out: Path
     start: int = 0
@@ -174,7 +174,7 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         yield
 
 
-#: So often all processes are started anew after one of them was killed.
+#: Number of restarts of all processes after one of them was killed.
 RESTARTS = 5
 UNFINISHED = ".unfinished"
 #: Seconds in which a cluster has to answer.
@@ -223,7 +223,7 @@ ALONE = Workers()
 
 
 def whole(out: Path) -> Path:
-    """Where to write what is then renamed to ``out``; two processes never share one."""
+    """Return a temporary path that is later renamed to ``out``. Two processes never share one."""
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 

@@ -21,9 +21,9 @@ _ENDINGS = (".jsonl", ".json", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
-#: How JSON writes half of a character.
+#: A surrogate in JSON's notation.
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-#: What a database keeps as a whole number has so many digits at most.
+#: Maximum number of digits of an integer in the database.
 _DIGITS = 18
 
 Record = Mapping[str, Any]

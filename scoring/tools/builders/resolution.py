@@ -42,9 +42,9 @@ class ResolutionRules:
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
     with_inlinks: bool = False
-    #: What never is evidence: citations by any `tested` paper, as in the paper, or by the `citing` one alone.
+    #: Citations that are no evidence: those of any `tested` paper, as in the paper, or of the `citing` one alone.
     inlinks_without: str = "tested"
-    #: So many sentences before and after the one with the citation are kept.
+    #: Number of sentences kept before and after the citing sentence.
     around: int = 1
 
 

@@ -33,7 +33,7 @@ def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonFolder:
-    """What names the season; dates stand far apart, for the organisers to change."""
+    """The folder of a new season. Its dates lie far apart, for organisers to change."""
 
     folder: Path
     slug: str

@@ -15,7 +15,7 @@ _PARTS = (
     .read_text(encoding="utf-8")
     .split("\n-- name: ")
 )
-#: What is asked of a store, by the module that asks.
+#: Queries on a store, by module.
 SQL = dict(part.split("\n", 1) for part in _PARTS[1:])
 
 #: Kibibytes of the database that stay in memory.
@@ -81,7 +81,7 @@ class Store:
             raise _stands_twice(context.context_id) from twice
 
     def add_intent(self, *row: str) -> None:
-        """Of a citation the citing and the cited paper, its sentence and the type that this has."""
+        """Add the intent of a citation: citing and cited paper, sentence and type."""
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
     def add_text(

@@ -68,7 +68,7 @@ class Tagger:
             yield beside
 
 
-#: So many numbers of contexts are a range, whoever tags it.
+#: Context ids of one range. Ranges do not depend on the number of processes.
 RANGE = 20_000
 
 

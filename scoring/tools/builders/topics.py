@@ -1,4 +1,4 @@
-"""CL-Summ topics by the pilot's criteria: which reference papers, and which of the papers that cite them.
+"""CL-Summ topics by the pilot's criteria: choice of reference papers and of papers that cite them.
 
 Jaidka et al. 2014, section “Corpus Construction”, and the notes on it in the corpus. A reference paper has
 more than ten citations, from papers three years apart at least. Of the papers that cite it the oldest and
@@ -228,7 +228,7 @@ def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
 
 
 ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
-#: What stands for a mark where the corpus does not say how it is printed.
+#: Placeholder of a mark whose printed form the corpus does not give.
 MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
 _ODD = re.compile(r"[^A-Za-z0-9-]+")
 
@@ -239,7 +239,7 @@ class Written:
 
     title: str
     sentences: list[tuple[str, str]] = field(default_factory=list)
-    #: Where a sentence stands, by its letters.
+    #: Index of each sentence by its letters.
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, section: str, sentence: str, unmarked: str = "") -> int:
@@ -289,7 +289,7 @@ class Written:
 
 
 def file_names(ids: Sequence[str]) -> dict[str, str]:
-    """Of each paper a name without a dot or slash, since files of runs are named up to the first dot."""
+    """Return a file name for each paper without a dot or slash: names of runs end at the first dot."""
     names: dict[str, str] = {}
     for paper_id in ids:
         plain = _ODD.sub("-", paper_id).strip("-") or "paper"
