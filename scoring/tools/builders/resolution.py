@@ -42,7 +42,7 @@ class ResolutionRules:
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
     with_inlinks: bool = False
-    #: Citations that are no evidence: those of any `tested` paper, as in the paper, or of the `citing` one alone.
+    #: Citations that are no evidence: by any `tested` paper, as published, or by the `citing` one alone.
     inlinks_without: str = "tested"
     #: Number of sentences kept before and after the citing sentence.
     around: int = 1
