@@ -130,7 +130,7 @@ class Splitter:
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Return the start and end of each sentence, without surrounding blanks. Each citation mark in the text
+        """Return the start and end of each sentence, without surrounding blanks. Each mark in the text
         is one ``MARK``; ``marks`` has what is printed there.
         """
         return sentence_spans(text)
