@@ -40,7 +40,7 @@ class Permitted:
 
 #: Pages, feeds and files of a season or a team that have numbers of its boards.
 OF_SEASON = (
-    "home", "season", "season-feed", "season-card", "team-results", "team-feed", "team-system",
+    "home", "season", "season-feed", "season-card", "team", "team-results", "team-feed", "team-system",
     "team-system-feed", "api:season", "api:seasons", "api:team-results", "api:team-system",
     "overview-paper", "overview-paper-file", "api:overview-paper", "own-runs", "api:submissions",
     "messages", "api:messages", "account-data", "api:account-data", "receipt-log", "api:receipt-log",
