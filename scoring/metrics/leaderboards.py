@@ -4,13 +4,14 @@ Each value is computed for many weights at once, so that leaving out systems and
 values are those of autojudge-evaluate 1.1.0, the program of TREC AutoJudge.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from scoring.metrics.base import Floats, WeightedMetric, quotient, ratio
+from scoring.metrics.base import Floats, MeanMetric, WeightedMetric, quotient, ratio
 
 #: With fewer systems no correlation is defined.
 MIN_SYSTEMS = 3
@@ -279,3 +280,29 @@ class TopicCorrelation(LeaderboardCorrelation):
             total += np.where(is_defined, values, 0.0)
             count += is_defined
         return quotient(total, count)
+
+
+class RankDistance(MeanMetric):
+    """The mean distance between a system's rank by the judge and by the truth, in ranks.
+
+    Equal scores share the mean of their ranks. A system that the judge leaves out scores 0.
+    """
+
+    statistic = "rank-distances"
+    columns = ("distance",)
+    higher_is_better = False
+    scale = 0
+    ends = (0.0, math.inf)
+    citation = "Spearman 1906, Footrule for measuring correlation, British Journal of Psychology 2"
+
+    def instance_stats(
+        self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
+    ) -> Floats:
+        """Return (n, 2): the distance, and 1 as every system counts."""
+        truth = np.array([own.score for own in gold], dtype=np.float64)
+        judge = np.array(
+            [own.score if own else 0.0 for own in answers], dtype=np.float64
+        )
+        every = np.ones(len(gold))
+        distance = np.abs(mid_ranks(truth, every) - mid_ranks(judge, every))
+        return np.column_stack([distance, every])

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from tasks.types.base import CORRECTED, Option, TaskType
+from tasks.types.base import CORRECTED, LINES, Option, TaskType
 from tasks.types.files import CLUTTER
 from tasks.types.references import lazy, metric_ref
 from tasks.types.run_forms import RunForm
@@ -25,6 +25,7 @@ METRICS = (
         metric_ref(f"{name}_by_topic", BY_TOPIC, coefficient=name)
         for name in COEFFICIENTS
     ),
+    metric_ref("rank_distance", "leaderboards:RankDistance"),
 )
 
 #: The files of the public inputs.
@@ -80,6 +81,7 @@ TASK_TYPE = TaskType.of(
     options=(MEASURE, JUDGE_MEASURE),
     is_gold_file=is_gold_file,
     run_form=RunForm(DESCRIBED, (frozenset({"run_id", "measure", "value"}),)),
+    drawn_as=LINES,
     main_metrics=(
         "kendall",
         "kendall_by_topic",

@@ -238,7 +238,7 @@ def show_instances(
     ranks = [_ranks(side) for side in (pairs.gold, pairs.answers)]
     for name, [row] in rows_by_name(pairs.names).items():
         gold, answer = (
-            "" if side[row] is None else f"{side[row].score:.4f} (#{own[row]})"
+            "" if side[row] is None else f"{side[row].score:.4f}\n#{own[row]}"
             for side, own in zip((pairs.gold, pairs.answers), ranks, strict=True)
         )
         yield ShownInstance(name=name, given=name, gold=gold, answer=answer)
