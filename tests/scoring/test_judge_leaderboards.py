@@ -208,6 +208,20 @@ def test_public_inputs_name_systems_and_topics_in_the_order_of_their_ids(files):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "is_gold"),
+    [
+        ("truth.jsonl", True),
+        ("runs/system.v1", True),
+        ("README.md", False),
+        ("nonce.txt", False),
+        ("__MACOSX/truth.jsonl", False),
+    ],
+)
+def test_files_beside_the_truth_are_no_gold(name, is_gold):
+    assert task_type(TYPE).is_gold_file(name) is is_gold
+
+
 def test_the_interval_is_the_jackknife_s_over_systems(capsys, files):
     truth, judge = drawn(1), drawn(2)
     told = score(capsys, TYPE, *files(truth, judge))["metrics"]["tau_gap"]

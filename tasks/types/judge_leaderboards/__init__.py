@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from tasks.types.base import CORRECTED, LINES, Option, TaskType
-from tasks.types.files import CLUTTER
+from tasks.types.files import CLUTTER, NONCE_FILE
 from tasks.types.references import lazy, metric_ref
 from tasks.types.run_forms import RunForm
 
@@ -30,6 +30,9 @@ METRICS = (
 
 #: The files of the public inputs.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
+
+#: Files that lie beside a leaderboard and are none.
+NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
 EXAMPLE = '{"run_id": "a1", "topic_id": "all", "measure": "f1", "value": 0.5}'
 DESCRIBED = (
@@ -68,7 +71,9 @@ PARTS = SimpleNamespace(
 
 def is_gold_file(name: str) -> bool:
     """Return whether a file of this name belongs to the truth; its form shows in its content."""
-    return not CLUTTER.intersection(name.split("/"))
+    parts = name.split("/")
+    is_text = parts[-1].lower().endswith(NO_LEADERBOARDS)
+    return not (CLUTTER.intersection(parts) or is_text or parts[-1] == NONCE_FILE)
 
 
 TASK_TYPE = TaskType.of(
