@@ -85,7 +85,9 @@ TASK_TYPE = TaskType.of(
     dimensions=(),
     options=(MEASURE, JUDGE_MEASURE),
     is_gold_file=is_gold_file,
-    run_form=RunForm(DESCRIBED, (frozenset({"run_id", "measure", "value"}),)),
+    run_form=RunForm(
+        DESCRIBED, (frozenset({"run_id", "measure", "value"}),), takes_texts=True
+    ),
     drawn_as=LINES,
     main_metrics=(
         "kendall",
