@@ -11,7 +11,7 @@ from scoring.__main__ import main
 from scoring.metrics.leaderboards import LeaderboardCorrelation, RankDistance
 from scoring.stats.jackknife import value_interval
 from scoring.stats.significance import Paired, randomisation_tests
-from tasks.types import task_type
+from tasks.types import InputRefused, task_type
 from tasks.types.files import open_input
 from tasks.types.judge_leaderboards.leaderboards import SystemScore
 from tests.scoring.offline import refusals, score
@@ -188,7 +188,7 @@ def test_what_is_wrong_with_a_leaderboard_is_told(capsys, files, text, told):
     assert any(told in line for line in refusals(capsys, TYPE, gold, run))
 
 
-def test_public_inputs_name_systems_and_topics_in_the_order_of_their_ids(files):
+def test_public_inputs_name_systems_and_topics_by_id_whatever_the_truth_says(files):
     [path], _ = files(drawn(1)[::-1], "")
     kind = task_type(TYPE)
     public = dict(kind.public_files(open_input(path), {}))
@@ -196,6 +196,9 @@ def test_public_inputs_name_systems_and_topics_in_the_order_of_their_ids(files):
     named = [json.loads(line)["run_id"] for line in public["systems.jsonl"].split()]
     assert named == SYSTEMS
     assert b"0." not in b"".join(public.values())
+    other, _ = files(drawn(7), "")
+    assert dict(kind.public_files(open_input(other[0]), {})) == public
+    files(drawn(1)[::-1], "")
     for name, content in public.items():
         path.with_name(name).write_bytes(content)
     inputs = [*open_input(path.with_name("systems.jsonl")),
@@ -206,6 +209,28 @@ def test_public_inputs_name_systems_and_topics_in_the_order_of_their_ids(files):
         kind.read_gold(open_input(path), {}).digest
         == kind.read_gold(open_input(ordered[0]), {}).digest
     )
+
+
+@pytest.mark.parametrize(
+    ("systems", "topics", "told"),
+    [
+        (1001, 1, "the truth has 1,001 systems; expected at most 1,000"),
+        (
+            251,
+            200,
+            "the truth has 50,200 systems times topics; expected at most 50,000",
+        ),
+    ],
+)
+def test_a_truth_that_would_take_hours_is_refused(files, systems, topics, told):
+    rows = [
+        f"s{system} t{topic} m 1"
+        for system in range(systems)
+        for topic in range(topics)
+    ]
+    [path], _ = files("\n".join(rows), "")
+    with pytest.raises(InputRefused, match=told):
+        task_type(TYPE).read_gold(open_input(path), {})
 
 
 @pytest.mark.parametrize(

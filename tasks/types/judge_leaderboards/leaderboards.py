@@ -36,7 +36,8 @@ from tasks.types.text import nfc
 
 #: Correlations compare every two systems.
 MAX_SYSTEMS = 1_000
-MAX_TOPICS = 1_000
+#: Systems times topics, of which each topic has a correlation of its own.
+MAX_VALUES = 50_000
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def read_gold(files: Files, options: Options) -> Split:
     systems = leaderboard_of(chosen)
     topics = topics_of(systems.values())
     _refuse_many(len(systems), MAX_SYSTEMS, "systems")
-    _refuse_many(len(topics), MAX_TOPICS, "topics")
+    _refuse_many(len(systems) * len(topics), MAX_VALUES, "systems times topics")
     return Split(
         content=systems,
         instances=len(systems),
