@@ -100,6 +100,9 @@ def test_each_form_of_a_leaderboard_gives_the_same_numbers(capsys, files, tmp_pa
         (folder / name).write_text(named + text)
     gold, _ = files(truth, judge)
     assert values(capsys, gold, folder) == expected
+    (folder / "again.txt").write_text("runid all s00\ngrade t1 0.5\n")
+    told = refusals(capsys, TYPE, gold, folder)
+    assert any("“s00” has a second value of “grade” on “t1”" in line for line in told)
 
 
 def test_the_topic_all_counts_where_it_is_and_else_the_mean_over_topics(capsys, files):

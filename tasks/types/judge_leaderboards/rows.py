@@ -47,6 +47,10 @@ class Cells:
     cells: list[str]
 
 
+#: System, topic and measure of the rows so far.
+Seen = set[tuple[str, str, str]]
+
+
 def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
     """Return the rows of all files, with everything wrong with them as problems.
 
@@ -54,12 +58,13 @@ def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
     with the run in front. Raises TooManyProblems.
     """
     rows: list[Row] = []
+    seen: Seen = set()
     for file in files:
         try:
             if _begins_as_json(file):
-                rows += _json_rows(file, problems)
+                rows += _json_rows(file, seen, problems)
             else:
-                rows += _text_rows(file, measure, problems)
+                rows += _text_rows(file, measure, seen, problems)
         except TooManyProblems:
             raise
         except InputRefused as refused:
@@ -72,16 +77,11 @@ def _begins_as_json(file: InputFile) -> bool:
     return begin.startswith((b"{", b"["))
 
 
-def _json_rows(file: InputFile, problems: Problems) -> Iterator[Row]:
-    seen: set[tuple[str, ...]] = set()
+def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]:
     for record in read_records(file, problems):
         faults = [*_faults(record)]
         for message, expected in faults:
-            problems.note(
-                lambda record=record, message=message, expected=expected: (
-                    record.problem(message, expected)
-                )
-            )
+            problems.append(record.problem(message, expected))
         if faults:
             continue
         names = [well_formed(str(record.value[name])) for name in NAMES]
@@ -89,9 +89,7 @@ def _json_rows(file: InputFile, problems: Problems) -> Iterator[Row]:
         if is_new(row, seen):
             yield row
         else:
-            problems.note(
-                lambda record=record, row=row: record.problem(_twice(row), _ONCE)
-            )
+            problems.append(record.problem(_twice(row), _ONCE))
 
 
 def _faults(record: Record) -> Iterator[tuple[str, str]]:
@@ -118,7 +116,7 @@ _NUMBER = f"a number of at most {MAX_SIZE:g}"
 _ONCE = "each system once on a topic by a measure"
 
 
-def is_new(row: Row, seen: set[tuple[str, ...]]) -> bool:
+def is_new(row: Row, seen: Seen) -> bool:
     """Return whether system, topic and measure occur for the first time, and note that they do."""
     key = (nfc(row.system), nfc(row.topic), row.measure)
     if key in seen:
@@ -131,33 +129,26 @@ def _twice(row: Row) -> str:
     return f"“{row.system}” has a second value of “{row.measure}” on “{row.topic}”"
 
 
-def _text_rows(file: InputFile, measure: str, problems: Problems) -> Iterator[Row]:
+def _text_rows(
+    file: InputFile, measure: str, seen: Seen, problems: Problems
+) -> Iterator[Row]:
     lines = [*_lines(file, problems)]
     if not lines:
         return
     as_row = _form_of(file, lines, measure)
-    seen: set[tuple[str, ...]] = set()
     for line in lines:
         names, text = as_row(line.cells)
+        raw = " ".join(line.cells)
         if (value := _number(text)) is None:
-            problems.note(
-                lambda line=line, text=text: file.problem(
-                    f"“{text[:40]}” is no number",
-                    _NUMBER,
-                    line=line.line,
-                    raw=" ".join(line.cells),
-                )
-            )
+            message = f"“{text[:40]}” is no number"
+            problems.append(file.problem(message, _NUMBER, line=line.line, raw=raw))
             continue
         row = Row(line.line, *names, value)
-        if not is_new(row, seen):
-            problems.note(
-                lambda line=line, row=row: file.problem(
-                    _twice(row), _ONCE, line=line.line, raw=" ".join(line.cells)
-                )
-            )
-        else:
+        if is_new(row, seen):
             yield row
+        else:
+            problem = file.problem(_twice(row), _ONCE, line=line.line, raw=raw)
+            problems.append(problem)
 
 
 def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
@@ -169,18 +160,17 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
             continue
         count = count or len(cells)
         longest = max(map(len, cells))
-        if len(cells) == count in FORMS and longest <= MAX_NAME:
-            yield Cells(number, cells)
-            continue
-        message = f"a line of {len(cells)} columns"
-        expected = f"{count} columns, as before" if count in FORMS else DESCRIBED
         if longest > MAX_NAME:
             message, expected = f"a column has {longest:,} characters", _NAME
-        problems.note(
-            lambda number=number, raw=raw, message=message, expected=expected: (
-                file.problem(message, expected, line=number, raw=decoded(raw))
-            )
-        )
+        elif count not in FORMS:
+            message, expected = f"a line of {len(cells)} columns", DESCRIBED
+        elif len(cells) != count:
+            message = f"a line of {len(cells)} columns"
+            expected = f"{count} columns, as before"
+        else:
+            yield Cells(number, cells)
+            continue
+        problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
 
 
 #: From the cells of a line to system, topic and measure, and to the text of the value.
