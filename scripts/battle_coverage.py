@@ -21,8 +21,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scoring.metrics.base import Floats
-from scoring.stats.battles import bounds_of, left_out, rank_ranges, strengths
-from scoring.stats.jackknife import NO_ENDS
+from scoring.stats.battles import (
+    SHARES,
+    bounds_of,
+    left_out,
+    rank_ranges,
+    shares_of_wins,
+    strengths,
+)
+from scoring.stats.jackknife import NO_ENDS, Range
 
 PAGE = ROOT / "docs" / "judges-and-battles.md"
 BEGIN, END = (
@@ -35,6 +42,8 @@ TOPICS = (15, 30, 60)
 #: Topics of which the true strengths are made.
 POPULATION = 20_000
 TIES, POSITION_BIAS = 0.15, 0.3
+#: Values that differ by less are equal.
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,16 +72,18 @@ class Population:
         first, second = self.pairs.T
         return np.asarray(1 / (1 + np.exp(own[:, second] - own[:, first] - bias)))
 
-    def truth(self, rng: np.random.Generator) -> Floats:
-        """Return the strengths that fit the wins expected over many topics and both sides."""
+    def expected_wins(self, rng: np.random.Generator) -> Floats:
+        """Return the (k, k) wins expected of one battle of every two systems, over topics and both sides."""
         sides = np.array([POSITION_BIAS, -POSITION_BIAS])
         expected = np.mean(
             [self.chances(rng, POPULATION, side).mean(axis=0) for side in sides], axis=0
         )
+        if not self.spread:
+            expected = np.full_like(expected, 0.5)
         wins = np.zeros((self.systems, self.systems))
         first, second = self.pairs.T
         wins[first, second], wins[second, first] = expected, 1 - expected
-        return strengths(TIES / 2 * (wins + wins.T) + (1 - TIES) * wins)
+        return np.asarray(TIES / 2 * (wins + wins.T) + (1 - TIES) * wins)
 
     def draw(self, rng: np.random.Generator, topics: int) -> Floats:
         """Return (topics, k, k) wins of one set of battles."""
@@ -107,53 +118,81 @@ POPULATIONS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Shares in percent: of intervals and of rank ranges that hold, and of sets that have intervals."""
+    """In percent: the shares of intervals and rank ranges that hold, by strengths and by shares of wins, and
+    the share of sets whose strengths have intervals.
+    """
 
     intervals: float
     ranks: float
+    of_shares: float
+    ranks_by_shares: float
     given: float
     sets: int
 
     @property
     def is_held(self) -> bool:
-        """Whether both are no more than three standard errors below the aim."""
+        """Whether all are no more than three standard errors below the aim."""
         share = AIM / 100
-        error = 100 * np.sqrt(
-            share * (1 - share) / max(1.0, self.sets * self.given / 100)
+        error = 100 * np.sqrt(share * (1 - share) / self.sets)
+        error_of_given = error / np.sqrt(max(self.given, 1) / 100)
+        return bool(
+            min(self.of_shares, self.ranks_by_shares) >= AIM - ERRORS * error
+            and min(self.intervals, self.ranks) >= AIM - ERRORS * error_of_given
         )
-        return min(self.intervals, self.ranks) >= AIM - ERRORS * error
 
     @property
     def text(self) -> str:
         given = f" [{self.given:.0f}]" if self.given < 99.5 else ""
-        return f"{self.intervals:.1f} / {self.ranks:.1f}{given}"
+        by_shares = f"{self.of_shares:.1f} / {self.ranks_by_shares:.1f}"
+        return f"{self.intervals:.1f} / {self.ranks:.1f}{given}; {by_shares}"
+
+
+class Counts:
+    """Whether intervals and rank ranges hold the true values, system by system and set by set."""
+
+    def __init__(self, truth: Floats, value_range: Range) -> None:
+        self.truth, self.value_range = truth, value_range
+        above = truth[None, :] - truth[:, None]
+        self.best = 1 + (above > EQUAL).sum(axis=1)
+        self.worst = len(truth) - (above < -EQUAL).sum(axis=1)
+        self.intervals: list[bool] = []
+        self.ranks: list[bool] = []
+
+    def add(self, value: Floats, without: Floats) -> None:
+        """Count a set, unless one of its values has no interval."""
+        ends = bounds_of(value, without, self.value_range)
+        known = [own for own in ends if own]
+        if len(known) < len(ends):
+            return
+        self.intervals += [
+            low <= true <= high
+            for true, (low, high) in zip(self.truth, known, strict=True)
+        ]
+        first, last = rank_ranges(value, without, self.value_range)
+        self.ranks += [*((first <= self.best) & (self.worst <= last))]
+
+
+def percent(held: Sequence[bool]) -> float:
+    return 100 * float(np.mean(held)) if held else 0.0
 
 
 def counted(population: Population, topics: int, sets: int, seed: int) -> Cell:
     rng = np.random.default_rng([seed, topics, POPULATIONS.index(population)])
-    truth = population.truth(rng)
-    if not population.spread:
-        truth = np.zeros_like(truth)
-    best = 1 + (truth[:, None] < truth[None, :] - 1e-9).sum(axis=1)
-    worst = len(truth) - (truth[:, None] > truth[None, :] + 1e-9).sum(axis=1)
-    held, ranked = [], []
+    expected = population.expected_wins(rng)
+    by_strength = Counts(strengths(expected), NO_ENDS)
+    by_share = Counts(shares_of_wins(expected), SHARES)
     for _ in range(sets):
         by_topic = population.draw(rng, topics)
-        value, without = strengths(by_topic.sum(axis=0)), strengths(left_out(by_topic))
-        if not (np.isfinite(value).all() and np.isfinite(without).all()):
-            continue
-        ends = bounds_of(value, without, NO_ENDS)
-        held += [
-            low <= true <= high for true, (low, high) in zip(truth, ends, strict=True)
-        ]
-        first, last = rank_ranges(value, without, NO_ENDS)
-        ranked += [*((first <= best) & (worst <= last))]
-    given = len(held) / len(truth) / sets
+        wins, without = by_topic.sum(axis=0), left_out(by_topic)
+        by_strength.add(strengths(wins), strengths(without))
+        by_share.add(shares_of_wins(wins), shares_of_wins(without))
     return Cell(
-        100 * float(np.mean(held or [0])),
-        100 * float(np.mean(ranked or [0])),
-        100 * given,
-        sets,
+        intervals=percent(by_strength.intervals),
+        ranks=percent(by_strength.ranks),
+        of_shares=percent(by_share.intervals),
+        ranks_by_shares=percent(by_share.ranks),
+        given=100 * len(by_strength.intervals) / population.systems / sets,
+        sets=sets,
     )
 
 

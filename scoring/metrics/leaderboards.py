@@ -76,7 +76,7 @@ def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
     spread = (weights * x * x).sum(axis=-1) * (weights * y * y).sum(axis=-1)
     both_vary = varies(x, weights) * varies(y, weights)
     value = quotient((weights * x * y).sum(axis=-1), np.sqrt(spread) * both_vary)
-    return np.clip(value, -1.0, 1.0)
+    return np.asarray(np.clip(value, -1.0, 1.0))
 
 
 def scaled(values: Floats) -> Floats:

@@ -155,7 +155,7 @@ def _fitted(wins: Floats) -> Floats:
         theta += step * np.minimum(1.0, MAX_STEP / np.maximum(largest, MAX_STEP))
         if largest.max() < PRECISION:
             break
-    return theta - theta.mean(axis=-1, keepdims=True)
+    return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
 def shares_of_wins(wins: Floats) -> Floats:
@@ -207,7 +207,8 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    is_better = low > 0
+    # Without a topic some systems may have no value; such comparisons decide nothing.
+    is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 
 

@@ -198,8 +198,16 @@ def test_intervals_and_rank_ranges_hold_from_15_topics_on_in_the_short_form(
         cell = simulation.counted(population, 15, 100, seed=5)
         assert cell.given > 90
         assert cell.is_held, cell
-    low = simulation.Cell(intervals=80.0, ranks=99.0, given=100.0, sets=100)
-    assert simulation.faults({("low", 15): low}) == ["low on 15 topics: 80.0 / 99.0"]
+    low = simulation.Cell(
+        intervals=99.0,
+        ranks=99.0,
+        of_shares=80.0,
+        ranks_by_shares=99.0,
+        given=100.0,
+        sets=100,
+    )
+    told = "low on 15 topics: 99.0 / 99.0; 80.0 / 99.0"
+    assert simulation.faults({("low", 15): low}) == [told]
 
 
 @pytest.mark.proof

@@ -84,8 +84,11 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
             problems.append(record.problem(message, expected))
         if faults:
             continue
-        names = [well_formed(str(record.value[name])) for name in NAMES]
-        row = Row(record.line, *names, float(record.value["value"]))
+        system, topic, measure = (
+            well_formed(str(record.value[name])) for name in NAMES
+        )
+        value = float(record.value["value"])
+        row = Row(record.line, system, topic, measure, value)
         if is_new(row, seen):
             yield row
         else:
@@ -137,13 +140,13 @@ def _text_rows(
         return
     as_row = _form_of(file, lines, measure)
     for line in lines:
-        names, text = as_row(line.cells)
+        (system, topic, own), text = as_row(line.cells)
         raw = " ".join(line.cells)
         if (value := _number(text)) is None:
             message = f"“{text[:40]}” is no number"
             problems.append(file.problem(message, _NUMBER, line=line.line, raw=raw))
             continue
-        row = Row(line.line, *names, value)
+        row = Row(line.line, system, topic, own, value)
         if is_new(row, seen):
             yield row
         else:
