@@ -173,7 +173,7 @@ def test_a_row_with_a_fault_is_refused_by_line(capsys, written, row, told):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("", "no battles are here"), ("{", "battles.jsonl"), ("[1]", "an object")],
+    [("", "no battles are here"), ("{", "battles.jsonl"), ("[1]", "a JSON object")],
 )
 def test_a_file_without_battles_is_refused(capsys, written, text, told):
     assert main(["battles", str(written(text))]) == 2

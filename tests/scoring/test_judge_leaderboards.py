@@ -196,7 +196,9 @@ def test_public_inputs_name_systems_and_topics_by_id_whatever_the_truth_says(fil
     kind = task_type(TYPE)
     public = dict(kind.public_files(open_input(path), {}))
     assert set(public) == {"systems.jsonl", "topics.jsonl"}
-    named = [json.loads(line)["run_id"] for line in public["systems.jsonl"].split()]
+    named = [
+        json.loads(line)["run_id"] for line in public["systems.jsonl"].splitlines()
+    ]
     assert named == SYSTEMS
     assert b"0." not in b"".join(public.values())
     other, _ = files(drawn(7), "")
