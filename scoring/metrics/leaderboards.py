@@ -82,7 +82,7 @@ def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
 def scaled(values: Floats) -> Floats:
     """Return the values over the largest of their sizes, whose squares neither vanish nor overflow."""
     largest = np.abs(values).max(initial=0.0)
-    return values / largest if largest else values
+    return np.asarray(values / largest if largest else values)
 
 
 def pearson(systems: Systems, weights: Floats) -> Floats:
