@@ -82,7 +82,7 @@ def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
 def scaled(values: Floats) -> Floats:
     """Return the values over the largest of their sizes, whose squares neither vanish nor overflow."""
     largest = np.abs(values).max(initial=0.0)
-    return np.asarray(values / largest if largest else values)
+    return values / largest if largest else values
 
 
 def pearson(systems: Systems, weights: Floats) -> Floats:
@@ -104,7 +104,7 @@ def spearman(systems: Systems, weights: Floats) -> Floats:
 def tauap_b(systems: Systems, weights: Floats) -> Floats:
     """Return τ-AP-b, the mean of both directions; a direction in which all scores are equal gives 0."""
     both = (systems.truth, systems.judge), (systems.judge, systems.truth)
-    return np.mean([_tauap_of(*sides, weights) for sides in both], axis=0)
+    return np.asarray(np.mean([_tauap_of(*own, weights) for own in both], axis=0))
 
 
 def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
