@@ -37,6 +37,7 @@ from scoring.metrics.classification import (
 )
 from scoring.metrics.clsumm import Overlap
 from scoring.metrics.discourse import divergence, shares
+from scoring.metrics.leaderboards import LeaderboardCorrelation, TopicCorrelation
 from scoring.metrics.numbers import (
     AbsoluteError,
     Concordance,
@@ -87,6 +88,10 @@ OF_TAILS = "few test sets have the largest errors, which decide the value"
 RESAMPLES = 500
 #: Instances of which those of a size are positives.
 INSTANCES = 200
+#: Sets of systems whose mean is the expected value.
+SETS_OF_SYSTEMS = 4_000
+#: Topics of leaderboards.
+TOPICS = 8
 
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator, Shape], Floats]
@@ -243,6 +248,14 @@ class Weighted(Family):
             found = intervals([(metric, own) for own in rows])
         ends = np.array([own or (np.nan, np.nan) for own in found])
         return ends[:, 0], ends[:, 1]
+
+
+class Ranked(Weighted):
+    """Leaderboards of truth and judge; the true value is the expected one over sets of so many systems."""
+
+    def truth(self, rng: np.random.Generator, size: int = 0) -> float:
+        rows = self.rows(rng, (SETS_OF_SYSTEMS, size))
+        return float(np.mean([self._weighted.total(own) for own in rows]))
 
 
 @dataclass(frozen=True)
@@ -668,6 +681,29 @@ def pairs(noise: float, step: float = 0.0) -> Draw:
     return rows
 
 
+def leaderboards(noise: float, topics: int = 0) -> Draw:
+    """Systems that the judge scores with noise; on each topic both have noise besides."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        truth = rng.standard_normal(shape)
+        judge = truth + noise * rng.standard_normal(shape)
+        places = np.broadcast_to(np.arange(shape[1], dtype=float), shape)
+        every = np.ones(shape)
+        on_topics = [
+            column
+            for _ in range(topics)
+            for column in (
+                truth + rng.standard_normal(shape),
+                judge + rng.standard_normal(shape),
+                every,
+            )
+        ]
+        columns = [places, truth, judge, places, *on_topics, every]
+        return np.stack(columns, axis=-1)
+
+    return rows
+
+
 def moments(
     gold: Callable[[np.random.Generator, Shape], Floats],
     errors: Callable[[np.random.Generator, Shape], Floats],
@@ -1068,6 +1104,7 @@ def measures_of_rows() -> list[Family]:
             "Spearman with ties", spearman, pairs(0.7, step=1.0), sizes=(10, 30, 100)
         ),
         Weighted("Kendall with ties", kendall, pairs(0.7, step=1.0), sizes=(10, 30)),
+        *measures_of_leaderboards(),
         Weighted(
             "difference of AUROC, by positives",
             auroc,
@@ -1075,6 +1112,44 @@ def measures_of_rows() -> list[Family]:
             is_difference=True,
             true=0.0,
             sizes=some,
+        ),
+    ]
+
+
+def measures_of_leaderboards() -> list[Family]:
+    """Correlations of a judge's leaderboard with the truth, by systems."""
+
+    def correlation(coefficient: str, best: int = 0) -> LeaderboardCorrelation:
+        return LeaderboardCorrelation(
+            coefficient, CORRECTED, coefficient=coefficient, best=best
+        )
+
+    of_topics = TopicCorrelation("kendall_by_topic", CORRECTED, coefficient="kendall")
+    sizes, names = (5, 10, 30), ("kendall", "pearson", "spearman", "tauap_b", "tau_gap")
+    return [
+        *(
+            Ranked(
+                f"{name} of leaderboards",
+                correlation(name),
+                leaderboards(0.5),
+                sizes=sizes,
+            )
+            for name in names
+        ),
+        *(
+            Ranked(
+                f"{name}@10 of leaderboards",
+                correlation(name, best=10),
+                leaderboards(0.5),
+                sizes=(30,),
+            )
+            for name in ("kendall", "tauap_b", "tau_gap")
+        ),
+        Ranked(
+            "kendall by topic of leaderboards",
+            of_topics,
+            leaderboards(0.5, topics=TOPICS),
+            sizes=(5, 10, 30),
         ),
     ]
 

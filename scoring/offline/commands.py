@@ -1,5 +1,6 @@
-"""Commands of the offline scorer besides scoring: `pairs`, `decide`, `agreement`, `power` and `verify`; `task
-new` writes a task in a folder that works, `task check` says everything that is wrong with one.
+"""Commands of the offline scorer besides scoring: `pairs`, `battles`, `decide`, `agreement`, `power` and
+`verify`; `task new` writes a task in a folder that works, `task check` says everything that is wrong with
+one.
 """
 
 import argparse
@@ -47,6 +48,15 @@ def export_pairs(args: argparse.Namespace) -> int:
         print(json.dumps(line, ensure_ascii=False))
     print(f"{len(pending)} pairs are pending", file=sys.stderr)
     return 0
+
+
+def show_battles(args: argparse.Namespace) -> int:
+    """Print the board of a file of battles."""
+    from scoring.offline.battles import as_facts, as_lines, read_battles
+    from scoring.stats.battles import board_of
+
+    board = board_of(read_battles(args.file))
+    return say(args, as_json(as_facts(board)), *as_lines(board))
 
 
 def decide_pairs(args: argparse.Namespace) -> int:

@@ -32,6 +32,8 @@ class RunForm:
     is_line: Callable[[bytes], bool] | None = None
     #: Of a run as a table; its header names one of them.
     columns: frozenset[str] = frozenset()
+    #: Whether any text may be a run with faults, as its lines are like those of other types.
+    takes_texts: bool = False
 
     def has_columns(self, beginning: bytes) -> bool:
         lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))

@@ -112,6 +112,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     if kind := binary_kind(beginning, file.suffix):
         return f"this is {kind}, which holds no answers"
     is_own = form.fits(beginning) or (form.columns and file.suffix in TABLE_SUFFIXES)
+    is_own = is_own or (form.takes_texts and not is_json(beginning))
     if is_own or _names_instances(beginning, index):
         return ""
     others = task_types().items()

@@ -235,6 +235,32 @@ def test_its_best_and_worst_runs_differ_by_far(loaded, task, best, worst):
     assert first.low > last.high
 
 
+def test_three_judges_are_ranked_in_the_season_of_reports_and_each_page_opens(
+    loaded, client
+):
+    phase = Phase.objects.get(task__season__slug="reports")
+    runs = list(phase.submissions.filter(kind="primary"))
+    for run in runs:
+        score(run.jobs.earliest("pk").pk)
+    board = standings(phase, None, "corrected")
+    assert [row.system for row in board.rows] == [
+        "Strict grader",
+        "Lenient grader",
+        "Length counter",
+    ]
+    place = ("reports", "judges", "open")
+    addresses = [
+        reverse("season", args=place[:1]),
+        reverse("task", args=place[:2]),
+        *(reverse(name, args=place) for name in ("board", "differences")),
+        reverse("submission-instances", args=[runs[0].pk]),
+        reverse("try", args=place[:2]),
+    ]
+    client.force_login(User.objects.get(email="organiser@demo.example"))
+    for address in addresses:
+        assert client.get(address, follow=True).status_code == 200, address
+
+
 def test_the_files_that_are_brought_are_those_that_the_script_writes(tmp_path):
     write_demo(tmp_path, BY_HAND)
     written = {
@@ -338,7 +364,7 @@ def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_r
     assert ours.count() == 6 + 3
     monkeypatch.undo()
     demo()
-    assert ours.count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3
+    assert ours.count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3 + 3
     assert Sheet.objects.count() == 1
     before = counts()
     demo()

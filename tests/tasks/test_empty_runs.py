@@ -19,6 +19,7 @@ EMPTY = {
     "citation-recommendation": {"ranked": []},
     "citation-resolution": {"ranked": []},
     "positional-citations": {"output": "\t"},
+    "judge-leaderboards": None,
 }
 DECLARED = {
     "citation-intent": None,

@@ -4,13 +4,14 @@ import importlib
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import unit_rows
+from scoring.metrics.base import WeightedMetric, unit_rows
 from scoring.offline.evaluate import load_statistics
 from tasks.types import OptionRefused, TaskType, task_types
 from tasks.types.files import open_input
@@ -122,10 +123,15 @@ def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp
                 metric, statistics.matrices[metric.statistic], statistics.units
             )
             weights = draw.integers(0, 3, (2, 3, len(rows))).astype(float)
-            sums = weights @ rows
-            values = np.asarray(metric.aggregate(sums))
+            if isinstance(metric, WeightedMetric):
+                of_rows = partial(metric.value, rows[:, 1:])
+                given, carried = weights, metric.carried_by_unit(rows)[:, 0]
+            else:
+                of_rows, given = metric.aggregate, weights @ rows
+                carried = metric.denominators(rows)
+            values = np.asarray(of_rows(given))
             assert values.shape == (2, 3), metric.name
-            each = [[float(metric.aggregate(own)) for own in some] for some in sums]
+            each = [[float(of_rows(own)) for own in some] for some in given]
             np.testing.assert_allclose(values, each, rtol=1e-12, err_msg=metric.name)
             low, high = metric.value_range
             known = values[np.isfinite(values)]
@@ -133,7 +139,6 @@ def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp
                 metric.name,
                 known,
             )
-            carried = metric.denominators(rows)
             assert carried.shape == (len(rows),)
             assert (carried >= 0).all()
 

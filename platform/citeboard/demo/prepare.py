@@ -19,6 +19,7 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.demo.systems import (
     FIELD_SYSTEMS,
+    JUDGES,
     LEAD,
     SYSTEMS,
     System,
@@ -43,6 +44,8 @@ SEASON = "demo"
 ENDED = "demo-2024"
 #: One of tasks that folders declare, which is brought when the others are there.
 FIELD_TASKS = "field-tasks"
+#: One in which judges of reports compete.
+REPORTS = "reports"
 #: The participant leads it.
 TEAM = "Fulmar"
 #: Seasons that show what publications report, beside the one that runs can be sent to.
@@ -108,6 +111,7 @@ def finish_demo() -> None:
             Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files),
             files / "runs",
         )
+        bring_reports()
         mark.unlink()
     bring_published()
 
@@ -160,6 +164,22 @@ def bring_field_tasks() -> None:
             if not phase.submissions.filter(system=system.name).exists():
                 _send(phase, system, folder / phase.task.slug)
         baseline_runs.ask(phase=phase, by=None)
+
+
+@transaction.atomic
+def bring_reports() -> None:
+    """Load the season of reports with the runs of its judges, unless it is there."""
+    if Season.objects.filter(slug=REPORTS).exists():
+        return
+    folder = EXAMPLES / REPORTS
+    season = load.load_season(folder, data=EXAMPLES).season
+    # As with the field's tasks, the season with all types stays first on the first page.
+    Season.objects.filter(pk=season.pk).update(
+        created_at=season.created_at - dt.timedelta(days=1)
+    )
+    phase = Phase.objects.select_related("task__season").get(task__season=season)
+    for judge in JUDGES:
+        _send(phase, judge, folder / phase.task.slug)
 
 
 def bring_published() -> None:

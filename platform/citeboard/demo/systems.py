@@ -69,6 +69,16 @@ FIELD_SYSTEMS = (
     ),
     System("Egret", "By lot", "Answers drawn by lot.", 0.2),
 )
+#: What teams send to the season of reports: judges, whose runs are files.
+JUDGES = (
+    System(
+        "Avocet", "Strict grader", "Grades whether each sentence is supported.", 0.9
+    ),
+    System(
+        "Bittern", "Lenient grader", "Gives half points and likes long reports.", 0.7
+    ),
+    System("Curlew", "Length counter", "Counts words and reads none.", 0.2),
+)
 #: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
 LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
 

@@ -530,6 +530,7 @@ def counted_units(number: int, unit: str, *, are_more: bool = False) -> str:
         "instance": (counted(number, "instance"), counted(number, "more instance")),
         "paper": (counted(number, "paper"), counted(number, "more paper")),
         "question": (counted(number, "question"), counted(number, "more question")),
+        "system": (counted(number, "system"), counted(number, "more system")),
         "text": (counted(number, "text"), counted(number, "more text")),
         "topic": (counted(number, "topic"), counted(number, "more topic")),
     }

@@ -67,6 +67,7 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
         "clsumm-1a": 6,
         "clsumm-1b": 5,
         "clsumm-2": 7,
+        "judge-leaderboards": 9,
         "positional-citations": 8,
     }
     rated = {

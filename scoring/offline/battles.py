@@ -1,0 +1,160 @@
+"""Files of battles: read with everything that is wrong with them, and their board as JSON and as lines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scoring.metrics.base import finite
+from scoring.offline.terminal import printable
+from scoring.stats.battles import LABELS, Battle, Board, Share
+from scoring.stats.resampling import Bounds
+from tasks.types.files import open_input
+from tasks.types.jsonlines import Record, read_records, well_formed
+from tasks.types.problems import Problem, Problems, refuse
+from tasks.types.text import json_kind, nfc
+
+EXAMPLE = '{"topic": "t1", "left": "a", "right": "b", "label": "left"}'
+NAMES = ("topic", "left", "right")
+MAX_NAME = 200
+#: Strengths need every two systems.
+MAX_SYSTEMS = 500
+
+
+def read_battles(path: Path) -> list[Battle]:
+    """Return the battles of a file of JSON lines. Raises InputRefused with all that is wrong."""
+    problems = Problems()
+    battles = []
+    for file in open_input(path):
+        for record in read_records(file, problems):
+            faults = [*_faults(record)]
+            for message, expected in faults:
+                problems.append(record.problem(message, expected))
+            if not faults:
+                battles.append(_battle(record))
+    if not battles and not problems.has_errors:
+        message = "no battles are here"
+        problems.append(Problem(file=path.name, message=message, expected=EXAMPLE))
+    systems = {name for own in battles for name in (own.left, own.right)}
+    if len(systems) > MAX_SYSTEMS:
+        message = f"battles of {len(systems):,} systems"
+        problems.append(
+            Problem(file=path.name, message=message, expected=f"at most {MAX_SYSTEMS}")
+        )
+    refuse(problems)
+    return battles
+
+
+def _battle(record: Record) -> Battle:
+    value = record.value
+    topic, left, right = (nfc(well_formed(str(value[name]))) for name in NAMES)
+    judge = nfc(well_formed(str(value.get("judge") or "")))
+    return Battle(topic, left, right, value["label"], judge)
+
+
+def _faults(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a row, each with what is expected."""
+    value = record.value
+    for name in (*NAMES, *(["judge"] if value.get("judge") is not None else [])):
+        if name not in value:
+            yield f"“{name}” is missing", EXAMPLE
+        elif not isinstance(value[name], str | int) or isinstance(value[name], bool):
+            yield f"“{name}” is {json_kind(value[name])}", "a text"
+        elif not 0 < len(str(value[name])) <= MAX_NAME:
+            message = f"“{name}” has {len(str(value[name])):,} characters"
+            yield message, f"from 1 to {MAX_NAME} characters"
+    left, right, label = (value.get(name) for name in ("left", "right", "label"))
+    if "left" in value and left == right:
+        yield f"“{str(left)[:40]}” meets itself", "two different systems"
+    if "label" not in value:
+        yield "“label” is missing", EXAMPLE
+    elif label not in LABELS:
+        kind = f"“{label[:40]}”" if isinstance(label, str) else json_kind(label)
+        yield f"“label” is {kind}", f"one of {', '.join(LABELS)}"
+
+
+def as_facts(board: Board) -> dict[str, Any]:
+    """Return the board as JSON values: null where a value is undefined or has no interval."""
+    by_name = sorted(board.standings, key=lambda own: own.system)
+    return {
+        "strengths": {own.system: finite(own.strength) for own in by_name},
+        "shares": {
+            system: {
+                other: finite(float(share))
+                for other, share in zip(board.systems, row, strict=True)
+                if other != system
+            }
+            for system, row in zip(board.systems, board.matrix, strict=True)
+        },
+        "left": _share_facts(board.left),
+        "ordered_by": "strengths" if board.by_strength else "shares",
+        "board": [
+            {
+                "system": own.system,
+                "rank": own.rank,
+                "ranks": [own.first, own.last],
+                "strength": finite(own.strength),
+                **_ends("strength", own.strength_bounds),
+                "share": finite(own.share),
+                **_ends("share", own.share_bounds),
+            }
+            for own in board.standings
+        ],
+        "agreement": _agreement_facts(board),
+        "battles": board.battles,
+        "topics": board.topics,
+    }
+
+
+def _ends(name: str, bounds: Bounds | None) -> dict[str, float | None]:
+    low, high = bounds or (None, None)
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+def _share_facts(share: Share) -> dict[str, float | int | None]:
+    low, high = share.bounds or (None, None)
+    return {"share": finite(share.value), "low": low, "high": high, "n": share.n}
+
+
+def _agreement_facts(board: Board) -> dict[str, Any] | None:
+    if board.agreement is None:
+        return None
+    return {
+        **_share_facts(board.agreement.share),
+        "alpha": finite(board.agreement.alpha),
+        "judges": [
+            {"judges": [*judges], **_share_facts(share)}
+            for judges, share in board.agreement.by_judges.items()
+        ],
+    }
+
+
+def as_lines(board: Board) -> Iterator[str]:
+    """Yield the board as people read it at a terminal."""
+    if not board.by_strength:
+        yield (
+            "Some systems never lost or never won against the others, directly or by way of others, so that "
+            "no finite strengths exist: shares of wins order the systems."
+        )
+    for own in board.standings:
+        ranks = f"{own.first}–{own.last}" if own.first < own.last else f"{own.first}"
+        strength = _with_ends(own.strength, own.strength_bounds, "strength")
+        share = _with_ends(own.share, own.share_bounds, "share of wins")
+        yield f"{ranks:<7} {printable(own.system):<24} {strength}{share}".rstrip()
+    yield f"{board.battles:,} battles on {board.topics:,} topics"
+    yield _told(board.left, "decided battles won by the left system")
+    if board.agreement:
+        yield _told(board.agreement.share, "pairs of labels of two judges that agree")
+
+
+def _with_ends(value: float, bounds: Bounds | None, name: str) -> str:
+    if finite(value) is None:
+        return ""
+    ends = f" [{bounds[0]:.3f}, {bounds[1]:.3f}]" if bounds else ""
+    return f"{name} {value:.3f}{ends}  "
+
+
+def _told(share: Share, words: str) -> str:
+    if finite(share.value) is None:
+        return f"no {words}"
+    ends = f" [{share.bounds[0]:.3f}, {share.bounds[1]:.3f}]" if share.bounds else ""
+    return f"{words}: {share.value:.3f}{ends} of {share.n:,}"

@@ -1,0 +1,260 @@
+"""The truth and a judge's leaderboard, both as scores of systems."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.types.base import (
+    Index,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+    rows_by_name,
+)
+from tasks.types.files import Files, InputFile, shown_names
+from tasks.types.jsonlines import Record, as_lines, read_records, well_formed
+from tasks.types.judge_leaderboards import (
+    DESCRIBED,
+    JUDGE_MEASURE,
+    MEASURE,
+    SYSTEMS,
+    TOPICS,
+)
+from tasks.types.judge_leaderboards.rows import (
+    ALL,
+    MAX_NAME,
+    Row,
+    of_measure,
+    read_rows,
+)
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
+from tasks.types.text import nfc
+
+#: Correlations compare every two systems.
+MAX_SYSTEMS = 1_000
+#: Systems times topics, of which each topic has a correlation of its own.
+MAX_VALUES = 50_000
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """A system on one leaderboard: its score over topics, and by topic where the leaderboard has topics."""
+
+    score: float
+    topics: dict[str, float]
+
+
+Leaderboard = Mapping[str, SystemScore]
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A judge's leaderboard of the systems of the truth, and how many other systems it has."""
+
+    systems: Leaderboard
+    unknown: int
+
+
+def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
+    """Return the systems in the order of their ids. A score is that on the topic `all`, or the mean over
+    topics.
+    """
+    values: dict[str, dict[str, float]] = {}
+    for row in rows:
+        values.setdefault(row.system, {})[row.topic] = row.value
+    systems = {}
+    for system, own in sorted(values.items()):
+        topics = {topic: own[topic] for topic in sorted(own) if topic != ALL}
+        # The sum is exact, so that means of equal scores are equal in whatever order they stand.
+        mean = math.fsum(topics.values()) / len(topics) if topics else 0.0
+        systems[system] = SystemScore(own.get(ALL, mean), topics)
+    return systems
+
+
+def read_gold(files: Files, options: Options) -> Split:
+    """Return the truth. Raises InputRefused with all that is wrong."""
+    problems = Problems()
+    measure = options.get(MEASURE.name, "")
+    rows = read_rows(files, measure, problems)
+    if not rows and not problems.has_errors:
+        problems.append(Problem(message="no rows are here", expected=DESCRIBED))
+    refuse(problems)
+    chosen = of_measure(rows, measure, MEASURE.name, shown_names(files))
+    systems = leaderboard_of(chosen)
+    topics = topics_of(systems.values())
+    _refuse_many(len(systems), MAX_SYSTEMS, "systems")
+    _refuse_many(len(systems) * len(topics), MAX_VALUES, "systems times topics")
+    return Split(
+        content=systems,
+        instances=len(systems),
+        index={"instances": [*systems], "topics": topics},
+        digest=_digest(chosen),
+        rows=len(rows),
+    )
+
+
+def _refuse_many(count: int, most: int, noun: str) -> None:
+    if count > most:
+        message = f"the truth has {count:,} {noun}"
+        raise InputRefused([Problem(message=message, expected=f"at most {most:,}")])
+
+
+def topics_of(systems: Iterable[SystemScore]) -> list[str]:
+    return sorted({topic for own in systems for topic in own.topics})
+
+
+def _digest(rows: Iterable[Row]) -> str:
+    """Return SHA-256 of the values of the chosen measure, the same in whatever order the rows stand."""
+    values = sorted((row.system, row.topic, row.value) for row in rows)
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_inputs(files: Files, options: Options) -> Index:
+    """Return the systems and topics from the public inputs. Raises InputRefused."""
+    problems = Problems()
+    systems = _names(files, SYSTEMS, "run_id", problems)
+    topics = _names(files, TOPICS, "topic_id", problems)
+    if not systems and not problems.has_errors:
+        message = f"there is no {SYSTEMS} that names systems"
+        problems.append(Problem(message=message, expected='{"run_id": "a1"} a line'))
+    refuse(problems)
+    return {"instances": systems, "topics": topics}
+
+
+def _names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
+    names = set()
+    for file in files:
+        for record in read_records(file, problems) if file.base == name else ():
+            value = record.value.get(key)
+            if isinstance(value, str) and 0 < len(value) <= MAX_NAME:
+                names.add(well_formed(value))
+            else:
+                expected = f"a text of at most {MAX_NAME} characters"
+                problems.append(record.problem(f"no “{key}”", expected))
+    return sorted(names)
+
+
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
+    """Yield the ids of systems and of topics, in the order of the ids: the order of the truth is secret."""
+    index = read_gold(files, options).index
+    yield SYSTEMS, as_lines({"run_id": name} for name in index["instances"])
+    yield TOPICS, as_lines({"topic_id": name} for name in index["topics"])
+
+
+def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
+    """Yield the system of each record."""
+    for record in of_file:
+        name = record.value.get("run_id")
+        yield None if name is None else str(name)
+
+
+def read_run(
+    files: Files, index: Index, options: Options
+) -> tuple[JudgedRun, list[Problem]]:
+    """Return the judge's scores of known systems, and everything that is wrong with the files.
+
+    A system that the judge leaves out and one that the truth lacks are warnings.
+    """
+    problems = Problems()
+    measure = options.get(JUDGE_MEASURE.name, "")
+    rows = read_rows(files, measure, problems)
+    if problems.has_errors or not rows:
+        return JudgedRun({}, 0), problems
+    chosen = of_measure(rows, measure, JUDGE_MEASURE.name, shown_names(files))
+    names = _by_form([*index["instances"], *index["topics"]])
+    spelt = [
+        Row(
+            row.line,
+            names.get(nfc(row.system), row.system),
+            names.get(nfc(row.topic), row.topic),
+            row.measure,
+            row.value,
+        )
+        for row in chosen
+    ]
+    systems = leaderboard_of(spelt)
+    known = {name: systems[name] for name in index["instances"] if name in systems}
+    problems += _doubts(known, systems, index)
+    return JudgedRun(known, len(systems) - len(known)), problems
+
+
+def _by_form(names: Iterable[str]) -> dict[str, str]:
+    """Return the spelling of the truth by the name's Unicode form C."""
+    return {nfc(name): name for name in names}
+
+
+def _doubts(known: Leaderboard, systems: Leaderboard, index: Index) -> list[Problem]:
+    if not known:
+        return []
+    unknown = [name for name in systems if name not in known]
+    missing = [name for name in index["instances"] if name not in known]
+    left_out = "systems of the run are not in the truth and are left out"
+    as_zero = "systems have no score and count as 0"
+    found = [
+        _doubt(unknown, len(systems), left_out),
+        _doubt(missing, len(index["instances"]), as_zero),
+    ]
+    if any(own.topics for own in known.values()):
+        judged = set(topics_of(known.values()))
+        absent = [name for name in index["topics"] if name not in judged]
+        found.append(_doubt(absent, len(index["topics"]), "topics have no score"))
+    return [problem for problem in found if problem]
+
+
+def _doubt(names: Sequence[str], whole: int, words: str) -> Problem | None:
+    if not names:
+        return None
+    message = f"{len(names):,} of {whole:,} {words}, the first is “{names[0]}”"
+    return Problem(message=message, fatal=False)
+
+
+def filled(run: JudgedRun, index: Index) -> Iterator[bool]:
+    """Yield True for each system of the truth that the judge scores."""
+    return (True for _ in run.systems)
+
+
+def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
+    """Return one row a system of the truth, in the order of the ids."""
+    systems: Leaderboard = split.content
+    answers = [run.systems.get(name) for name in systems]
+    return Pairs(
+        gold=[*systems.values()],
+        answers=answers,
+        units=[*systems],
+        features={},
+        names=[*systems],
+        notes={"missing_systems": answers.count(None), "unknown_systems": run.unknown},
+    )
+
+
+def show_instances(
+    files: Files, split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """Yield each system with its score and its rank by the truth and by the judge."""
+    ranks = [_ranks(side) for side in (pairs.gold, pairs.answers)]
+    for name, [row] in rows_by_name(pairs.names).items():
+        gold, answer = (
+            "" if side[row] is None else f"{side[row].score:.4f}\n#{own[row]}"
+            for side, own in zip((pairs.gold, pairs.answers), ranks, strict=True)
+        )
+        yield ShownInstance(name=name, given=name, gold=gold, answer=answer)
+
+
+def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
+    """Return the rank of each system, 1 for the best; equal scores share the best of their ranks."""
+    scores = [0.0 if own is None else own.score for own in side]
+    first: dict[float, int] = {}
+    for rank, score in enumerate(sorted(scores, reverse=True), start=1):
+        first.setdefault(score, rank)
+    return [first[score] for score in scores]
+
+
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
+    """Yield of each system its id, which participants know, and its scores, which are secret."""
+    for name, own in split.content.items():
+        yield [name], [own.score, sorted(own.topics.items())]

@@ -1,0 +1,261 @@
+"""Rows of leaderboards: a system, a topic, a measure and its value, from each form that the field has."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.types.files import Files, InputFile
+from tasks.types.jsonlines import Record, read_records, well_formed
+from tasks.types.judge_leaderboards import DESCRIBED, EXAMPLE
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    Problems,
+    TooManyProblems,
+    refuse,
+)
+from tasks.types.run_forms import BYTE_ORDER_MARK, beginning_of
+from tasks.types.text import decoded, json_kind, nfc
+
+#: The topic of a system's score over all topics.
+ALL = "all"
+#: The row in which trec_eval names the run.
+RUN_NAME = "runid"
+MAX_NAME, MAX_SIZE = 200, 1e15
+#: The fields of a row in JSON that are names.
+NAMES = ("run_id", "topic_id", "measure")
+#: Endings of files of trec_eval that are no part of the run's name.
+ENDINGS = (".gz", ".txt", ".tsv", ".eval")
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value of a leaderboard and the line where it stands; None in a list."""
+
+    line: int | None
+    system: str
+    topic: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of one line of text."""
+
+    line: int
+    cells: list[str]
+
+
+#: System, topic and measure of the rows so far.
+Seen = set[tuple[str, str, str]]
+
+
+def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
+    """Return the rows of all files, with everything wrong with them as problems.
+
+    ``measure`` is the one that the task names; it tells the columns of ir_measures from those of trec_eval
+    with the run in front. Raises TooManyProblems.
+    """
+    rows: list[Row] = []
+    seen: Seen = set()
+    for file in files:
+        try:
+            if _begins_as_json(file):
+                rows += _json_rows(file, seen, problems)
+            else:
+                rows += _text_rows(file, measure, seen, problems)
+        except TooManyProblems:
+            raise
+        except InputRefused as refused:
+            problems += refused.problems
+    return rows
+
+
+def _begins_as_json(file: InputFile) -> bool:
+    begin = beginning_of(file).removeprefix(BYTE_ORDER_MARK).lstrip()
+    return begin.startswith((b"{", b"["))
+
+
+def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]:
+    for record in read_records(file, problems):
+        faults = [*_faults(record)]
+        for message, expected in faults:
+            problems.append(record.problem(message, expected))
+        if faults:
+            continue
+        system, topic, measure = (
+            well_formed(str(record.value[name])) for name in NAMES
+        )
+        value = float(record.value["value"])
+        row = Row(record.line, system, topic, measure, value)
+        if is_new(row, seen):
+            yield row
+        else:
+            problems.append(record.problem(_twice(row), _ONCE))
+
+
+def _faults(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the fields of a row, each with what is expected."""
+    for name in NAMES:
+        value = record.value.get(name)
+        if name not in record.value:
+            yield f"“{name}” is missing", EXAMPLE
+        elif not isinstance(value, str | int) or isinstance(value, bool):
+            yield f"“{name}” is {json_kind(value)}", "a text"
+        elif not 0 < len(str(value)) <= MAX_NAME:
+            yield f"“{name}” has {len(str(value)):,} characters", _NAME
+    value = record.value.get("value")
+    if "value" not in record.value:
+        yield "“value” is missing", EXAMPLE
+    elif not isinstance(value, int | float) or isinstance(value, bool):
+        yield f"“value” is {json_kind(value)}", "a number"
+    elif abs(value) > MAX_SIZE:
+        yield "“value” is too large", _NUMBER
+
+
+_NAME = f"from 1 to {MAX_NAME} characters"
+_NUMBER = f"a number of at most {MAX_SIZE:g}"
+_ONCE = "each system once on a topic by a measure"
+
+
+def is_new(row: Row, seen: Seen) -> bool:
+    """Return whether system, topic and measure occur for the first time, and note that they do."""
+    key = (nfc(row.system), nfc(row.topic), row.measure)
+    if key in seen:
+        return False
+    seen.add(key)
+    return True
+
+
+def _twice(row: Row) -> str:
+    return f"“{row.system}” has a second value of “{row.measure}” on “{row.topic}”"
+
+
+def _text_rows(
+    file: InputFile, measure: str, seen: Seen, problems: Problems
+) -> Iterator[Row]:
+    lines = [*_lines(file, problems)]
+    if not lines:
+        return
+    as_row = _form_of(file, lines, measure)
+    for line in lines:
+        (system, topic, own), text = as_row(line.cells)
+        raw = " ".join(line.cells)
+        if (value := _number(text)) is None:
+            message = f"“{text[:40]}” is no number"
+            problems.append(file.problem(message, _NUMBER, line=line.line, raw=raw))
+            continue
+        row = Row(line.line, system, topic, own, value)
+        if is_new(row, seen):
+            yield row
+        else:
+            problem = file.problem(_twice(row), _ONCE, line=line.line, raw=raw)
+            problems.append(problem)
+
+
+def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
+    """Yield the lines that have as many cells as the first one; the others become problems."""
+    count = 0
+    for number, raw in enumerate(file.lines(), start=1):
+        cells = decoded(raw).split()
+        if not cells:
+            continue
+        count = count or len(cells)
+        longest = max(map(len, cells))
+        if longest > MAX_NAME:
+            message, expected = f"a column has {longest:,} characters", _NAME
+        elif count not in FORMS:
+            message, expected = f"a line of {len(cells)} columns", DESCRIBED
+        elif len(cells) != count:
+            message = f"a line of {len(cells)} columns"
+            expected = f"{count} columns, as before"
+        else:
+            yield Cells(number, cells)
+            continue
+        problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
+
+
+#: From the cells of a line to system, topic and measure, and to the text of the value.
+AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
+#: trec_eval; ir_measures, or trec_eval with the run in front; a ranking: topic, Q0, system, rank, score, tag.
+OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
+
+
+def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
+    """Return how the cells of a file are read; trec_eval's row that names the run is taken out of the lines.
+
+    Raises InputRefused.
+    """
+    columns = len(lines[0].cells)
+    if columns == OF_RANKING:
+        return lambda cells: ((cells[2], cells[0], cells[5]), cells[4])
+    if columns == OF_TREC_EVAL:
+        system = _run_name(file, lines)
+        return lambda cells: ((system, cells[1], cells[0]), cells[2])
+    lines[:] = [
+        line for line in lines if RUN_NAME not in (line.cells[1], line.cells[2])
+    ]
+    place = _place_of_measure(file, lines, measure)
+    return lambda cells: ((cells[0], cells[3 - place], cells[place]), cells[3])
+
+
+def _run_name(file: InputFile, lines: list[Cells]) -> str:
+    names = {line.cells[2] for line in lines if line.cells[0] == RUN_NAME}
+    lines[:] = [line for line in lines if line.cells[0] != RUN_NAME]
+    if len(names) > 1:
+        message = f"the file has {len(names)} runs (“{RUN_NAME}”)"
+        refuse([file.problem(message, "a file of trec_eval for each run")])
+    name = names.pop() if names else file.base
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return name or file.base
+
+
+def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
+    """Return the column of the measure, 1 or 2; the other one is the topic's.
+
+    The topic `all` decides, then the measure that the task names, then which column has fewer different
+    values. Raises InputRefused if nothing does.
+    """
+    values = [{line.cells[place] for line in lines} for place in (1, 2)]
+    for is_measure in (
+        [ALL not in own and ALL in other for own, other in (values, values[::-1])],
+        [measure in own for own in values],
+        [len(own) < len(other) for own, other in (values, values[::-1])],
+    ):
+        if is_measure[0] != is_measure[1]:
+            return 1 if is_measure[0] else 2
+    if len(values[0]) <= 1:
+        # One topic and one measure: the scores are the same whichever is which.
+        return 2
+    message = "columns 2 and 3 have as many different values: either may be the topic"
+    expected = f"the topic “{ALL}” in a row, or rows of one measure"
+    raise InputRefused([file.problem(message, expected)])
+
+
+def _number(text: str) -> float | None:
+    """Return a finite number that is not too large; None for any other text."""
+    if "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) <= MAX_SIZE else None
+
+
+def of_measure(rows: Sequence[Row], named: str, option: str, shown: str) -> list[Row]:
+    """Return the rows of the measure that is named, or of the only one. Raises InputRefused."""
+    measures = sorted({row.measure for row in rows})
+    if named in measures or (len(measures) == 1 and not named):
+        return [row for row in rows if row.measure == (named or measures[0])]
+    listed = ", ".join(measures[:MAX_LISTED])
+    listed += ", …" if len(measures) > MAX_LISTED else ""
+    if named:
+        message = f"no row has the measure “{named}”"
+        expected = f"the measure that the task names (option {option}); found {listed or 'no row'}"
+    else:
+        message = f"the rows have {len(measures)} measures: {listed}"
+        expected = f"one measure, or a task that names one (option {option})"
+    raise InputRefused([Problem(file=shown, message=message, expected=expected)])
