@@ -295,6 +295,8 @@ class Pairs:
     answered: Sequence[bool] | None = None
     #: What a run says of the first of its candidates, by the place of the instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    #: How many judgements of the run are still to be made; on a site it waits for them.
+    pending: int = 0
 
     def __post_init__(self) -> None:
         columns = (
@@ -406,6 +408,8 @@ class TaskType:
     human_evaluation: HumanEvaluation | None = None
     #: Whether its runs are responses that are split into claims, which people judge.
     has_claims: bool = False
+    #: Whether its scores follow from judgements of each run, for which a run waits on a site.
+    is_judged: bool = False
     #: The metrics that the options add to a rule set, as where they name other cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
     #: The metrics of its rule sets that there are not under the options.
