@@ -655,6 +655,8 @@ def checked_options(
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES = "labels", "lines"
+#: Sentences of a report with what they cite, and nuggets, each with its judgements.
+REPORTS = "reports"
 #: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.
 MAX_SHOWN, TOP = 2_000, 10
 #: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that

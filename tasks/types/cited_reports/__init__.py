@@ -1,6 +1,6 @@
 """Cited reports: a report on each topic, whose sentences cite documents, judged by nuggets and support."""
 
-from tasks.types.base import LINES, TaskType
+from tasks.types.base import REPORTS, TaskType
 from tasks.types.cited_reports import options, pairing, reports, runs, topics
 from tasks.types.jsonlines import is_records_file
 
@@ -34,7 +34,7 @@ TASK_TYPE = TaskType.of(
         "length_words",
     ),
     is_judged=True,
-    drawn_as=LINES,
+    drawn_as=REPORTS,
     baselines=("scoring.tools.baselines.reports:BASELINES",),
     is_gold_file=is_records_file,
 )
