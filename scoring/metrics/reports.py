@@ -165,6 +165,8 @@ class CitationScore(Metric):
         accepted(options)
         limit = max_citations(options)
         self.fixed = {"max_citations": "all" if limit is None else limit}
+        if self.is_of_means:
+            self.shape = "ratio"
 
     @property
     def is_of_means(self) -> bool:
