@@ -124,6 +124,8 @@ TOKENIZER = Option(
 #: The option by which measures are computed at further cut-offs, in types that have it.
 CUTOFFS = "k"
 MAX_CUTS = 10
+#: The option that lists the categories of findings that are warnings although they would refuse a run.
+ACCEPT = "accept"
 
 
 def cutoffs(

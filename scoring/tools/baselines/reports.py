@@ -47,11 +47,10 @@ def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Ci
         for name, document in documents.items()
         for sentence in by_rules(document.text)
     ]
-    if sentences:
-        scores = bm25.Lucene(bm25.words(sentence) for sentence, _ in sentences).scores(
-            query
-        )
-        yield from (sentences[place] for place in _best(scores, len(sentences)))
+    index = bm25.Lucene(bm25.words(sentence) for sentence, _ in sentences)
+    scores = index.scores(query) if sentences else np.zeros(0)
+    for place in np.argsort(-scores, kind="stable"):
+        yield sentences[place]
 
 
 def _within(sentences: Iterable[Cited], limit: Any) -> list[Cited]:

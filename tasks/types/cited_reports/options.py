@@ -1,6 +1,6 @@
 """The options of the task type, and its metrics."""
 
-from tasks.types.base import CORRECTED, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.base import ACCEPT, CORRECTED, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS
 from tasks.types.cited_reports.tracks import CATEGORIES, NO_TRACK, TRACKS
 from tasks.types.references import metric_ref
@@ -11,8 +11,8 @@ TRACK = Option(
     summary="The track whose rules a run must satisfy.",
     choices=tuple(TRACKS),
 )
-ACCEPT = Option(
-    name="accept",
+ACCEPTED = Option(
+    name=ACCEPT,
     default="",
     summary="Categories of findings that are warnings here although the track refuses them, such as "
     "missing_topics,narrative.",
@@ -37,14 +37,14 @@ MAX_CITATIONS = Option(
     summary="The most citations of a sentence that are judged, in the order given or, where they have "
     "scores, the highest first; the track's limit where nothing is said.",
 )
-OPTIONS = (TRACK, ACCEPT, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
+OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
 #: By option the kind of the judgements in its file.
 JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
 
 
 def accepted(options: Options) -> frozenset[str]:
     """The categories that a task accepts. Raises OptionRefused."""
-    names = [name.strip() for name in options.get(ACCEPT.name, "").split(",")]
+    names = [name.strip() for name in options.get(ACCEPT, "").split(",")]
     given = frozenset(filter(None, names))
     if unknown := sorted(given.difference(CATEGORIES)):
         expected = f"expected some of {', '.join(CATEGORIES)}"
@@ -74,7 +74,7 @@ _NUGGETS = tuple(
     for scope in ("vital", "all")
     for is_strict in (False, True)
 )
-_LIMITED = (TRACK.name, ACCEPT.name, MAX_CITATIONS.name)
+_LIMITED = (TRACK.name, ACCEPT, MAX_CITATIONS.name)
 _CITATIONS = (
     metric_ref("citation_f1", "reports:CitationScore", *_LIMITED, part="f1"),
     *(
