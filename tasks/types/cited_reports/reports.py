@@ -302,7 +302,9 @@ def _of_markdown(file: InputFile) -> Report:
     )
 
 
-def _marked(text: str, references: Sequence[str]) -> tuple[str, tuple[Sentence, ...]]:
+def _marked(
+    text: str, references: Sequence[str] = ()
+) -> tuple[str, tuple[Sentence, ...]]:
     """The form and the sentences of a text in Markdown, in which `[1]` is the first reference."""
     addresses: list[str] = []
 

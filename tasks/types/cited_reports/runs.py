@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from tasks.types.base import Index, Options
 from tasks.types.cited_reports.checks import check
 from tasks.types.cited_reports.options import TRACK, accepted
-from tasks.types.cited_reports.reports import DESCRIBED, Report, read_reports
+from tasks.types.cited_reports.reports import Report, read_reports
 from tasks.types.cited_reports.tracks import NO_TRACK, TRACKS
 from tasks.types.files import Files
 from tasks.types.problems import Problem, Problems
@@ -29,8 +29,6 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     if not problems.has_errors:
         track = TRACKS[options.get(TRACK.name) or NO_TRACK]
         check(reports, index["topics"], track, accepts, problems)
-    if files and not reports and not problems.has_errors:
-        problems.append(Problem(message="no reports are here", expected=DESCRIBED))
     run: dict[str, Report] = {}
     for report in reports:
         if report.topic in index["topics"]:

@@ -174,6 +174,20 @@ def test_findings_are_counted_one_by_one_below_a_thousand(capsys, tmp_path):
     assert Counter(rows_of(result))["7", "reference_index", "error"] == 900
 
 
+def test_a_run_of_empty_reports_alone_is_refused_in_one_sentence(capsys, tmp_path):
+    empty = [{"text": " ", "citations": []}]
+    run = lines(report("7", sentences=empty), report("8", sentences=empty))
+    status, _, told = checked(capsys, tmp_path, run)
+    assert status == 2
+    assert "answers no instance of the split: 2 answers are empty" in told
+    status, result, _ = checked(capsys, tmp_path, run + lines(report("7")))
+    assert status == 2
+    half = lines(report("7", sentences=empty), report("8"))
+    status, result, _ = checked(capsys, tmp_path, half)
+    assert (status, rows_of(result)) == (0, [("7", "empty_answer", "warning")])
+    assert checked(capsys, tmp_path, "")[0] == 2
+
+
 MARKDOWN = """# Rain
 
 Rain falls from clouds [1, 2]. It feeds rivers (source: https://rain.example/a).
