@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
+from scoring.results.comparison.drawing import drawn_example
+from tasks.types import task_type
 from tasks.types.cited_reports.judgements import CREDITS, majority
 from tasks.types.cited_reports.pairing import chosen
 from tasks.types.cited_reports.reports import Citation
@@ -188,3 +190,21 @@ def test_baselines_write_reports_that_every_track_of_ids_takes(name, capsys, tmp
         )
         == 0
     )
+
+
+def test_the_explorer_shows_sentences_nuggets_and_their_judgements():
+    parts = {
+        part.kind: [
+            ("".join(p.text for p in line.pieces), line.words) for line in part.lines
+        ]
+        for part in drawn_example(task_type(TYPE))
+    }
+    assert parts["given"][0] == ("How does weather shape the hills?", "")
+    assert parts["paper"][:2] == [
+        ("Rain falls on the hills. [d1: full]", "supported"),
+        ("Wind turns the mills. [d2: partial, 9: out of range]", "partly supported"),
+    ]
+    assert ("vital: Ice carves valleys. [not_support]", "nugget missed") in parts[
+        "paper"
+    ]
+    assert parts["gold"][0][0] == "vital: It rains on the hills."

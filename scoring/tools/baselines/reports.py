@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.types import bm25
 from tasks.types.baselines import Answer, Baseline
@@ -27,9 +28,9 @@ def _query(topic: Topic) -> list[str]:
     return bm25.words(" ".join(text for text in texts if isinstance(text, str)))
 
 
-def _best(scores: Sequence[float], most: int) -> list[int]:
+def _best(scores: NDArray[np.float64], most: int) -> list[int]:
     """The places of the highest scores above 0, the highest first and ties in their order."""
-    order = np.argsort(-np.asarray(scores), kind="stable")[:most]
+    order = np.argsort(-scores, kind="stable")[:most]
     return [int(place) for place in order if scores[place] > 0]
 
 
@@ -77,7 +78,7 @@ def _answers(
         )
         for topic in gold.topics.values():
             query = _query(topic)
-            scores = index.scores(query) if names else []
+            scores = index.scores(query) if names else np.zeros(0)
             best = {
                 names[place]: gold.documents[names[place]]
                 for place in _best(scores, DOCUMENTS)

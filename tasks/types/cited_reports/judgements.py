@@ -161,16 +161,16 @@ def _take(
     problems: Problems,
 ) -> None:
     kind = value.get("kind")
-    if kind not in rows:
+    if not isinstance(kind, str) or kind not in rows:
         expected = " or ".join(rows)
         problems.append(record.problem(f"“kind” is {_shown(kind)}", expected))
         return
-    own = rows[str(kind)]
+    own = rows[kind]
     key, fault = _key(value, ITEMS[own.kind])
     label = value.get("label")
     if label == NO_LABEL or label is None or label == "":
         label = ""
-    elif label not in CREDITS[own.kind]:
+    elif not isinstance(label, str) or label not in CREDITS[own.kind]:
         fault = fault or f"“label” is {_shown(label)}"
     if fault:
         problems.append(record.problem(fault, EXAMPLES[own.kind]))

@@ -247,8 +247,12 @@ class _Judging:
         )
         counted = [one.nugget for one in nuggets if not one.has_no_label]
         of_vital = sum(nugget.is_vital for nugget in counted)
-        numbers = {"of_vital": of_vital, "of_all": len(counted)}
-        nuggets = [replace(one, is_assigned=is_assigned, **numbers) for one in nuggets]
+        nuggets = [
+            replace(
+                one, is_assigned=is_assigned, of_vital=of_vital, of_all=len(counted)
+            )
+            for one in nuggets
+        ]
         sentences = tuple(map(self._sentence, report.written)) if report else ()
         return (
             JudgedReport(

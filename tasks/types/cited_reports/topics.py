@@ -22,7 +22,7 @@ from tasks.types.cited_reports.options import JUDGED
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import Record, well_formed
 from tasks.types.problems import Problems, refuse
-from tasks.types.text import is_name, json_kind
+from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
 #: Where a topic's id stands; the first that is there counts.
@@ -165,7 +165,7 @@ class _Reading:
         if not isinstance(value.get("title", ""), str):
             faults.append((f"“title” is {json_kind(value['title'])}", "a text"))
         limit = value.get("limit")
-        if limit is not None and (not isinstance(limit, int) or limit is True):
+        if limit is not None and type(limit) is not int:
             faults.append((f"“limit” is {json_kind(limit)}", "a whole number"))
         self.problems += [record.problem(*fault) for fault in faults]
         if not faults:
@@ -214,14 +214,9 @@ class _Reading:
     ) -> Nugget | None:
         nugget = value if isinstance(value, dict) else {}
         text = nugget.get("question", nugget.get("text"))
-        answers = nugget.get("answers") or []
+        texts = _answers(nugget.get("answers") or [])
         rule = nugget.get("aggregator_type") or ANY_OF
-        texts = [one.get("answer") if isinstance(one, dict) else one for one in answers]
-        if (
-            not isinstance(text, str)
-            or not all(isinstance(one, str) for one in texts)
-            or rule not in (ANY_OF, ALL_OF)
-        ):
+        if not isinstance(text, str) or texts is None or rule not in (ANY_OF, ALL_OF):
             expected = '{"text": "…"} or {"question": "…", "aggregator_type": "AND", "answers": […]}'
             self.problems.append(
                 record.problem(f"nugget {place + 1} is in no form", expected)
@@ -243,6 +238,14 @@ class _Reading:
             parts or (Part(text, (name, text)),),
             rule,
         )
+
+
+def _answers(answers: Any) -> list[str] | None:
+    """The texts of a bank's answers; None where they are none."""
+    if not isinstance(answers, list):
+        return None
+    texts = [one.get("answer") if isinstance(one, dict) else one for one in answers]
+    return texts if are_texts(texts) else None
 
 
 def _importance(value: Any) -> str:
