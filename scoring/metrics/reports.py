@@ -6,6 +6,7 @@ citations. Under the corrected rules every topic that can be scored counts, an u
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -248,8 +249,9 @@ class _ReportMean(MeanMetric):
                 rows[row] = (*self.measured(answer), 1.0)
         return rows
 
+    @abstractmethod
     def measured(self, answer: JudgedReport) -> Sequence[float]:
-        raise NotImplementedError
+        """The columns of one report."""
 
 
 class Coverage(_ReportMean):
