@@ -231,6 +231,30 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 
 
 def check_run(given: argparse.Namespace) -> int:
+    """Check a run. `--json` prints its problems on standard output, also if the run is refused; a site's
+    worker, which asks for progress, reads them on standard error.
+    """
+    try:
+        return _checked_run(given)
+    except InputRefused as refused:
+        _print_refused(given, refused.problems)
+        raise
+    except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
+        _print_refused(given, [Problem(message=str(refused))])
+        raise
+    except PATH_FAULTS as fault:
+        message = str(fault.strerror).lower()
+        _print_refused(given, [Problem(file=str(fault.filename), message=message)])
+        raise
+
+
+def _print_refused(given: argparse.Namespace, problems: Sequence[Problem]) -> None:
+    if given.json and not given.progress:
+        found = [problem.as_finding() for problem in problems]
+        print(scorer.as_json({"task_type": given.type, "problems": found}))
+
+
+def _checked_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
     # Metrics need packages that a check of the type's own options does without.
     options = chosen.checked_options(

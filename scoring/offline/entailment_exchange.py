@@ -11,7 +11,7 @@ from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
-from tasks.types.problems import Pending, Problem, refuse
+from tasks.types.problems import Pending, Problem, Unavailable, refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
@@ -31,7 +31,12 @@ def pending_pairs(
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write what is pending, marking what must be decided in any case. Raises Pending where there is any."""
+    """Write what is pending, marking what must be decided in any case. Raises Pending where there is any, and
+    Unavailable where judgements are missing that come with the gold.
+    """
+    if pairs.pending:
+        counted = f"{pairs.pending:,} judgements of this run"
+        raise Unavailable(f"{counted} are not among the gold yet")
     asking = {
         metric.statistic: metric
         for metric in metrics

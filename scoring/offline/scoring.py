@@ -87,7 +87,11 @@ def check(
     refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}
-    return {**result, "warnings": [problem.as_dict() for problem in problems]}
+    return {
+        **result,
+        "warnings": [problem.as_dict() for problem in problems],
+        "problems": [problem.as_finding() for problem in problems],
+    }
 
 
 class ReadRun(NamedTuple):

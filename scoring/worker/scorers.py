@@ -167,7 +167,8 @@ def _score_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
         )
     arguments = ["score", *files, *_rule_set_arguments(jobs, folder)]
     arguments += option_arguments(local_options(job, folder))
-    if stored_model(job.options) is not None:
+    is_judged = job.submission.phase.task.task_type.is_judged
+    if is_judged or stored_model(job.options) is not None:
         arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
     return child.ScorerCommand(
         arguments,

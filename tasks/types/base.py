@@ -124,6 +124,8 @@ TOKENIZER = Option(
 #: The option by which measures are computed at further cut-offs, in types that have it.
 CUTOFFS = "k"
 MAX_CUTS = 10
+#: The option that lists the categories of findings that are warnings although they would refuse a run.
+ACCEPT = "accept"
 
 
 def cutoffs(
@@ -295,6 +297,8 @@ class Pairs:
     answered: Sequence[bool] | None = None
     #: What a run says of the first of its candidates, by the place of the instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    #: How many judgements of the run are still to be made; on a site it waits for them.
+    pending: int = 0
 
     def __post_init__(self) -> None:
         columns = (
@@ -406,6 +410,8 @@ class TaskType:
     human_evaluation: HumanEvaluation | None = None
     #: Whether its runs are responses that are split into claims, which people judge.
     has_claims: bool = False
+    #: Whether its scores follow from judgements of each run, for which a run waits on a site.
+    is_judged: bool = False
     #: The metrics that the options add to a rule set, as where they name other cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
     #: The metrics of its rule sets that there are not under the options.
@@ -651,6 +657,8 @@ def checked_options(
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES = "labels", "lines"
+#: Sentences of a report with what they cite, and nuggets, each with its judgements.
+REPORTS = "reports"
 #: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.
 MAX_SHOWN, TOP = 2_000, 10
 #: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that

@@ -16,6 +16,9 @@ MAX_LISTED = 200
 #: So much of anything else is told, since messages name things by what their author called them.
 MAX_TOLD = 2_000
 
+#: The fields of a problem that most task types leave empty.
+_SORTED_BY = ("topic", "category")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -31,10 +34,13 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
+    #: Where a task type sorts what it finds: the category, and the topic on which it was found.
+    topic: str = ""
+    category: str = ""
 
     def __post_init__(self) -> None:
         """Keep what pages show and databases keep: no NUL, no half of a character that takes two."""
-        for name in ("message", "file", "expected", "quote"):
+        for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
             if len(text) > MAX_TOLD:
                 text = f"{text[: MAX_TOLD - 1]}…"
@@ -50,7 +56,26 @@ class Problem:
         return f"{where}{self.message}{f'; expected {self.expected}' if self.expected else ''}"
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
-        return {name: value for name, value in asdict(self).items() if name != "count"}
+        left_out = {"count", *(name for name in _SORTED_BY if not getattr(self, name))}
+        return {
+            name: value for name, value in asdict(self).items() if name not in left_out
+        }
+
+    def as_finding(self) -> dict[str, str | int | None]:
+        """As `check --json` prints it: with its severity, and with a topic, or null, if it has a category."""
+        sorted_by: dict[str, str | int | None] = {}
+        if self.category:
+            sorted_by = {"topic": self.topic or None, "category": self.category}
+        return {
+            "severity": "error" if self.fatal else "warning",
+            "file": self.file,
+            "line": self.line,
+            "message": self.message,
+            "expected": self.expected,
+            "quote": self.quote,
+            "count": self.count,
+            **sorted_by,
+        }
 
 
 class InputRefused(Exception):

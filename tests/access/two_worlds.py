@@ -46,7 +46,7 @@ from tasks.types.digests import salted_digest
 from tests import factories
 from tests.access.scene import Scene, make_scene, mount_archive
 from tests.api.sending import score
-from tests.declared import small_tasks
+from tests.declared import small_reports, small_tasks
 from tests.declared.small_tasks import (
     SMALL_TASKS,
     Secrets,
@@ -59,6 +59,8 @@ from tests.scoring import sheets
 #: The task whose phase shows neither its board nor a team's own scores. A run on it scores
 #: otherwise in the second world; on all other tasks each run scores the same in both.
 HIDDEN = "hidden"
+#: A task of cited reports, hidden likewise: its nuggets and judgements differ from world to world.
+REPORTS = "reports"
 SEED = 20260401
 
 
@@ -103,6 +105,7 @@ def make_world(secrets: Secrets, folder: Path) -> World:
     small = SMALL_TASKS["labels"]
     parts = {form: _make_part(scene, form, secrets, folder) for form in SMALL_TASKS}
     parts[HIDDEN] = _make_hidden(scene, secrets, folder)
+    parts[REPORTS] = _make_reports(scene, secrets, folder)
     rival = _make_rival(scene, folder)
     # What publishing does once its transaction is through, which it never is here.
     note_publications()
@@ -126,6 +129,19 @@ def _make_hidden(scene: Scene, secrets: Secrets, folder: Path) -> Scene:
     corpus = small_tasks.write_corpus(folder / HIDDEN, secrets)
     load_gold(task=task, split=phase.split, paths=[corpus], reason="first release")
     return _with_runs(scene, phase, [small_tasks.corpus_run(n) for n in (12, 9, 6)])
+
+
+def _make_reports(scene: Scene, secrets: Secrets, folder: Path) -> Scene:
+    task = factories.make_task(
+        season=scene.phase.task.season, slug=REPORTS, type="cited-reports"
+    )
+    phase = factories.make_phase(
+        task=task, with_gold=False, board="nobody", own_scores="nothing"
+    )
+    gold = small_reports.write_gold(folder / REPORTS, secrets)
+    load_gold(task=task, split=phase.split, paths=[gold], reason="first release")
+    runs = [small_reports.run(right) for right in (4, 6, 3)]
+    return _with_runs(scene, phase, runs)
 
 
 def _with_runs(scene: Scene, phase: Phase, contents: list[bytes]) -> Scene:

@@ -132,6 +132,7 @@ def test_a_run_that_is_scored_later_has_the_value_of_the_metric_that_ranks():
             "rules “corrected” have no metric “rouge_s_star_f1”",
         ),
         ("cutoffs", "[5]", "clsumm-1a has no option for cut-offs"),
+        ("accept", '["narrative"]', "clsumm-1a has no findings to accept"),
     ],
 )
 def test_a_measure_that_the_task_has_not_is_refused_with_its_line(
@@ -143,7 +144,8 @@ def test_a_measure_that_the_task_has_not_is_refused_with_its_line(
     assert told in "\n".join(refusals(folder))
 
 
-def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path):
+def write_task(tmp_path, task: str):
+    """Write a season with this task alone, and its first phase."""
     make_user(email="ada@example.org")
     folder = write_season(tmp_path)
     text = (folder / "season.toml").read_text()
@@ -151,9 +153,19 @@ def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path
     phase = rest[
         rest.index("[[tasks.phases]]") : rest.index('[[tasks.phases]]\nslug = "final"')
     ]
-    task = 'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'  # noqa: E501
     (folder / "season.toml").write_text(f"{head}[[tasks]]\n{task}{phase}")
-    load(folder)
+    return folder
+
+
+def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path):
+    task = 'slug = "rec"\ntitle = "R"\ntype = "citation-recommendation"\ncutoffs = [5, 20]\nrank_by = "mrr@5"\n'  # noqa: E501
+    load(write_task(tmp_path, task))
     made = Task.objects.get()
     assert (made.options, made.rank_by) == ({"k": "5,20"}, "mrr@5")
     assert made.task_type.ranking_metric("corrected", made.options) == "mrr@5"
+
+
+def test_findings_that_a_task_accepts_are_the_option_of_their_type(tmp_path):
+    task = 'slug = "rep"\ntitle = "R"\ntype = "cited-reports"\naccept = ["narrative", "length"]\n'
+    load(write_task(tmp_path, task))
+    assert Task.objects.get().options == {"accept": "narrative,length"}

@@ -102,6 +102,7 @@ GROUPS = {
         "citation-text",
         "discourse",
         "positional-citations",
+        "reports",
         "measures",
     ),
     _("What was measured"): ("papers", "benchmarks"),

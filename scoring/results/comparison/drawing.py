@@ -50,6 +50,17 @@ ASKED = {
     ),
     base.LABELS: gettext_lazy("Which label fits what is given?"),
     base.LINES: gettext_lazy("What fits what is given?"),
+    base.REPORTS: gettext_lazy(
+        "Write a report on this topic and name the documents behind each sentence."
+    ),
+}
+#: How a sentence or a nugget of a report was judged, in words and as it is drawn.
+JUDGED_LABELS = {
+    base.RIGHT: (BOTH, gettext_lazy("supported")),
+    base.ALIKE: (BOTH, gettext_lazy("partly supported")),
+    base.WRONG: (ANSWER, gettext_lazy("not supported")),
+    base.MISSED: (GOLD, gettext_lazy("nugget missed")),
+    base.CONTEXT: ("", gettext_lazy("not judged")),
 }
 #: Shorter words are shared by any two texts.
 MIN_SHARED = 4
@@ -113,12 +124,9 @@ def drawn(
             Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)})
         )
     parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
-    if form != base.RANKING and any(judged.values()):
-        heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
-        sentences = Part(heading, "paper", _sentences(form, judged))
-        if form == base.SENTENCES:
-            return [*parts, sentences]
-        parts.append(sentences)
+    parts += _judged_parts(form, judged)
+    if form == base.SENTENCES and any(judged.values()):
+        return parts
     draw = _DRAWN.get(form, _as_texts)
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
@@ -263,6 +271,34 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
         lines.append(Line([Piece(sentence, kind)], kind, words))
     return lines
+
+
+def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
+    """The text in which the answers are marked, or the judgements of each run."""
+    if form == base.REPORTS:
+        return _judgement_parts(judged)
+    if form == base.RANKING or not any(judged.values()):
+        return []
+    heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
+    return [Part(heading, "paper", _sentences(form, judged))]
+
+
+def _judgement_parts(judged: Mapping[str, Judged]) -> list[Part]:
+    """The sentences and nuggets of each run with their judgements, in their order."""
+    parts = []
+    for name, outcomes in judged.items():
+        lines = []
+        for outcome, text in outcomes:
+            kind, words = JUDGED_LABELS[outcome]
+            lines.append(Line([Piece(text, kind)], kind, str(words)))
+        heading = (
+            _("Judgements of %(system)s") % {"system": name}
+            if name
+            else _("Judgements")
+        )
+        if lines:
+            parts.append(Part(heading, "paper", lines))
+    return parts
 
 
 def _sentence_number(sentence: str) -> int:

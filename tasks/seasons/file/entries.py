@@ -36,7 +36,7 @@ from tasks.types import (
     TaskType,
     task_types,
 )
-from tasks.types.base import CUTOFFS, current_rules
+from tasks.types.base import ACCEPT, CUTOFFS, current_rules
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
@@ -344,7 +344,7 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         list(table.texts("shown_measures", ())),
     )
     if task_type:
-        options |= _cutoffs(table, task_type)
+        options |= _cutoffs(table, task_type) | _accepted(table, task_type)
         options |= _files_of_options(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
@@ -482,6 +482,20 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
         )
         return {}
     return {CUTOFFS: ",".join(map(str, cutoffs))}
+
+
+def _accepted(table: Table, task_type: TaskType) -> dict[str, str]:
+    """Return the categories of findings that are warnings in the task, as the option that lists them."""
+    categories = table.texts("accept", ())
+    if not categories:
+        return {}
+    if ACCEPT not in [option.name for option in task_type.options]:
+        words = _("%(task_type)s has no findings to accept") % {
+            "task_type": task_type.slug
+        }
+        table.refuse("accept", words, _("a type with the option “accept”"))
+        return {}
+    return {ACCEPT: ",".join(categories)}
 
 
 def _refuse_measures(

@@ -435,6 +435,7 @@ _NO_SETTINGS = (
     "published",
     "card",
     "cutoffs",
+    "accept",
     "phases",
     "gold",
     "baselines",

@@ -1,0 +1,292 @@
+"""Measures of cited reports: nuggets, citations, and what a report is like without judgements.
+
+The official rules are those of castorini's nuggetizer for nuggets, and means over the answered topics for
+citations. Under the corrected rules every topic that can be scored counts, an unanswered one with 0.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    Parameters,
+    harmonic_mean,
+    quotient,
+)
+from tasks.types.base import Options, is_official
+from tasks.types.cited_reports.checks import length_of
+from tasks.types.cited_reports.options import accepted, max_citations
+from tasks.types.cited_reports.pairing import (
+    MISSING,
+    JudgedCitation,
+    JudgedNugget,
+    JudgedReport,
+)
+from tasks.types.cited_reports.topics import NuggetOfTopic, Topic
+
+NUGGETS = (
+    "Pradeep et al. 2025, The Great Nugget Recall: Automating Fact Extraction and RAG "
+    "Evaluation with Large Language Models, SIGIR"
+)
+SUPPORT = (
+    "Thakur et al. 2025, Support Evaluation for the TREC 2024 RAG Track: Comparing "
+    "Human versus LLM Judges, SIGIR"
+)
+VITAL, ALL = "vital", "all"
+
+
+class NuggetScore(Metric):
+    """The mean over topics of the mean credit of a topic's nuggets, or of its vital ones.
+
+    Support counts 1 and partial support .5, strictly 0. A nugget without a label does not count. By the
+    official rules the topics are those with assignments of the run, and one without (vital) nuggets has 0;
+    by the corrected ones those with (vital) nuggets, and an unanswered one has 0. NaN if an assignment is
+    missing. Of a class of nuggets each counts by its share of the topic.
+    """
+
+    statistic = "nuggets"
+    shape = "mean"
+    citation = NUGGETS
+    #: The columns of the matrix by scope: credits and strict credits by the number of the topic's nuggets,
+    #: what they are shares of, and missing assignments.
+    columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
+
+    def __init__(self, name: str, rules: str, *, scope: str, is_strict: bool) -> None:
+        super().__init__(name, rules)
+        self.scope, self.is_strict = scope, is_strict
+
+    def instance_stats(
+        self, gold: Sequence[Topic | NuggetOfTopic], answers: Sequence[Any]
+    ) -> Floats:
+        has_any = any(one.is_assigned for one in answers if one is not None)
+        rows = np.zeros((len(answers), 8))
+        for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
+            if isinstance(own, NuggetOfTopic):
+                rows[row] = self._row(own, answer, has_any=has_any)
+            elif is_official(self.rules) and answer and answer.is_assigned:
+                rows[row, 2] = not own.vital_nuggets
+                rows[row, 6] = not own.nuggets
+        return rows
+
+    def _row(
+        self, gold: NuggetOfTopic, answer: JudgedNugget | None, *, has_any: bool
+    ) -> list[float]:
+        if is_official(self.rules) and not (answer and answer.is_assigned):
+            return [0.0] * 8
+        earned, unknown = (0.0, 0.0), float(not has_any)
+        of_vital, of_all = gold.topic.vital_nuggets, len(gold.topic.nuggets or ())
+        if answer:
+            if answer.has_no_label:
+                return [0.0] * 8
+            earned = answer.credit(), answer.credit(is_strict=True)
+            of_vital, of_all = answer.of_vital, answer.of_all
+            unknown = float(answer.is_missing)
+        shares = [*(credit / of_all for credit in earned), 1 / of_all, unknown]
+        if not gold.nugget.is_vital:
+            return [0.0] * 4 + shares
+        return [
+            *(credit / of_vital for credit in earned),
+            1 / of_vital,
+            unknown,
+            *shares,
+        ]
+
+    def denominators(self, rows: Floats) -> Floats:
+        return rows[:, self.columns[self.scope][2]]
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        """The nuggets that count."""
+        return int((stats[:, self.columns[self.scope][2]] > 0).sum())
+
+    def aggregate(self, sums: Floats) -> Floats:
+        credit, strict, weight, unknown = self.columns[self.scope]
+        value = quotient(
+            sums[..., strict if self.is_strict else credit], sums[..., weight]
+        )
+        return np.where(sums[..., unknown] > 0, np.nan, value)
+
+
+#: The columns of the matrix of citations.
+(
+    PRECISION,
+    STRICT_PRECISION,
+    OF_PRECISION,
+    RECALL,
+    STRICT_RECALL,
+    OF_RECALL,
+    F1,
+    OF_F1,
+    UNKNOWN,
+    COUNTS,
+) = range(10)
+_COLUMNS = {
+    ("precision", False): (PRECISION, OF_PRECISION),
+    ("precision", True): (STRICT_PRECISION, OF_PRECISION),
+    ("recall", False): (RECALL, OF_RECALL),
+    ("recall", True): (STRICT_RECALL, OF_RECALL),
+    ("f1", False): (F1, OF_F1),
+}
+
+
+class CitationScore(Metric):
+    """The mean over topics of the credit of a topic's citations (precision), or of the best citation of each
+    of its sentences (recall); full support counts 1, partial support .5, strictly 0.
+
+    A document counts once per sentence, a position of no reference with 0. Blank sentences, and citations
+    without a label or of documents without text, do not count. By the official rules the topics are those
+    that are answered, one without a citation has precision 0, and F1 is the harmonic mean of both means. By
+    the corrected ones a topic without a citation has no precision, an unanswered one recall 0, and F1 is the
+    mean of the topics' harmonic means, 0 where no sentence is supported. NaN if a judgement is missing.
+    """
+
+    statistic = "citations"
+    shape = "mean"
+    citation = SUPPORT
+    counts_by_last_column = True
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        options: Options,
+        is_strict: bool = False,
+    ) -> None:
+        super().__init__(name, rules)
+        self.part, self.is_strict = part, is_strict
+        accepted(options)
+        limit = max_citations(options)
+        self.fixed = {"max_citations": "all" if limit is None else limit}
+        if self.is_of_means:
+            self.shape = "ratio"
+
+    @property
+    def is_of_means(self) -> bool:
+        """Whether the value is the harmonic mean of two means."""
+        return self.part == "f1" and is_official(self.rules)
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        has_any = any(
+            one.is_supported for one in answers if isinstance(one, JudgedReport)
+        )
+        rows = np.zeros((len(answers), 10))
+        for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
+            if isinstance(own, Topic):
+                rows[row] = self._row(answer, has_any=has_any)
+        return rows
+
+    def _row(self, answer: JudgedReport | None, *, has_any: bool) -> Floats:
+        row = np.zeros(10)
+        official = is_official(self.rules)
+        if answer is None or answer.report is None:
+            row[[OF_RECALL, OF_F1, COUNTS]] = not official
+            row[UNKNOWN] = not has_any
+            return row
+        counted = [one for one in answer.citations if one.counts]
+        sentences = [
+            [one for one in sentence.citations if one.counts]
+            for sentence in answer.sentences
+            if not sentence.citations or any(one.counts for one in sentence.citations)
+        ]
+        if counted:
+            row[PRECISION] = _mean([one.credit() for one in counted])
+            row[STRICT_PRECISION] = _mean(
+                [one.credit(is_strict=True) for one in counted]
+            )
+        if sentences:
+            row[RECALL] = _mean([_best(own, is_strict=False) for own in sentences])
+            row[STRICT_RECALL] = _mean(
+                [_best(own, is_strict=True) for own in sentences]
+            )
+        row[F1] = harmonic_mean(row[PRECISION], row[RECALL])
+        row[OF_PRECISION] = bool(counted) or (official and not answer.citations)
+        row[[OF_RECALL, OF_F1]] = bool(sentences)
+        row[UNKNOWN] = not has_any or any(one.label == MISSING for one in counted)
+        row[COUNTS] = 1
+        return row
+
+    def denominators(self, rows: Floats) -> Floats:
+        if self.is_of_means:
+            return rows[:, OF_PRECISION] + rows[:, OF_RECALL]
+        return rows[:, _COLUMNS[self.part, self.is_strict][1]]
+
+    def aggregate(self, sums: Floats) -> Floats:
+        if self.is_of_means:
+            value = harmonic_mean(
+                quotient(sums[..., PRECISION], sums[..., OF_PRECISION]),
+                quotient(sums[..., RECALL], sums[..., OF_RECALL]),
+            )
+        else:
+            credit, weight = _COLUMNS[self.part, self.is_strict]
+            value = quotient(sums[..., credit], sums[..., weight])
+        return np.where(sums[..., UNKNOWN] > 0, np.nan, value)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _best(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
+    return max((one.credit(is_strict=is_strict) for one in citations), default=0.0)
+
+
+class _ReportMean(MeanMetric):
+    """A mean over the reports that have a sentence."""
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        rows = np.zeros((len(answers), len(self.columns) + 1))
+        for row, answer in enumerate(answers):
+            if isinstance(answer, JudgedReport) and answer.report is not None:
+                rows[row] = (*self.measured(answer), 1.0)
+        return rows
+
+    @abstractmethod
+    def measured(self, answer: JudgedReport) -> Sequence[float]:
+        """The columns of one report."""
+
+
+class Coverage(_ReportMean):
+    """The mean over reports of the share of a report's sentences that cite a document; blank sentences do
+    not count, and a position of no reference cites nothing.
+    """
+
+    statistic = "coverage"
+    columns = ("covered",)
+    citation = SUPPORT
+
+    def measured(self, answer: JudgedReport) -> Sequence[float]:
+        covered = [
+            any(one.document is not None for one in sentence.sentence.citations)
+            for sentence in answer.sentences
+        ]
+        return (_mean(covered),)
+
+
+class Length(_ReportMean):
+    """The mean number of a report's words between white space, or of its characters in NFKC."""
+
+    statistic = "report_length"
+    shape = "error"
+    columns = ("words", "chars")
+    scale = 0
+    higher_is_better = None
+    citation = (
+        "The tracks' own limits: trec-rag-skills and the guidelines of RAGTIME 2026"
+    )
+
+    @property
+    def parameters(self) -> Parameters:
+        return {**super().parameters, "counts": self.column}
+
+    def measured(self, answer: JudgedReport) -> Sequence[float]:
+        text = answer.report.text if answer.report else ""
+        return tuple(float(length_of(text, unit)) for unit in self.columns)

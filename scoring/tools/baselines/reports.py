@@ -1,0 +1,122 @@
+"""Built-in cited reports, from the topics and documents alone."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.types import bm25
+from tasks.types.baselines import Answer, Baseline
+from tasks.types.cited_reports.topics import Document, Topic, read_collection
+from tasks.types.files import InputFile
+from tasks.types.positional_citations.sentences import by_rules
+
+ROBERTSON = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
+LEAD = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
+#: So many documents a report draws on, and so many sentences it takes of the beginning of each.
+DOCUMENTS, LEAD_SENTENCES = 5, 2
+#: So many words a report has at most, which every track allows.
+MAX_WORDS = 200
+#: A sentence with the id of its document.
+Cited = tuple[str, str]
+Writer = Callable[[Sequence[str], dict[str, Document]], Iterable[Cited]]
+
+
+def _query(topic: Topic) -> list[str]:
+    texts = (topic.shown.get(key) for key in ("title", "problem_statement"))
+    return bm25.words(" ".join(text for text in texts if isinstance(text, str)))
+
+
+def _best(scores: NDArray[np.float64], most: int) -> list[int]:
+    """The places of the highest scores above 0, the highest first and ties in their order."""
+    order = np.argsort(-scores, kind="stable")[:most]
+    return [int(place) for place in order if scores[place] > 0]
+
+
+def lead(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
+    """The first sentences of each document."""
+    for name, document in documents.items():
+        for sentence in by_rules(document.text)[:LEAD_SENTENCES]:
+            yield sentence, name
+
+
+def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
+    """The sentences of the documents that fit the topic best, the best first."""
+    sentences = [
+        (sentence, name)
+        for name, document in documents.items()
+        for sentence in by_rules(document.text)
+    ]
+    index = bm25.Lucene(bm25.words(sentence) for sentence, _ in sentences)
+    scores = index.scores(query) if sentences else np.zeros(0)
+    for place in np.argsort(-scores, kind="stable"):
+        yield sentences[place]
+
+
+def _within(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
+    """As many whole sentences from the first on as a report may have."""
+    taken: list[Cited] = []
+    words = characters = 0
+    for text, name in sentences:
+        words += len(text.split())
+        characters += len(text) + 1
+        if words > MAX_WORDS or (isinstance(limit, int) and characters > limit):
+            break
+        taken.append((text, name))
+    return taken
+
+
+def _answers(
+    name: str, write: Writer
+) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        gold = read_collection(files, {})
+        names = list(gold.documents)
+        index = bm25.Lucene(
+            bm25.words(f"{one.title} {one.text}") for one in gold.documents.values()
+        )
+        for topic in gold.topics.values():
+            query = _query(topic)
+            scores = index.scores(query) if names else np.zeros(0)
+            best = {
+                names[place]: gold.documents[names[place]]
+                for place in _best(scores, DOCUMENTS)
+            }
+            cited = _within(write(query, best), topic.shown.get("limit"))
+            yield {
+                "metadata": {
+                    "team_id": "baseline",
+                    "run_id": name,
+                    "topic_id": topic.id,
+                    "narrative": topic.title,
+                    "type": "automatic",
+                    "task": "english",
+                    "run_desc": "built-in baseline",
+                    "use_starter_kit": 0,
+                },
+                "references": list(dict.fromkeys(source for _, source in cited)),
+                "responses": [
+                    {"text": text, "citations": [source]} for text, source in cited
+                ],
+            }
+
+    return answers
+
+
+BASELINES = (
+    Baseline(
+        name="reports-lead",
+        summary="The first two sentences of each of the five documents that fit the topic best by BM25, each "
+        "with its document.",
+        source=f"{LEAD}; {ROBERTSON}",
+        answers=_answers("reports-lead", lead),
+    ),
+    Baseline(
+        name="reports-bm25",
+        summary="The sentences that fit the topic best by BM25, of the five documents that do, each with its "
+        "document, up to 200 words.",
+        source=ROBERTSON,
+        answers=_answers("reports-bm25", extract),
+    ),
+)

@@ -1,0 +1,218 @@
+"""What a track finds wrong with the reports of a run, as its official check does.
+
+A finding belongs to a category; a track lists the categories that are warnings, and a task may accept more.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tasks.types.cited_reports.reports import Report
+from tasks.types.cited_reports.tracks import OF_TOPIC, Track
+from tasks.types.problems import Problem, Problems
+
+#: A finding over a run names so many topics.
+MAX_NAMED = 5
+
+
+class Finding(NamedTuple):
+    """One finding on a report."""
+
+    category: str
+    message: str
+    expected: str = ""
+
+
+def check(
+    reports: Sequence[Report],
+    topics: Mapping[str, Mapping[str, Any]],
+    track: Track,
+    accepted: frozenset[str],
+    problems: Problems,
+) -> None:
+    """Add what is wrong with each report, and with the run as a whole."""
+    warnings = frozenset(track.warnings) | accepted
+    for report in reports:
+        for finding in findings(report, topics.get(report.topic), track):
+            problems.append(
+                Problem(
+                    file=report.file,
+                    line=report.line,
+                    message=f"topic “{report.topic}”: {finding.message}",
+                    expected=finding.expected,
+                    fatal=finding.category not in warnings,
+                    topic=report.topic,
+                    category=finding.category,
+                )
+            )
+    shown = reports[0].file if reports else ""
+    for finding in over_run(reports, topics, track):
+        problems.append(
+            Problem(
+                file=shown,
+                message=finding.message,
+                expected=finding.expected,
+                fatal=finding.category not in warnings,
+                category=finding.category,
+            )
+        )
+
+
+def findings(
+    report: Report, topic: Mapping[str, Any] | None, track: Track
+) -> Iterator[Finding]:
+    """What is wrong with a report; ``topic`` is None where the task does not have it."""
+    if not report.written:
+        how = "all its sentences are blank" if report.sentences else "no sentences"
+        yield Finding("empty_answer", f"the report is empty: {how}")
+        return
+    yield from _metadata(report, track)
+    yield from _sentences(report, track)
+    if track.references == "none" and report.references:
+        yield Finding("references_present", "there are references", "none here")
+    elif track.references in ("cited_only", "retrieval_list"):
+        yield from _references(report, track)
+    yield from _length(report, topic, track)
+
+
+def _metadata(report: Report, track: Track) -> Iterator[Finding]:
+    for category, names in (
+        ("metadata", track.metadata),
+        ("metadata_recommended", track.recommended),
+    ):
+        for name in names:
+            if _is_missing(report, name):
+                yield Finding(category, f"“metadata.{name}” is missing or empty")
+    run_id = report.metadata.get("run_id") or ""
+    if track.run_id is not None and len(run_id) > track.run_id:
+        message = f"“metadata.run_id” has {len(run_id)} characters"
+        yield Finding("run_id_length", message, f"at most {track.run_id}")
+
+
+def _is_missing(report: Report, name: str) -> bool:
+    if name in ("topic_id", "narrative_id", "request_id"):
+        return not report.topic.strip()
+    value = report.metadata.get(name)
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _sentences(report: Report, track: Track) -> Iterator[Finding]:
+    count = len(report.references or ())
+    for place, sentence in enumerate(report.sentences):
+        where = f"sentence {place}"
+        if report.form not in track.forms:
+            message = f"{where} cites in the form {report.form}"
+            yield Finding("citation_format", message, " or ".join(track.forms))
+            continue
+        if sentence.is_blank:
+            yield Finding("blank_sentence", f"{where} has no text")
+        cited = len(sentence.citations)
+        if track.max_citations is not None and cited > track.max_citations:
+            message = f"{where} has {cited} citations"
+            yield Finding("citation_count", message, f"at most {track.max_citations}")
+        for citation in sentence.citations:
+            if citation.document is None:
+                message = f"{where} cites {citation.given}, of {count} references"
+                yield Finding("reference_index", message)
+            elif not _fits(citation.document, track):
+                yield _misfit(f"{where} cites", citation.document, track)
+    for score in report.wrong_scores:
+        yield Finding("citation_score", f"a score is no number: {score}", "a number")
+
+
+def _fits(document: str, track: Track) -> bool:
+    """Patterns match from the beginning and need not reach the end."""
+    return not track.pattern or bool(re.match(track.pattern, document))
+
+
+def _misfit(where: str, document: str, track: Track) -> Finding:
+    message = f"{where} “{document}”, which is no id of a document"
+    return Finding("docid_pattern", message, track.pattern)
+
+
+def _references(report: Report, track: Track) -> Iterator[Finding]:
+    references = report.references
+    if references is None:
+        yield Finding("references_missing", "“references” is missing")
+        return
+    cited = {
+        citation.document
+        for sentence in report.sentences
+        for citation in sentence.citations
+        if citation.document is not None
+    }
+    listed = set(references)
+    if len(listed) != len(references):
+        message = "“references” has a document more than once"
+        yield Finding("references_duplicate", message)
+    for document in references:
+        if not _fits(document, track):
+            yield _misfit("“references” has", document, track)
+    if undeclared := sorted(cited - listed):
+        message = f"{len(undeclared)} cited documents are not among the references"
+        yield Finding("references_undeclared", f"{message}, such as “{undeclared[0]}”")
+    if (
+        track.references == "retrieval_list"
+        and track.max_references is not None
+        and len(references) > track.max_references
+    ):
+        message = f"there are {len(references)} references"
+        yield Finding("references_max", message, f"at most {track.max_references}")
+    if uncited := sorted(listed - cited):
+        message = f"{len(uncited)} references are not cited, such as “{uncited[0]}”"
+        yield Finding("references_uncited", message)
+
+
+def _length(
+    report: Report, topic: Mapping[str, Any] | None, track: Track
+) -> Iterator[Finding]:
+    limit = track.length
+    if limit == OF_TOPIC:
+        limit = topic.get("limit") if topic else None
+    length = length_of(report.text, track.unit)
+    if isinstance(limit, int) and length > limit:
+        yield Finding(
+            "length", f"the report has {length} {track.unit}", f"at most {limit}"
+        )
+
+
+def length_of(text: str, unit: str) -> int:
+    """The words of a text between white space, or its characters in NFKC."""
+    if unit == "words":
+        return len(text.split())
+    return len(unicodedata.normalize("NFKC", text))
+
+
+def over_run(
+    reports: Sequence[Report], topics: Mapping[str, Mapping[str, Any]], track: Track
+) -> Iterator[Finding]:
+    """What is wrong with a run as a whole: one finding for each category."""
+    answered = Counter(report.topic for report in reports)
+    if missing := [topic for topic in topics if topic not in answered]:
+        message = f"no report on {_counted(missing)}"
+        yield Finding("missing_topics", message, "a report on each topic")
+    if new := sorted(answered.keys() - topics.keys()):
+        message = f"this split does not have {_counted(new)}"
+        yield Finding("new_topics", message, "topics of the split")
+    if twice := sorted(topic for topic, count in answered.items() if count > 1):
+        message = f"several reports on {_counted(twice)}; the first one counts"
+        yield Finding("duplicate_topics", message)
+    other = {
+        report.topic
+        for report in reports
+        if report.topic in topics
+        and report.metadata.get("narrative") != topics[report.topic].get("title")
+    }
+    if track.exact_narrative and other:
+        message = f"“metadata.narrative” is not the title of {_counted(sorted(other))}"
+        yield Finding("narrative", message, "the title, character by character")
+
+
+def _counted(topics: Sequence[str]) -> str:
+    more = len(topics) - MAX_NAMED
+    named = ", ".join(topics[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{len(topics)} {'topic' if len(topics) == 1 else 'topics'}: {named}"

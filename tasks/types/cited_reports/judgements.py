@@ -1,0 +1,246 @@
+"""Judgements of nuggets and citations, read from files.
+
+Two forms are read: rows of one judgement each, with the digests or the texts of what was judged, and the
+assignments of castorini's nuggetizer, a line for each topic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.types.files import Files, open_input
+from tasks.types.jsonlines import Record, read_records
+from tasks.types.problems import InputRefused, Problem, Problems, refuse
+from tasks.types.text import json_kind
+
+ASSIGNS, SUPPORTS = "assigns", "supports"
+#: What a judgement of each kind is about, in order.
+ITEMS = {
+    ASSIGNS: ("topic", "nugget", "report"),
+    SUPPORTS: ("sentence", "document"),
+}
+#: The labels of each kind with their credits, the best first.
+CREDITS: dict[str, dict[str, float]] = {
+    ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
+    SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
+}
+#: A judge that answered twice in no usable way.
+NO_LABEL = "no label"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+EXAMPLES = {
+    ASSIGNS: '{"texts": {"topic": "…", "nugget": "…", "report": "…"}, "label": "support"}',
+    SUPPORTS: '{"texts": {"sentence": "…", "document": "…"}, "label": "full"}',
+}
+Key = tuple[str, ...]
+
+
+def digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+
+
+@dataclass
+class Rows:
+    """The rows of one kind while they are read, and afterwards the label of each judged item."""
+
+    kind: str
+    #: By item, person and repeat the label; people have names, and a model has none.
+    given: dict[Key, dict[tuple[str, int], str]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    judges: dict[tuple[str, str], str] = field(default_factory=dict)
+    labels: dict[Key, str] = field(default_factory=dict)
+    ties: int = 0
+    #: By run and topic the labels of nuggets by id, and by text, in castorini's form. A file that names no
+    #: run has an empty name there.
+    by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.labels or self.by_nugget)
+
+    def settle(self) -> None:
+        """Find the label that counts for each item."""
+        for key, given in self.given.items():
+            people = [label for (by, _), label in sorted(given.items()) if by]
+            if people:
+                self.labels[key], is_tie = majority(people, CREDITS[self.kind])
+                self.ties += is_tie
+            else:
+                usable = (label for _, label in sorted(given.items()) if label)
+                self.labels[key] = next(usable, "") or NO_LABEL
+
+    def facts(self) -> Iterator[dict[str, Any]]:
+        """What a digest of the gold is of."""
+        for key, label in self.labels.items():
+            yield {"id": f"{self.kind} {' '.join(key)}", "label": label}
+        for (run, topic), labels in self.by_nugget.items():
+            yield {"id": f"{self.kind} of {topic} {run}", "labels": labels}
+
+
+def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
+    """The label that most people gave, and whether several were given as often. Of those the lower one
+    counts, or the middle one where the best and the worst are among them.
+    """
+    counts = Counter(label for label in labels if label)
+    if not counts:
+        return NO_LABEL, False
+    most = max(counts.values())
+    ordered = list(labels_in_order)
+    first = [label for label in ordered if counts[label] == most]
+    if ordered[0] in first and ordered[-1] in first:
+        return ordered[1], True
+    return first[-1], len(first) > 1
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """All judgements of a task; a kind without rows is not judged."""
+
+    assigns: Rows
+    supports: Rows
+
+    @property
+    def facts(self) -> list[dict[str, Any]]:
+        return [*self.assigns.facts(), *self.supports.facts()]
+
+    def support(self, sentence: str, documents: Sequence[str]) -> str | None:
+        """The label of a citation, by the forms in which its document's digest may be; None without."""
+        return self._first((sentence, document) for document in documents)
+
+    def _first(self, keys: Iterable[Key]) -> str | None:
+        labels = self.supports.labels
+        return next((labels[key] for key in keys if key in labels), None)
+
+
+def read_option(kind: str, path: str, rows: Rows) -> None:
+    """Read the file that an option names. Raises InputRefused."""
+    problems, name = Problems(), Path(path).name
+    try:
+        files = open_input(Path(path), shown=name)
+        read_rows(files, {kind: rows}, problems, default=kind)
+    except PermissionError as fault:
+        message = "the file cannot be read by this process"
+        found = Problem(file=name, message=message, expected="judgements in the gold")
+        raise InputRefused([found]) from fault
+    refuse(problems)
+
+
+def read_rows(
+    files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
+) -> None:
+    """Read the judgements of files; ``default`` is the kind of rows that name none."""
+    for file in files:
+        records = list(read_records(file, problems))
+        headers = [record for record in records if not _is_row(record.value)]
+        for record in headers[1:]:
+            problems.append(record.problem("no judgement", EXAMPLES[SUPPORTS]))
+        common = {"kind": default} if default else {}
+        for header in headers[:1]:
+            common |= header.value
+        for record in records:
+            if isinstance(record.value.get("nuggets"), list):
+                _take_nuggets(record, rows, problems)
+            elif _is_row(record.value):
+                _take(record, {**common, **record.value}, rows, problems)
+
+
+def _is_row(value: Mapping[str, Any]) -> bool:
+    """Whether a line is a judgement; one other line may give values that hold for all."""
+    return any(key in value for key in ("items", "texts", "nuggets"))
+
+
+def _take(
+    record: Record,
+    value: Mapping[str, Any],
+    rows: Mapping[str, Rows],
+    problems: Problems,
+) -> None:
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in rows:
+        expected = " or ".join(rows)
+        problems.append(record.problem(f"“kind” is {_shown(kind)}", expected))
+        return
+    own = rows[kind]
+    key, fault = _key(value, ITEMS[own.kind])
+    label = value.get("label")
+    if label == NO_LABEL or label is None or label == "":
+        label = ""
+    elif not isinstance(label, str) or label not in CREDITS[own.kind]:
+        fault = fault or f"“label” is {_shown(label)}"
+    if fault:
+        problems.append(record.problem(fault, EXAMPLES[own.kind]))
+        return
+    by, repeat = str(value.get("by") or ""), value.get("repeat") or 0
+    judge = str(value.get("judge") or ""), str(value.get("digest") or "")
+    own.judges.setdefault(judge, f"{record.file}:{record.line}")
+    if len(own.judges) > 1:
+        message = f"a second judge, “{judge[0]}”"
+        problems.append(record.problem(message, "the rows of one judge for each kind"))
+    elif not isinstance(repeat, int):
+        problems.append(record.problem(f"“repeat” is {_shown(repeat)}", "0, 1, …"))
+    elif own.given[key].setdefault((by, repeat), str(label)) != label:
+        message = "the judge has given another label of the same before"
+        problems.append(record.problem(message, "one label for each item and repeat"))
+
+
+def _shown(value: object) -> str:
+    return f"“{value[:40]}”" if isinstance(value, str) else json_kind(value)
+
+
+def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
+    """The digests of what was judged, or what is wrong with them."""
+    where = "items" if "items" in value else "texts"
+    given = value[where]
+    if isinstance(given, dict):
+        given = [given.get(name) for name in names]
+    if not isinstance(given, list) or len(given) != len(names):
+        return (), f"“{where}” are not {', '.join(names)}"
+    if not all(isinstance(one, str) for one in given):
+        return (), f"“{where}” are not all texts: {', '.join(names)}"
+    if where == "texts":
+        return tuple(map(digest, given)), ""
+    if not all(map(_DIGEST.fullmatch, given)):
+        return (), "“items” are no digests such as sha256:…"
+    return tuple(given), ""
+
+
+def has_assignments(value: Mapping[str, Any]) -> bool:
+    """Whether a line of nuggets says of one how it was assigned."""
+    nuggets = value.get("nuggets")
+    return isinstance(nuggets, list) and any(
+        isinstance(one, dict) and "assignment" in one for one in nuggets
+    )
+
+
+def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) -> None:
+    """A line of castorini's form."""
+    value, own = record.value, rows.get(ASSIGNS)
+    topic = value.get("qid", value.get("topic_id"))
+    if own is None or not isinstance(topic, str | int) or isinstance(topic, bool):
+        expected = '{"qid": "…", "nuggets": [{"text": "…", "assignment": "support"}]}'
+        problems.append(record.problem("no judgement", expected))
+        return
+    labels: dict[str, str] = {}
+    for nugget in value["nuggets"]:
+        label = nugget.get("assignment") if isinstance(nugget, dict) else None
+        name = nugget.get("nugget_id") if isinstance(nugget, dict) else None
+        text = nugget.get("text") if isinstance(nugget, dict) else None
+        if label not in (*CREDITS[ASSIGNS], NO_LABEL) or not isinstance(
+            name or text, str
+        ):
+            found = f"a nugget with “assignment” {_shown(label)}"
+            problems.append(record.problem(found, ", ".join(CREDITS[ASSIGNS])))
+            continue
+        if isinstance(name, str):
+            labels[name] = label
+        if isinstance(text, str):
+            labels.setdefault(text, label)
+    run = str(value.get("run_id") or "")
+    if own.by_nugget.setdefault((run, str(topic)), labels) is not labels:
+        message = f"topic “{topic}” is assigned a second time"
+        problems.append(record.problem(message, "one line for each run and topic"))

@@ -1,0 +1,100 @@
+"""The options of the task type, and its metrics."""
+
+from tasks.types.base import ACCEPT, CORRECTED, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS
+from tasks.types.cited_reports.tracks import CATEGORIES, NO_TRACK, TRACKS
+from tasks.types.references import metric_ref
+
+TRACK = Option(
+    name="track",
+    default=NO_TRACK,
+    summary="The track whose rules a run must satisfy.",
+    choices=tuple(TRACKS),
+)
+ACCEPTED = Option(
+    name=ACCEPT,
+    default="",
+    summary="Categories of findings that are warnings here although the track refuses them, such as "
+    "missing_topics,narrative.",
+)
+ASSIGNMENTS = Option(
+    name="assignments",
+    default="",
+    summary="A file of judgements that say which nuggets each report has: rows of kind assigns, or "
+    "castorini's form. Judgements may also lie among the gold.",
+    may_be_file=True,
+)
+SUPPORTS_FILE = Option(
+    name="supports",
+    default="",
+    summary="A file of judgements that say whether cited documents support sentences: rows of kind supports. "
+    "Judgements may also lie among the gold.",
+    may_be_file=True,
+)
+MAX_CITATIONS = Option(
+    name="max_citations",
+    default="",
+    summary="The most citations of a sentence that are judged, in the order given or, where they have "
+    "scores, the highest first; the track's limit where nothing is said.",
+)
+OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
+#: By option the kind of the judgements in its file.
+JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
+
+
+def accepted(options: Options) -> frozenset[str]:
+    """The categories that a task accepts. Raises OptionRefused."""
+    names = [name.strip() for name in options.get(ACCEPT, "").split(",")]
+    given = frozenset(filter(None, names))
+    if unknown := sorted(given.difference(CATEGORIES)):
+        expected = f"expected some of {', '.join(CATEGORIES)}"
+        raise OptionRefused(f"option accept: no category “{unknown[0]}”; {expected}")
+    return given
+
+
+def max_citations(options: Options) -> int | None:
+    """The limit of the citations of a sentence that are judged. Raises OptionRefused."""
+    value = options.get(MAX_CITATIONS.name, "")
+    if not value:
+        return TRACKS[options.get(TRACK.name) or NO_TRACK].max_citations
+    if not value.isascii() or not value.isdigit() or not 0 < int(value[:9]) < 1000:
+        raise OptionRefused(
+            f"option max_citations={value}: expected a whole number from 1 to 999"
+        )
+    return int(value)
+
+
+_NUGGETS = tuple(
+    metric_ref(
+        f"nuggets_{'strict_' if is_strict else ''}{scope}",
+        "reports:NuggetScore",
+        scope=scope,
+        is_strict=is_strict,
+    )
+    for scope in ("vital", "all")
+    for is_strict in (False, True)
+)
+_LIMITED = (TRACK.name, ACCEPT, MAX_CITATIONS.name)
+_CITATIONS = (
+    metric_ref("citation_f1", "reports:CitationScore", *_LIMITED, part="f1"),
+    *(
+        metric_ref(
+            f"citation_{part}{'_strict' if is_strict else ''}",
+            "reports:CitationScore",
+            *_LIMITED,
+            part=part,
+            is_strict=is_strict,
+        )
+        for part in ("precision", "recall")
+        for is_strict in (False, True)
+    ),
+)
+_SHAPES = (
+    metric_ref("coverage", "reports:Coverage"),
+    metric_ref("length_words", "reports:Length", column="words"),
+    metric_ref("length_chars", "reports:Length", column="chars"),
+)
+RULES = {
+    CORRECTED: (*_NUGGETS, *_CITATIONS, *_SHAPES),
+    OFFICIAL: (*_NUGGETS, *_CITATIONS, *_SHAPES),
+}

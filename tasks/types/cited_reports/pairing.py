@@ -1,0 +1,434 @@
+"""Reports beside the topics, their nuggets and the judgements: the rows of every metric.
+
+A topic has a row of its own, behind which the rows of its nuggets stand. A topic is the unit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tasks.types.base import (
+    ALIKE,
+    CONTEXT,
+    CORRECTED,
+    MISSED,
+    RIGHT,
+    WRONG,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+    rows_by_name,
+)
+from tasks.types.cited_reports.checks import length_of
+from tasks.types.cited_reports.judgements import (
+    ASSIGNS,
+    CREDITS,
+    NO_LABEL,
+    SUPPORTS,
+    Judgements,
+    Rows,
+    digest,
+)
+from tasks.types.cited_reports.options import max_citations
+from tasks.types.cited_reports.reports import Citation, Report, Sentence
+from tasks.types.cited_reports.runs import Run
+from tasks.types.cited_reports.topics import (
+    ALL_OF,
+    Collection,
+    Document,
+    Nugget,
+    NuggetOfTopic,
+    Part,
+    Topic,
+)
+from tasks.types.files import Files
+from tasks.types.text import nfc
+
+#: The breakdowns, in order.
+DIMENSIONS = ("importance", "kind", "sources_cited", "length")
+#: In place of a label: a position that stands for no document, a document that has no text, and a judgement
+#: that is not there.
+OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
+_LENGTHS = (
+    (100, "under 100 words"),
+    (250, "100 to 249 words"),
+    (500, "250 to 499 words"),
+)
+_SOURCES = ((1, "no source"), (4, "1 to 3 sources"), (11, "4 to 10 sources"))
+NOTES = (
+    "missing_answers",
+    "sentences",
+    "uncited_sentences",
+    "topics_without_citation",
+    "citations_out_of_range",
+    "citations_without_text",
+    "citations_without_label",
+    "nuggets_without_label",
+    "missing_supports",
+    "missing_assignments",
+    "tied_labels",
+)
+_COUNTED_AS = {
+    OUT_OF_RANGE: "citations_out_of_range",
+    NO_TEXT: "citations_without_text",
+    NO_LABEL: "citations_without_label",
+    MISSING: "missing_supports",
+}
+
+
+@dataclass(frozen=True)
+class JudgedCitation:
+    """A citation with its label, or with what stands in place of one."""
+
+    citation: Citation
+    label: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is in the denominators; what cannot be judged counts neither for nor against a run."""
+        return self.label not in (NO_TEXT, NO_LABEL)
+
+    def credit(self, *, is_strict: bool = False) -> float:
+        return credit_of(SUPPORTS, self.label, is_strict=is_strict)
+
+
+def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
+    """The credit of a label; 0 of what is none."""
+    credit = CREDITS[kind].get(label, 0.0)
+    return float(credit == 1) if is_strict else credit
+
+
+@dataclass(frozen=True)
+class JudgedSentence:
+    """A sentence with its citations that are judged, each document once."""
+
+    sentence: Sentence
+    citations: tuple[JudgedCitation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedReport:
+    """What a run has on a topic. ``report`` is None if the topic is not answered; ``is_assigned`` says
+    whether there are assignments of the report, ``is_supported`` whether citations are judged at all.
+    """
+
+    topic: Topic
+    report: Report | None
+    sentences: tuple[JudgedSentence, ...]
+    is_assigned: bool
+    is_supported: bool
+
+    @property
+    def citations(self) -> list[JudgedCitation]:
+        return [one for sentence in self.sentences for one in sentence.citations]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedNugget:
+    """What a report has of a nugget: the labels of its parts. ``of_vital`` and ``of_all`` are the numbers of
+    the topic's nuggets among which it counts.
+    """
+
+    nugget: Nugget
+    labels: tuple[str, ...]
+    is_answered: bool
+    is_assigned: bool
+    of_vital: int = 0
+    of_all: int = 0
+
+    @property
+    def has_no_label(self) -> bool:
+        """Whether no part of it was judged, so that it counts neither for nor against a run."""
+        return all(label == NO_LABEL for label in self.labels)
+
+    @property
+    def is_missing(self) -> bool:
+        return MISSING in self.labels
+
+    def credit(self, *, is_strict: bool = False) -> float:
+        """The share of the parts that are supported, or the best of them."""
+        earned = [
+            credit_of(ASSIGNS, label, is_strict=is_strict)
+            for label in self.labels
+            if label != NO_LABEL
+        ]
+        if not earned:
+            return 0.0
+        return sum(earned) / len(earned) if self.nugget.rule == ALL_OF else max(earned)
+
+
+def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
+    """A row for each topic, behind it one for each of its nuggets."""
+    reader = _Judging(split.content, run, options)
+    gold: list[Topic | NuggetOfTopic] = []
+    answers: list[JudgedReport | JudgedNugget | None] = []
+    features: list[Mapping[str, tuple[str, ...]]] = []
+    names: list[str] = []
+    answered: list[bool] = []
+    notes = Counter(dict.fromkeys(NOTES, 0))
+    for topic in split.content.topics.values():
+        judged, nuggets = reader.judged(topic)
+        has_any = judged.is_assigned or judged.report is not None
+        classes = features_of(judged)
+        gold += [topic, *(NuggetOfTopic(one.nugget, topic) for one in nuggets)]
+        answers += [judged, *nuggets] if has_any else [None] * (1 + len(nuggets))
+        features += [classes]
+        features += [
+            {**classes, "importance": (one.nugget.importance,)} for one in nuggets
+        ]
+        names += [topic.id] * (1 + len(nuggets))
+        answered += [judged.report is not None] * (1 + len(nuggets))
+        count_notes(judged, nuggets, notes)
+        if judged.is_assigned or (rules == CORRECTED and judged.report):
+            notes["missing_assignments"] += sum(one.is_missing for one in nuggets)
+    judgements = split.content.judgements
+    notes["tied_labels"] = judgements.assigns.ties + judgements.supports.ties
+    return Pairs(
+        gold=gold,
+        answers=answers,
+        units=names,
+        features={
+            dimension: [classes.get(dimension, ()) for classes in features]
+            for dimension in DIMENSIONS
+        },
+        names=names,
+        notes=notes,
+        answered=answered,
+        pending=_pending(judgements, answers, notes),
+    )
+
+
+def _pending(
+    judgements: Judgements,
+    answers: Sequence[JudgedReport | JudgedNugget | None],
+    notes: Mapping[str, int],
+) -> int:
+    """The judgements of the run that are missing, of the kinds of which there are any."""
+    nuggets = [one for one in answers if isinstance(one, JudgedNugget)]
+    pending = 0
+    if judgements.assigns:
+        pending = notes["missing_assignments"]
+        if not any(one.is_assigned for one in nuggets):
+            pending = len(nuggets)
+    if judgements.supports:
+        pending += notes["missing_supports"]
+    return pending
+
+
+class _Judging:
+    """The judgements of one run, found by content."""
+
+    def __init__(self, gold: Collection, run: Run, options: Options) -> None:
+        self._gold, self._run = gold, run
+        self._limit = max_citations(options)
+        self._documents: dict[str, tuple[str, ...]] = {}
+        named = (str(report.metadata.get("run_id") or "") for report in run.values())
+        self._name = next(named, "")
+
+    def judged(self, topic: Topic) -> tuple[JudgedReport, list[JudgedNugget]]:
+        report = self._run.get(topic.id)
+        if report is not None and not report.written:
+            report = None
+        assigned = _Assigned(self._gold.judgements.assigns, topic, report, self._name)
+        nuggets = [
+            JudgedNugget(
+                nugget=nugget,
+                labels=assigned.labels(nugget),
+                is_answered=report is not None,
+                is_assigned=assigned.is_of_topic,
+            )
+            for nugget in topic.nuggets or ()
+        ]
+        is_assigned = assigned.is_of_topic or any(
+            label != MISSING for one in nuggets for label in one.labels
+        )
+        counted = [one.nugget for one in nuggets if not one.has_no_label]
+        of_vital = sum(nugget.is_vital for nugget in counted)
+        nuggets = [
+            replace(
+                one, is_assigned=is_assigned, of_vital=of_vital, of_all=len(counted)
+            )
+            for one in nuggets
+        ]
+        sentences = tuple(map(self._sentence, report.written)) if report else ()
+        return (
+            JudgedReport(
+                topic=topic,
+                report=report,
+                sentences=sentences,
+                is_assigned=is_assigned,
+                is_supported=bool(self._gold.judgements.supports),
+            ),
+            nuggets,
+        )
+
+    def _sentence(self, sentence: Sentence) -> JudgedSentence:
+        text = digest(sentence.text)
+        cited = tuple(
+            JudgedCitation(citation, self._label(text, citation))
+            for citation in chosen(sentence.citations, self._limit)
+        )
+        return JudgedSentence(sentence, cited)
+
+    def _label(self, sentence: str, citation: Citation) -> str:
+        if citation.document is None:
+            return OUT_OF_RANGE
+        if citation.document not in self._documents:
+            document = self._gold.documents.get(citation.document, Document("", ""))
+            self._documents[citation.document] = document.digests()
+        if not (digests := self._documents[citation.document]):
+            return NO_TEXT
+        return self._gold.judgements.support(sentence, digests) or MISSING
+
+
+def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
+    """The citations of a sentence that are judged: each document once, those with scores by their scores."""
+    once: dict[str, Citation] = {}
+    for citation in citations:
+        once.setdefault(citation.document or f"\0{citation.given}", citation)
+    ordered = list(once.values())
+    if any(citation.score is not None for citation in ordered):
+        lowest = float("-inf")
+        ordered.sort(
+            key=lambda one: lowest if one.score is None else one.score, reverse=True
+        )
+    return ordered[:limit]
+
+
+class _Assigned:
+    """The assignments of one report."""
+
+    def __init__(
+        self, rows: Rows, topic: Topic, report: Report | None, run: str
+    ) -> None:
+        self._labels = rows.labels
+        by_nugget = rows.by_nugget.get((run, topic.id)) if run else None
+        if by_nugget is None:
+            by_nugget = rows.by_nugget.get(("", topic.id))
+        self.is_of_topic = by_nugget is not None
+        self._by_nugget = by_nugget or {}
+        self._topics = [digest(name) for name in (topic.title, topic.id)]
+        self._report = digest(report.text) if report else ""
+
+    def labels(self, nugget: Nugget) -> tuple[str, ...]:
+        """The labels of its parts, or the one that it has as a whole."""
+        whole = self._label(Part(nugget.text, (nugget.id, nugget.text)))
+        if whole != MISSING or len(nugget.parts) == 1:
+            return (whole if whole != MISSING else self._label(nugget.parts[0]),)
+        return tuple(map(self._label, nugget.parts))
+
+    def _label(self, part: Part) -> str:
+        for name in part.names:
+            if name in self._by_nugget:
+                return self._by_nugget[name]
+        if self._labels and self._report:
+            for name in part.names:
+                nugget = digest(name)
+                for topic in self._topics:
+                    if label := self._labels.get((topic, nugget, self._report)):
+                        return label
+        return MISSING
+
+
+def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
+    """The classes of a topic and of the report on it."""
+    classes: dict[str, tuple[str, ...]] = {}
+    if kind := judged.topic.kind:
+        classes["kind"] = (nfc(kind),)
+    if judged.report:
+        cited = {
+            citation.document
+            for sentence in judged.report.written
+            for citation in sentence.citations
+            if citation.document is not None
+        }
+        words = length_of(judged.report.text, "words")
+        classes["sources_cited"] = (_class(len(cited), _SOURCES, "over 10 sources"),)
+        classes["length"] = (_class(words, _LENGTHS, "500 words or more"),)
+    return classes
+
+
+def _class(count: int, bounds: Sequence[tuple[int, str]], last: str) -> str:
+    return next((name for bound, name in bounds if count < bound), last)
+
+
+def count_notes(
+    judged: JudgedReport, nuggets: Sequence[JudgedNugget], notes: Counter[str]
+) -> None:
+    """Count what the scores do not show."""
+    notes["missing_answers"] += judged.report is None
+    notes["sentences"] += len(judged.sentences)
+    cited = judged.citations
+    notes["topics_without_citation"] += judged.report is not None and not cited
+    for sentence in judged.sentences:
+        notes["uncited_sentences"] += not sentence.sentence.citations
+    for citation in cited:
+        if note := _COUNTED_AS.get(citation.label):
+            notes[note] += 1
+    notes["nuggets_without_label"] += sum(
+        one.is_assigned and one.has_no_label for one in nuggets
+    )
+
+
+#: How a page draws a sentence by the label of its best citation, and a nugget by its own.
+_OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
+_NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
+
+
+def show_instances(
+    files: Files, split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """The topic, its nuggets, the sentences with their citations, and the judgements of both."""
+    for name, rows in rows_by_name(pairs.names).items():
+        topic: Topic = pairs.gold[rows[0]]
+        judged, *nuggets = [pairs.answers[row] for row in rows]
+        sentences = judged.report.sentences if judged and judged.report else ()
+        outcomes = [judged_sentence(one) for one in judged.sentences] if judged else []
+        if judged and judged.is_assigned:
+            outcomes += map(judged_nugget, nuggets)
+        yield ShownInstance(
+            name=name,
+            given=given_of(topic),
+            gold="\n".join(map(nugget_line, topic.nuggets or ())),
+            answer="\n".join(map(sentence_line, sentences)),
+            judged=tuple(outcomes),
+        )
+
+
+def given_of(topic: Topic) -> str:
+    return "\n".join(
+        str(value) if key == "title" else f"{key}: {value}"
+        for key, value in topic.shown.items()
+    )
+
+
+def nugget_line(nugget: Nugget) -> str:
+    parts = [part.text for part in nugget.parts if part.text != nugget.text]
+    joined = f" {f' {nugget.rule} '.join(parts)}" if parts else ""
+    return f"{nugget.importance}: {nugget.text}{joined}"
+
+
+def sentence_line(sentence: Sentence) -> str:
+    cited = ", ".join(one.document or one.given for one in sentence.citations)
+    return f"{sentence.text} [{cited}]" if cited else sentence.text
+
+
+def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
+    """The outcome of a sentence, and the sentence with the label of each citation."""
+    cited = ", ".join(
+        f"{one.citation.document or one.citation.given}: {one.label}"
+        for one in judged.citations
+    )
+    best = max(judged.citations, key=JudgedCitation.credit, default=None)
+    outcome = _OUTCOMES.get(best.label, CONTEXT) if best else CONTEXT
+    text = judged.sentence.text
+    return outcome, f"{text} [{cited}]" if cited else text
+
+
+def judged_nugget(judged: JudgedNugget) -> tuple[str, str]:
+    """The outcome of a nugget, and the nugget with its labels."""
+    outcome = _NUGGET_OUTCOMES.get(judged.labels[0], CONTEXT)
+    return outcome, f"{nugget_line(judged.nugget)} [{', '.join(judged.labels)}]"

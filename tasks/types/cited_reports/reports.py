@@ -1,0 +1,335 @@
+"""Runs of cited reports: the wire formats of the tracks, and reports as marked Markdown.
+
+A file that is not in these forms is refused by line; what a track asks of a report is the matter of
+`tasks.types.cited_reports.checks`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.types.cited_reports.tracks import IDS, POSITIONS, SCORES
+from tasks.types.files import Files, InputFile
+from tasks.types.jsonlines import Record, is_records_file, read_records
+from tasks.types.positional_citations.sentences import (
+    MARK,
+    number,
+    sentences_of,
+    with_plain_marks,
+    without_plain_marks,
+)
+from tasks.types.problems import Problems
+from tasks.types.run_forms import RunForm
+from tasks.types.text import json_kind
+
+EXAMPLE = (
+    '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
+    '"responses": [{"text": "It rains.", "citations": [0]}]}'
+)
+#: The keys of the sentences; the first that is there counts.
+SENTENCES = ("responses", "answer")
+#: The keys of a topic's id in `metadata`; the first that is there counts.
+TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
+#: Fields of `metadata` that are texts where they are there.
+_TEXTS = (
+    "team_id",
+    "run_id",
+    "topic_id",
+    "request_id",
+    "narrative",
+    "type",
+    "run_desc",
+)
+MARKDOWN = (".md", ".markdown")
+DESCRIBED = f"JSON lines such as {EXAMPLE}, or a folder of Markdown files, each named by its topic"
+RUN_FORM = RunForm(
+    described=DESCRIBED,
+    keys=tuple(frozenset({"metadata", key}) for key in SENTENCES),
+)
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One citation of a sentence. ``document`` is None where a position stands for no reference; ``given``
+    is the citation as the run writes it.
+    """
+
+    document: str | None
+    given: str
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence as it was sent, with its citations in the order given."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A report on one topic. ``references`` is None where the field is absent or null."""
+
+    topic: str
+    file: str
+    line: int | None
+    metadata: Mapping[str, Any]
+    form: str
+    sentences: tuple[Sentence, ...]
+    references: tuple[str, ...] | None
+    #: Scores of citations that are no numbers, each with its document.
+    wrong_scores: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[Sentence, ...]:
+        """The sentences that have text."""
+        return tuple(one for one in self.sentences if not one.is_blank)
+
+    @property
+    def text(self) -> str:
+        """The sentences joined by one space, as judges are shown a report."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+
+def read_reports(files: Files, problems: Problems) -> list[Report]:
+    """Read the reports of a run in their order; what is in no form becomes a fatal problem."""
+    reports: list[Report] = []
+    for file in files:
+        if is_records_file(file.name):
+            reports += _of_records(file, problems)
+        elif file.suffix in MARKDOWN:
+            reports.append(_of_markdown(file))
+        else:
+            message = f"a “{file.suffix or 'nameless'}” file"
+            problems.append(file.problem(message, DESCRIBED))
+    return reports
+
+
+def _of_records(file: InputFile, problems: Problems) -> Iterator[Report]:
+    for record in read_records(file, problems):
+        faults: list[tuple[str, str]] = []
+        report = _report(record, faults)
+        problems += [record.problem(*fault) for fault in faults]
+        if not faults:
+            yield report
+
+
+Faults = list[tuple[str, str]]
+
+
+def _report(record: Record, faults: Faults) -> Report:
+    value = record.value
+    metadata = value.get("metadata")
+    if not isinstance(metadata, Mapping):
+        faults.append(
+            (f"“metadata” is {_kind(value, 'metadata')}", "an object with a topic id")
+        )
+        metadata = {}
+    references = _references(value, faults)
+    key = next((key for key in SENTENCES if value.get(key) is not None), SENTENCES[0])
+    raw = value.get(key)
+    if isinstance(raw, str):
+        form, sentences = _marked(raw, references or ())
+        wrong: list[str] = []
+    else:
+        rows = _rows(raw, key, faults)
+        form = _form_of(rows, faults)
+        wrong = []
+        sentences = tuple(
+            Sentence(text, tuple(_citations(cited, form, references or (), wrong)))
+            for text, cited in rows
+        )
+    return Report(
+        topic=_topic(metadata, faults),
+        file=record.file,
+        line=record.line,
+        metadata=metadata,
+        form=form,
+        sentences=sentences,
+        references=references,
+        wrong_scores=tuple(wrong),
+    )
+
+
+def _kind(value: Mapping[str, Any], key: str) -> str:
+    return json_kind(value[key]) if key in value else "missing"
+
+
+def _topic(metadata: Mapping[str, Any], faults: Faults) -> str:
+    for key in _TEXTS:
+        if not isinstance(metadata.get(key) or "", str):
+            faults.append((f"“metadata.{key}” is {json_kind(metadata[key])}", "a text"))
+    ids: dict[str, str] = {}
+    for key in TOPIC_IDS:
+        name = metadata.get(key)
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = str(name)
+        if isinstance(name, str):
+            ids[key] = name
+        elif name is not None and key not in _TEXTS:
+            faults.append((f"“metadata.{key}” is {json_kind(name)}", "a text"))
+    names = list(dict.fromkeys(ids.values()))
+    if not names:
+        expected = " or ".join(TOPIC_IDS)
+        faults.append(("“metadata” names no topic", expected))
+        return ""
+    if len({ids[key] for key in TOPIC_IDS[:2] if key in ids}) > 1:
+        message = f"“topic_id” is “{names[0]}” and “narrative_id” is “{names[1]}”"
+        faults.append((message, "one topic"))
+    return names[0]
+
+
+def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | None:
+    references = value.get("references")
+    if references is None:
+        return None
+    if not isinstance(references, list) or not all(
+        isinstance(one, str) for one in references
+    ):
+        faults.append(("“references” is no list of texts", '["d1", "d2"]'))
+        return None
+    return tuple(references)
+
+
+def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
+    """The text and the citations of each sentence."""
+    if raw is None:
+        return []
+    if not isinstance(raw, list):
+        faults.append((f"“{key}” is {json_kind(raw)}", "a list of sentences"))
+        return []
+    rows = []
+    for place, item in enumerate(raw):
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            rows.append((text, item.get("citations")))
+        else:
+            message = f"“{key}[{place}]” has no text"
+            faults.append((message, '{"text": "…", "citations": […]}'))
+    return rows
+
+
+def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
+    """The form in which a report cites; an empty list fits positions as well as ids."""
+    forms: dict[str, str] = {}
+    for place, (_, citations) in enumerate(rows):
+        for form in _forms(citations):
+            forms.setdefault(form, f"sentence {place}")
+    lists = [form for form in forms if form in (POSITIONS, IDS)]
+    found = [form for form in forms if form != "list"]
+    if "" in forms:
+        message = f"the citations of {forms['']} are in no form"
+        expected = '[0, 1], ["d1", "d2"] or {"d1": 0.9}'
+        faults.append((message, expected))
+    elif len(found) > 1 or (SCORES in forms and "list" in forms):
+        names = ", ".join(f"{form} in {where}" for form, where in forms.items())
+        faults.append(
+            (f"the report mixes forms of citations: {names}", "one form for a report")
+        )
+    elif found and not lists:
+        return SCORES
+    return lists[0] if lists else IDS
+
+
+def _forms(citations: Any) -> set[str]:
+    if citations is None:
+        return set()
+    if isinstance(citations, dict):
+        return {SCORES}
+    if not isinstance(citations, list):
+        return {""}
+    return {_form(one) for one in citations} or {"list"}
+
+
+def _form(citation: Any) -> str:
+    if isinstance(citation, str):
+        return IDS
+    if isinstance(citation, bool) or not isinstance(citation, int | float):
+        return ""
+    return POSITIONS if citation == int(citation) else ""
+
+
+def _citations(
+    cited: Any, form: str, references: Sequence[str], wrong: list[str]
+) -> Iterator[Citation]:
+    if form == SCORES and isinstance(cited, dict):
+        for document, score in cited.items():
+            is_number = isinstance(score, int | float)
+            if not is_number:
+                wrong.append(f"“{document}”: {json_kind(score)}")
+            yield Citation(document, document, float(score) if is_number else None)
+        return
+    for one in cited if isinstance(cited, list) else ():
+        if isinstance(one, str):
+            yield Citation(one, one)
+        elif isinstance(one, int | float):
+            place = int(one)
+            is_there = 0 <= place < len(references)
+            yield Citation(references[place] if is_there else None, str(place))
+
+
+#: A citation by address: `(source: URL)`, or several behind commas or semicolons.
+_SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
+#: A line that says what a mark stands for: `[1]: URL`, `[^1]: URL`.
+_DEFINITION = re.compile(
+    r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
+)
+
+
+def _of_markdown(file: InputFile) -> Report:
+    """The report of a file that is named by its topic; its definitions are its references."""
+    text = file.read().decode(errors="replace")
+    defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
+    last = max(defined, default=0)
+    references = tuple(defined.get(mark, "") for mark in range(1, last + 1))
+    form, sentences = _marked(_DEFINITION.sub("", text), references)
+    return Report(
+        topic=file.base.rpartition(".")[0],
+        file=file.shown,
+        line=None,
+        metadata={},
+        form=form,
+        sentences=sentences,
+        references=references or None,
+    )
+
+
+def _marked(
+    text: str, references: Sequence[str] = ()
+) -> tuple[str, tuple[Sentence, ...]]:
+    """The form and the sentences of a text in Markdown, in which `[1]` is the first reference."""
+    addresses: list[str] = []
+
+    def as_mark(source: re.Match[str]) -> str:
+        marks = []
+        for address in re.split(r"[,;]?\s+", source[1].strip()):
+            addresses.append(address)
+            marks.append(f"[{_FIRST_ADDRESS + len(addresses) - 1}]")
+        return "".join(marks)
+
+    plain = with_plain_marks(text)
+    has_marks = bool(MARK.search(plain))
+    sentences = []
+    for one in sentences_of(_SOURCE.sub(as_mark, plain), moves_marks=True):
+        cited = []
+        for mark in map(number, MARK.findall(one)):
+            place = mark - _FIRST_ADDRESS
+            if 0 <= place < len(addresses):
+                cited.append(Citation(addresses[place], addresses[place]))
+            else:
+                document = references[mark - 1] if 0 < mark <= len(references) else ""
+                cited.append(Citation(document or None, f"[{mark}]"))
+        sentences.append(Sentence(without_plain_marks(one).strip(), tuple(cited)))
+    return POSITIONS if has_marks else IDS, tuple(sentences)
+
+
+#: Marks from here on stand for addresses; texts that people write have no such marks.
+_FIRST_ADDRESS = 100_000_000

@@ -1,0 +1,375 @@
+"""Topics, nuggets, documents and judgements: the gold of cited reports, told apart by their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.types import jsonlines
+from tasks.types.base import Index, Options, Split
+from tasks.types.cited_reports.judgements import (
+    ASSIGNS,
+    SUPPORTS,
+    Judgements,
+    Rows,
+    digest,
+    has_assignments,
+    read_option,
+    read_rows,
+)
+from tasks.types.cited_reports.options import JUDGED
+from tasks.types.files import Files, InputFile
+from tasks.types.jsonlines import Record, well_formed
+from tasks.types.problems import Problems, refuse
+from tasks.types.text import are_texts, is_name, json_kind
+
+TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
+#: Where a topic's id stands; the first that is there counts.
+TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
+#: What participants see of a topic besides its id.
+SHOWN = ("title", "background", "problem_statement", "limit", "kind")
+VITAL, OKAY = "vital", "okay"
+ANY_OF, ALL_OF = "OR", "AND"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that reports cite. One without text cannot be judged."""
+
+    title: str
+    text: str
+
+    def digests(self) -> tuple[str, ...]:
+        """The digests under which judges may have seen it: title, line break and text, the first word
+        *Title:* or not.
+        """
+        if not self.text.strip():
+            return ()
+        forms = [f"{self.title}\n{self.text}", f"Title: {self.title}\n{self.text}"]
+        return tuple(map(digest, forms if self.title else [self.text, forms[0]]))
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is judged of a nugget: its text, or one answer of a bank's question, by any of its ``names``."""
+
+    text: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Nugget:
+    """What a report should say. ``rule`` says how the credits of several parts make one."""
+
+    id: str
+    text: str
+    importance: str
+    parts: tuple[Part, ...]
+    rule: str = ANY_OF
+
+    @property
+    def is_vital(self) -> bool:
+        return self.importance == VITAL
+
+    def facts(self) -> dict[str, Any]:
+        texts = [part.text for part in self.parts]
+        return {"id": self.id, "text": self.text, "importance": self.importance} | (
+            {} if texts == [self.text] else {"answers": texts, "rule": self.rule}
+        )
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic with the fields that participants see, and its nuggets; None where nothing says them."""
+
+    id: str
+    shown: Mapping[str, Any]
+    nuggets: tuple[Nugget, ...] | None = None
+
+    @property
+    def title(self) -> str:
+        return str(self.shown.get("title", ""))
+
+    @property
+    def kind(self) -> str:
+        return str(self.shown.get("kind") or "")
+
+    @property
+    def vital_nuggets(self) -> int:
+        return sum(nugget.is_vital for nugget in self.nuggets or ())
+
+
+@dataclass(frozen=True)
+class NuggetOfTopic:
+    """A nugget beside its topic, as a row of the gold."""
+
+    nugget: Nugget
+    topic: Topic
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The gold of a split."""
+
+    topics: Mapping[str, Topic]
+    documents: Mapping[str, Document]
+    judgements: Judgements
+
+
+@dataclass
+class _Reading:
+    """What has been read so far."""
+
+    problems: Problems = field(default_factory=Problems)
+    topics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    nuggets: dict[str, tuple[Nugget, ...]] = field(default_factory=dict)
+    where: dict[str, Record] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    judged: list[InputFile] = field(default_factory=list)
+
+    def take(self, files: Files) -> None:
+        for file in files:
+            if not jsonlines.is_records_file(file.name):
+                continue
+            records = list(jsonlines.read_records(file, self.problems))
+            if any(map(_is_judgement, records)):
+                self.judged.append(file)
+                continue
+            for record in records:
+                self._take(record)
+
+    def _take(self, record: Record) -> None:
+        value = record.value
+        if "docid" in value:
+            self._take_document(record)
+        elif "nugget_bank" in value or "nuggets" in value:
+            self._take_nuggets(record)
+        elif any(key in value for key in TOPIC_IDS):
+            self._take_topic(record)
+        else:
+            fields = ", ".join(f"“{key[:40]}”" for key in [*value][:5])
+            expected = (
+                "a topic (request_id), nuggets, a document (docid) or a judgement"
+            )
+            self.problems.append(record.problem(f"found {fields}", expected))
+
+    def _take_topic(self, record: Record) -> None:
+        value = record.value
+        name = _topic_id(value)
+        faults = []
+        if not name:
+            faults.append(("“request_id” is no id", "a text"))
+        elif name in self.topics:
+            faults.append((f"topic “{name}” is there twice", "an id for each topic"))
+        if not isinstance(value.get("title", ""), str):
+            faults.append((f"“title” is {json_kind(value['title'])}", "a text"))
+        limit = value.get("limit")
+        if limit is not None and type(limit) is not int:
+            faults.append((f"“limit” is {json_kind(limit)}", "a whole number"))
+        self.problems += [record.problem(*fault) for fault in faults]
+        if not faults:
+            self.topics[name] = {key: value[key] for key in SHOWN if key in value}
+
+    def _take_document(self, record: Record) -> None:
+        value = record.value
+        name, title, text = value["docid"], value.get("title"), value.get("text")
+        faults = []
+        if not is_name(name):
+            faults.append(("“docid” is no id", "a text"))
+        elif str(name) in self.documents:
+            faults.append((f"document “{name}” is there twice", "one for each id"))
+        for key, own in (("title", title), ("text", text)):
+            if not isinstance(own or "", str):
+                faults.append((f"“{key}” is {json_kind(own)}", "a text"))
+        self.problems += [record.problem(*fault) for fault in faults]
+        if not faults:
+            self.documents[str(name)] = Document(title or "", text or "")
+
+    def _take_nuggets(self, record: Record) -> None:
+        value = record.value
+        metadata = value.get("metadata")
+        name = _topic_id(value) or _topic_id(
+            metadata if isinstance(metadata, dict) else {}
+        )
+        nuggets = value.get("nugget_bank", value.get("nuggets"))
+        if not name or name in self.nuggets or not isinstance(nuggets, list):
+            found = (
+                f"nuggets of “{name}” a second time"
+                if name in self.nuggets
+                else "nuggets"
+            )
+            self.problems.append(
+                record.problem(found, "a topic id and a list, once for each topic")
+            )
+            return
+        made = [
+            self._nugget(record, one, place, name) for place, one in enumerate(nuggets)
+        ]
+        self.nuggets[name] = tuple(nugget for nugget in made if nugget)
+        self.where[name] = record
+
+    def _nugget(
+        self, record: Record, value: Any, place: int, topic: str
+    ) -> Nugget | None:
+        nugget = value if isinstance(value, dict) else {}
+        text = nugget.get("question", nugget.get("text"))
+        texts = _answers(nugget.get("answers") or [])
+        rule = nugget.get("aggregator_type") or ANY_OF
+        if not isinstance(text, str) or texts is None or rule not in (ANY_OF, ALL_OF):
+            expected = '{"text": "…"} or {"question": "…", "aggregator_type": "AND", "answers": […]}'
+            self.problems.append(
+                record.problem(f"nugget {place + 1} is in no form", expected)
+            )
+            return None
+        name = str(
+            nugget.get("nugget_id")
+            or nugget.get("question_id")
+            or f"{topic}.{place + 1}"
+        )
+        parts = tuple(
+            Part(one, (f"{name}.{nth}", f"{text}\n{one}", f"{text} {one}", one))
+            for nth, one in enumerate(texts, start=1)
+        )
+        return Nugget(
+            name,
+            well_formed(text),
+            _importance(nugget.get("importance")),
+            parts or (Part(text, (name, text)),),
+            rule,
+        )
+
+
+def _answers(answers: Any) -> list[str] | None:
+    """The texts of a bank's answers; None where they are none."""
+    if not isinstance(answers, list):
+        return None
+    texts = [one.get("answer") if isinstance(one, dict) else one for one in answers]
+    return texts if are_texts(texts) else None
+
+
+def _importance(value: Any) -> str:
+    """As the nuggets state it; a nugget without it is vital, and so is one with a number but 0."""
+    if value is None or value == "":
+        return VITAL
+    if isinstance(value, str):
+        return value.strip().lower()
+    return VITAL if value else OKAY
+
+
+def _topic_id(value: Mapping[str, Any]) -> str:
+    name = next((value[key] for key in (*TOPIC_IDS, "qid") if key in value), None)
+    return str(name) if is_name(name) and name != "" else ""
+
+
+def _is_judgement(record: Record) -> bool:
+    return (
+        "items" in record.value
+        or "texts" in record.value
+        or has_assignments(record.value)
+    )
+
+
+def read_collection(files: Files, options: Options) -> Collection:
+    """Read gold, and the judgements in the files that the options name.
+
+    Raises InputRefused with everything that is wrong with them.
+    """
+    reading = _Reading()
+    reading.take(files)
+    rows = {kind: Rows(kind) for kind in (ASSIGNS, SUPPORTS)}
+    read_rows(reading.judged, rows, reading.problems)
+    known = reading.topics or {name: {} for name in reading.nuggets}
+    for name, record in reading.where.items():
+        if name not in known:
+            message = f"nuggets of “{name}”, which is no topic"
+            reading.problems.append(record.problem(message, "topics of the split"))
+    jsonlines.refuse_faulty(
+        files, reading.problems, known, "topics", '{"request_id": "7", "title": "…"}'
+    )
+    refuse(reading.problems)
+    for option, kind in JUDGED.items():
+        if path := options.get(option, ""):
+            read_option(kind, path, rows[kind])
+    for own in rows.values():
+        own.settle()
+    return Collection(
+        {
+            name: Topic(name, shown, reading.nuggets.get(name))
+            for name, shown in known.items()
+        },
+        reading.documents,
+        Judgements(rows[ASSIGNS], rows[SUPPORTS]),
+    )
+
+
+def read_gold(files: Files, options: Options) -> Split:
+    """The gold of a split. Its digest is that of the judgements too. Raises InputRefused."""
+    gold = read_collection(files, options)
+    return Split(
+        content=gold,
+        instances=len(gold.topics),
+        index=_index(gold),
+        digest=jsonlines.content_digest(_facts(gold)),
+    )
+
+
+def _facts(gold: Collection) -> Iterator[dict[str, Any]]:
+    for topic in gold.topics.values():
+        nuggets = (
+            [] if topic.nuggets is None else [one.facts() for one in topic.nuggets]
+        )
+        yield {
+            "id": f"topic {topic.id}",
+            "shown": dict(topic.shown),
+            "nuggets": nuggets,
+        }
+    for name, document in gold.documents.items():
+        yield {"id": f"document {name}", "title": document.title, "text": document.text}
+    yield from gold.judgements.facts
+
+
+def _index(gold: Collection) -> Index:
+    return {
+        "instances": list(gold.topics),
+        "topics": {name: dict(topic.shown) for name, topic in gold.topics.items()},
+    }
+
+
+def read_inputs(files: Files, options: Options) -> Index:
+    """What checks a run: the topics. Judgements that the options name are not read."""
+    return _index(read_collection(files, {}))
+
+
+def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
+    """The topics and the documents. Nuggets and judgements stay behind."""
+    gold = read_collection(files, {})
+    yield (
+        TOPICS,
+        jsonlines.as_lines(
+            {"request_id": topic.id, **topic.shown} for topic in gold.topics.values()
+        ),
+    )
+    if gold.documents:
+        yield (
+            DOCUMENTS,
+            jsonlines.as_lines(
+                {"docid": name, "title": document.title, "text": document.text}
+                for name, document in gold.documents.items()
+            ),
+        )
+
+
+def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
+    """Of each topic what is shown of it, and its nuggets."""
+    for topic in split.content.topics.values():
+        yield dict(topic.shown), [one.facts() for one in topic.nuggets or ()]
+
+
+def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
+    """The topics; nuggets, documents and judgements are no instances."""
+    for record in records:
+        is_topic = "request_id" in record.value or (
+            "title" in record.value and "docid" not in record.value
+        )
+        yield _topic_id(record.value) if is_topic else None

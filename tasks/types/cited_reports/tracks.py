@@ -1,0 +1,72 @@
+"""The tracks whose rules a run can be held to, as `tracks.toml` has them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+#: Categories of findings on one report, in the order in which they are looked for, and over a whole run.
+OF_REPORT = (
+    "empty_answer",
+    "metadata",
+    "metadata_recommended",
+    "run_id_length",
+    "citation_format",
+    "blank_sentence",
+    "citation_count",
+    "reference_index",
+    "citation_score",
+    "docid_pattern",
+    "references_present",
+    "references_missing",
+    "references_duplicate",
+    "references_undeclared",
+    "references_max",
+    "references_uncited",
+    "length",
+)
+OVER_RUN = ("missing_topics", "new_topics", "duplicate_topics", "narrative")
+CATEGORIES = (*OF_REPORT, *OVER_RUN)
+#: The forms in which a report cites: positions in its references, ids, or ids with scores.
+POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
+#: The value of `length` where each topic has a limit of its own.
+OF_TOPIC = "topic"
+#: The name of the entry for reports of no track.
+NO_TRACK = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track:
+    """The rules of one track and year; `tracks.toml` explains the fields."""
+
+    forms: tuple[str, ...]
+    warnings: tuple[str, ...]
+    references: Literal["cited_only", "retrieval_list", "none", "ignore"] = "ignore"
+    metadata: tuple[str, ...] = ()
+    recommended: tuple[str, ...] = ()
+    exact_narrative: bool = False
+    run_id: int | None = None
+    pattern: str = ""
+    max_references: int | None = None
+    max_citations: int | None = None
+    unit: Literal["words", "chars"] = "words"
+    length: int | str | None = None
+
+
+def _track(table: dict[str, object]) -> Track:
+    values = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in table.items()
+    }
+    return Track(**values)  # type: ignore[arg-type]
+
+
+#: Read at import: a confined process opens no file later.
+TRACKS = {
+    name: _track(table)
+    for name, table in tomllib.loads(
+        Path(__file__).with_name("tracks.toml").read_text(encoding="utf-8")
+    ).items()
+}
