@@ -71,7 +71,7 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     if isinstance(form, LabelTask) and form.confidence == NEEDED:
         extra["confidence"] = 0.5
     lines = [
-        {form.id: instance.id, form.answer_key: answer}
+        {form.id_key: instance.id, form.answer_key: answer}
         | extra
         | _probabilities(form, answer)
         for instance, answer in zip(content.instances, answers, strict=True)
