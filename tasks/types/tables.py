@@ -265,7 +265,9 @@ class Columns:
     @property
     def described(self) -> str:
         if self.document:
-            return f"“{self.id}”, “{self.document}”, and “{self.rank}” or “{self.score}”"
+            return (
+                f"“{self.id}”, “{self.document}”, and “{self.rank}” or “{self.score}”"
+            )
         return f"“{self.id}” and “{self.answer}”"
 
 
@@ -276,11 +278,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         return False
     if file.suffix in SUFFIXES and not columns.document:
         return True
-    names = (
-        set(columns.names)
-        if columns.document
-        else {columns.id}
-    )
+    names = set(columns.names) if columns.document else {columns.id}
     for delimiter in DELIMITERS:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:

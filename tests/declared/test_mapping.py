@@ -56,9 +56,7 @@ def answers_of(kind, gold, content, name="run.jsonl"):
 
 
 PAIRS = [{"pair": "a", "gold": 1}, {"pair": "b", "gold": False}]
-OF_PAIRS = (
-    'id = "pair"\nvalues = { 1 = "yes", true = "yes", 0 = "no", false = "no" }'
-)
+OF_PAIRS = 'id = "pair"\nvalues = { 1 = "yes", true = "yes", 0 = "no", false = "no" }'
 
 
 @pytest.mark.parametrize(
@@ -76,7 +74,6 @@ def test_gold_and_runs_have_the_names_and_values_that_their_files_use(name, cont
     pairs = kind.pairs_of(split, answers, "corrected", {})
     assert list(map(str, pairs.gold)) == ["yes", "no"]
     assert list(pairs.features["gold"]) == [("yes",), ("no",)]
-
 
 
 def test_runs_may_have_an_id_values_and_further_fields_of_their_own():
@@ -142,7 +139,12 @@ def test_numbers_spans_and_evidence_are_written_in_words_of_the_file():
             f'fields = {{ confidance = "x" }}\n{YES_NO}',
             "(did you mean “confidence”?)",
         ),
-        ("text", 'values = { 1 = "yes" }', "", "“values” says nothing of the form text"),
+        (
+            "text",
+            'values = { 1 = "yes" }',
+            "",
+            "“values” says nothing of the form text",
+        ),
         ("text", "", 'fields = { a = "b" }', "“fields” says nothing of the form text"),
         ("numbers", "values = { 1 = 5 }", "", "“1” is a number itself"),
     ],

@@ -124,7 +124,7 @@ def read_upload(
     *,
     owner: object,
     limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None,
+    files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
     """What a program makes of the file, and the folder with what it wrote as long as the block lasts.

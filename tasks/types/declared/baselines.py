@@ -110,7 +110,10 @@ def _labelled(
 ) -> Answer:
     """The label that has most; the shares where the task takes probabilities and there are any."""
     best = max(by_label, key=by_label.__getitem__)
-    answer = {task.id_key: instance.id, task.answer_key: [best] if task.several else best}
+    answer = {
+        task.id_key: instance.id,
+        task.answer_key: [best] if task.several else best,
+    }
     return answer | (
         {"probabilities": shares} if shares and task.probabilities != NONE else {}
     )

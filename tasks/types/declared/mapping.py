@@ -14,9 +14,9 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
 #: The forms whose answers are labels or numbers, which files may write in another way.
-_FORMS = ("labels", "numbers", "spans", "evidence")
+FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
 #: By form the fields of a run besides id and answer that files may name otherwise.
-_OTHERS: Mapping[str, tuple[str, ...]] = {
+OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "labels": (PROBABILITIES, CONFIDENCE),
     "ranking": (DOCUMENT, RANK, SCORE),
     "evidence": ("label",),
@@ -38,24 +38,24 @@ def read_mapping(form: str, gold: Keys, answer: Keys) -> dict[str, Any]:
 
 
 def _values(form: str, keys: Keys) -> Values:
-    if form in _FORMS:
+    if form in FORMS_WITH_VALUES:
         return dict(keys.table(VALUES, {}).values)
     if VALUES in keys:
-        expected = f"a task of the form {', '.join(_FORMS)}"
+        expected = f"a task of the form {', '.join(FORMS_WITH_VALUES)}"
         keys.table(VALUES)
         keys.refuse(VALUES, f"“{VALUES}” says nothing of the form {form}", expected)
     return {}
 
 
 def _fields(form: str, answer: Keys) -> dict[str, str]:
-    if form not in _OTHERS:
+    if form not in OTHER_FIELDS:
         if FIELDS in answer:
             answer.table(FIELDS)
             message = f"“{FIELDS}” says nothing of the form {form}"
             answer.refuse(FIELDS, message, "`id` and `field`")
         return {}
     table = answer.table(FIELDS, {})
-    named = {name: table.text(name, "") for name in _OTHERS[form]}
+    named = {name: table.text(name, "") for name in OTHER_FIELDS[form]}
     table.close()
     return {name: other for name, other in named.items() if other}
 

@@ -332,7 +332,9 @@ class InstanceTask(ABC):
     ) -> Mapping[str, Any]:
         """Return a record of the gold or of a run with the answers that its values mean."""
         value = at_path(record, path)
-        return record if value is None else with_path(record, path, meant(value, values))
+        return (
+            record if value is None else with_path(record, path, meant(value, values))
+        )
 
     # What all forms share.
 
@@ -564,9 +566,7 @@ class InstanceTask(ABC):
             return jsonlines.read_answers(
                 lines,
                 names,
-                lambda name, line: self.answer_of(
-                    self._as_declared(line), name, index
-                ),
+                lambda name, line: self.answer_of(self._as_declared(line), name, index),
                 self.form,
             )
 

@@ -46,9 +46,7 @@ def with_meant_labels(value: Any, values: Values, key: str) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        name: meant(own, values)
-        if name == key
-        else with_meant_labels(own, values, key)
+        name: meant(own, values) if name == key else with_meant_labels(own, values, key)
         for name, own in value.items()
     }
 
