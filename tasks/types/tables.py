@@ -273,7 +273,7 @@ class Columns:
 
 def is_table(file: InputFile, columns: Columns) -> bool:
     """Return True for a file with the ending of a table, and for one whose first line names a column."""
-    head = _first_line(file)
+    head = first_line(file)
     if head.startswith(("{", "[")):
         return False
     if file.suffix in SUFFIXES and not columns.document:
@@ -290,7 +290,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
 TREC_FIELDS = 6
 
 
-def _first_line(file: InputFile) -> str:
+def first_line(file: InputFile) -> str:
     """Return the first line that is not empty; none of a file that cannot be read, which its reader says."""
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
@@ -306,7 +306,7 @@ def form_of(file: InputFile, columns: Columns) -> TableForm:
     """
     kind = SUFFIXES.get(file.suffix, "")
     if not kind:
-        kind = TSV if TAB in _first_line(file) else CSV
+        kind = TSV if TAB in first_line(file) else CSV
     return columns.form if kind == columns.form.kind else TableForm(kind)
 
 
