@@ -32,7 +32,7 @@ from tasks.types import (
     task_types,
 )
 from tasks.types.base import given_options
-from tasks.types.problems import Pending, Unavailable, capped, lacking_package
+from tasks.types.problems import Pending, Unavailable, capped, counted, lacking_package
 from tasks.types.references import referenced
 from tasks.types.registry import BrokenTaskType
 
@@ -246,11 +246,8 @@ def check_run(given: argparse.Namespace) -> int:
         *terminal.problem_lines(first, sys.stdout),
         *([f"and {more} more warnings"] if more else []),
     ]
-    count = (
-        f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
-        if warnings
-        else ""
-    )
+    found = counted(warnings)
+    count = f"; {found} warning{'s' if found > 1 else ''}" if found else ""
     return say(
         given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}"
     )

@@ -12,7 +12,7 @@ from scoring.stats.interval_methods import METHODS
 from tasks.types import Pairs, Problem, Split, TaskType
 from tasks.types.base import ShownInstance
 from tasks.types.files import InputFile, input_digest, open_input, open_inputs
-from tasks.types.problems import refuse
+from tasks.types.problems import merged, refuse
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def check(
     refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}
-    return {**result, "warnings": [problem.as_dict() for problem in problems]}
+    return {**result, "warnings": [problem.as_dict() for problem in merged(problems)]}
 
 
 class ReadRun(NamedTuple):
@@ -193,7 +193,7 @@ def score_read(
             shown = (instance for instance in shown if instance.name in names)
         keep_statistics(scoring, scoring.statistics, scores, pairs, shown, kept)
     progress("done", end)
-    warnings = [problem.as_dict() for problem in read.problems]
+    warnings = [problem.as_dict() for problem in merged(read.problems)]
     run = {"run": {"sha256": input_digest(read.files)}, "warnings": warnings}
     result = printed(scoring, split, scores) | run
     if scoring.part is None:

@@ -9,7 +9,7 @@ from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
-from tasks.types.problems import capped
+from tasks.types.problems import capped, counted
 
 
 class RunNotTaken(Refused):
@@ -39,7 +39,7 @@ class RunRejected(RunUnusable):
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
         self.problems: list[Problem] = list(problems)
         self.more = more
-        count = len(self.problems) + more
+        count = counted(self.problems) + more
         words = ngettext(
             "the run has %(number)s problem", "the run has %(number)s problems", count
         )

@@ -44,6 +44,7 @@ from tasks.submissions.run_card import (
 from tasks.submissions.submit import check_run, said_of, submit_run
 from tasks.submissions.uploads import received, received_if_any
 from tasks.types import Problem
+from tasks.types.problems import merged
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -331,7 +332,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         raise RunRejected.of(findings.problems)
     supply = supply_warnings(phase.task)
     warnings = [*_unknown_fields(request, CheckForm), *supply, *findings.problems]
-    return Response({"warnings": [problem.as_dict() for problem in warnings]})
+    return Response({"warnings": [problem.as_dict() for problem in merged(warnings)]})
 
 
 @takes(

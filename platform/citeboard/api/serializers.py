@@ -283,7 +283,13 @@ ProblemSerializer = mirror(
     "One finding in a file: what was found, what was expected, and where.",
     quote="The beginning of the line, as it was sent.",
     fatal="A run with a fatal problem is refused.",
-    count=None,
+    count=serializers.IntegerField(
+        required=False,
+        min_value=2,
+        help_text="How many equal problems this is, the first of which is told; absent for a single one.",
+    ),
+    lines=None,
+    is_rest=None,
 )
 
 

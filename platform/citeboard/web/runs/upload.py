@@ -37,7 +37,7 @@ from tasks.submissions.submit import (
 )
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
-from tasks.types.problems import capped
+from tasks.types.problems import capped, counted
 
 senders = Pages(phase_for, "season", "task", "phase", context=place_of)
 
@@ -60,10 +60,14 @@ class Outcome:
         return len({problem.file for problem in self.problems}) > 1
 
     @property
+    def count(self) -> int:
+        return counted(self.problems)
+
+    @property
     def csv(self) -> str:
         """All listed problems as an address that needs no second upload."""
         lines: list[list[Any]] = [
-            ["file", "line", "severity", "problem", "expected", "found"]
+            ["file", "line", "severity", "problem", "expected", "found", "count"]
         ]
         for problem in self.problems:
             severity = "error" if problem.fatal else "warning"
@@ -74,6 +78,7 @@ class Outcome:
                 problem.message,
                 problem.expected,
                 problem.quote,
+                problem.count,
             ]
             lines.append([plain(value) for value in row])
         return (
