@@ -302,6 +302,30 @@ RejectedPart = serializer(
     problems=list[Problem],
     more=serializers.IntegerField(min_value=0),
 )
+Repair = serializer(
+    "Repair",
+    "What can be done with a file that is refused: the repaired file, encodings to choose from, or the "
+    "phase that takes it.",
+    filename=(str | None, "Of the repaired file; null where there is none."),
+    changes=(
+        list[str],
+        "What differs in the repaired file. Sent with `repair=true`, the run is taken as repaired.",
+    ),
+    content=(
+        str | None,
+        "The repaired file, of 100 kB at most; null for a longer one.",
+    ),
+    encodings=(
+        list[str],
+        "The encodings that decode the whole file; send one of them as `encoding`.",
+    ),
+    phase=(int | None, "Another phase of the season, which takes the file."),
+    name=(str | None, "That phase as SEASON/TASK/PHASE."),
+    url=serializers.URLField(
+        allow_null=True, help_text="Where a program sends the file."
+    ),
+    page=serializers.URLField(allow_null=True, help_text="Where people send it."),
+)
 RejectedRun = serializer(
     "RejectedRun",
     "A run that cannot be read or cannot be meant; nothing was stored and nothing counted.",
@@ -315,5 +339,6 @@ RejectedRun = serializer(
         required=False,
         help_text="Of a file for several tasks, each of its parts.",
     ),
+    repair=Repair(required=False, help_text="Where something can be done with it."),
 )
 REJECTED = OpenApiResponse(RejectedRun, "The run was refused; it costs nothing.")
