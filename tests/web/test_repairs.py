@@ -102,19 +102,33 @@ def test_a_kept_file_is_for_its_sender_and_its_phase_alone(client, member, phase
     assert not Submission.objects.exists()
 
 
-def test_the_file_of_another_split_leads_to_its_phase(member, phase, tmp_path):
-    practice = factories.make_phase(task=phase.task, split="dev", with_gold=False)
-    files = INTENTS.files(INTENTS.right)
-    files = {name: text.replace('"q', '"dev-q') for name, text in files.items()}
-    publish_gold(practice, files, tmp_path / "dev")
-    content = run().replace(b'"q', b'"dev-q')
+def test_the_file_of_another_task_leads_to_its_phase(member, phase):
+    season = phase.task.season
+    other = factories.make_phase(task=factories.make_task(season=season))
+    content = factories.run_bytes()
     answer = send(member, phase, content, "check")
-    assert f'href="{boards.address("upload", practice)}"' in answer.content.decode()
+    assert f'href="{boards.address("upload", other)}"' in answer.content.decode()
     told = api(member, phase, content).json()["repair"]
-    place = (phase.task.season.slug, phase.task.slug, practice.slug)
-    assert told["name"] == "/".join(place)
-    assert told["phase"] == practice.pk
-    assert told["url"].endswith(f"/phases/{practice.pk}/submissions/")
+    assert told["name"] == "/".join((season.slug, other.task.slug, other.slug))
+    assert told["phase"] == other.pk
+    assert told["url"].endswith(f"/phases/{other.pk}/submissions/")
+
+
+def test_the_file_of_another_split_leads_to_its_phase_if_its_inputs_are_given_out(
+    client,
+):
+    task = factories.make_task()
+    test = factories.make_phase(task=task)
+    topics = ("X01-0001", "X02-0001")
+    dev = factories.make_phase(task=task, split="dev", with_gold=False)
+    factories.make_gold(phase=dev, topics=topics)
+    person = factories.make_user()
+    factories.make_team(season=task.season, lead=person)
+    client.force_login(person)
+    content = factories.run_bytes(topics=topics)
+    assert api(client, test, content).json()["repair"]["phase"] == dev.pk
+    type(dev).objects.filter(pk=dev.pk).update(inputs_from=dev.closes)
+    assert "repair" not in api(client, test, content).json()
 
 
 def api(client, phase, content, where="check", **fields):
@@ -143,7 +157,7 @@ def test_a_program_names_an_encoding_and_learns_what_is_wrong_in_it(member, phas
     assert "Windows-1252" in told["encodings"]
     assert told["filename"] is None
     assert api(member, phase, content, encoding="Windows-1252").status_code == 200
-    wrong = api(member, phase, b'{"id": "\xff"}\n', encoding="Windows-1252")
+    wrong = api(member, phase, b'{"id": "q00", "x": "\xff"}\n', encoding="Windows-1252")
     assert wrong.status_code == 422
     assert "“label” is missing" in wrong.json()["problems"][0]["message"]
 

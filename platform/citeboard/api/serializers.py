@@ -285,8 +285,8 @@ ProblemSerializer = mirror(
     fatal="A run with a fatal problem is refused.",
     count=serializers.IntegerField(
         required=False,
-        min_value=2,
-        help_text="How many equal problems this is, the first of which is told; absent for a single one.",
+        min_value=1,
+        help_text="How many equal problems this is, the first of which is told; 1 where it is absent.",
     ),
     lines=None,
     is_rest=None,
