@@ -19,7 +19,7 @@ from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission, Task
 from tasks.submissions.run_acts import cancel
 from tasks.submissions.submit import check_run, quota
-from tasks.types.problems import merged
+from tasks.types.problems import alike, merged
 from tests import factories
 from tests.factories import answers, run_bytes
 from tests.scoring.scorers import put_in_place
@@ -330,5 +330,6 @@ def test_check_site_api_and_command_line_say_the_same_in_the_same_order(
     ]
     assert offline_scorer(words) == 2
     assert capsys.readouterr().err.splitlines() == [
-        f"{'' if problem.fatal else 'warning: '}{problem}" for problem in checked
+        f"{'' if problem.fatal else 'warning: '}{problem}{others.words}"
+        for problem, others in alike(checked)
     ]

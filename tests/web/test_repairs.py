@@ -109,7 +109,7 @@ def test_the_file_of_another_task_leads_to_its_phase(member, phase):
     answer = send(member, phase, content, "check")
     assert f'href="{boards.address("upload", other)}"' in answer.content.decode()
     told = api(member, phase, content).json()["repair"]
-    assert told["name"] == "/".join((season.slug, other.task.slug, other.slug))
+    assert told["name"] == f"{season.slug}/{other.task.slug}/{other.slug}"
     assert told["phase"] == other.pk
     assert told["url"].endswith(f"/phases/{other.pk}/submissions/")
 

@@ -1,10 +1,12 @@
 """A run that is refused is repaired where its content is certain, and only then."""
 
 import json
+import zipfile
 from dataclasses import replace
 
 import pytest
 
+from scoring.__main__ import main
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.repairs import encodings_of, repair
@@ -131,3 +133,32 @@ def test_a_run_of_a_built_in_type_has_its_field_renamed(root):
     run = (sample / "run.jsonl").read_text().replace('"prediction"', '"generated"')
     found = repair(kind, [sent(run)], split.index, options)
     assert found.changes == ("“generated” is called “prediction”",)
+
+
+def test_check_offers_the_repaired_file_and_writes_it(labels, tmp_path, capsys):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "task.toml").write_text(labels[0].declared.files["task.toml"])
+    (tmp_path / "gold.jsonl").write_text(lines(*YES_NO))
+    run, repaired_run = tmp_path / "run.jsonl", tmp_path / "repaired.jsonl"
+    run.write_bytes(lines(*rows("id", "pred", note="é")).encode("cp1252"))
+    words = ["check", str(tmp_path / "inputs.zip"), "--run", str(run)]
+    with zipfile.ZipFile(tmp_path / "inputs.zip", "w") as archive:
+        archive.write(folder / "task.toml", "task.toml")
+        archive.writestr("inputs.jsonl", lines(*({"id": one} for one in "ab")))
+    words += ["--inputs", str(tmp_path / "inputs.zip")]
+    assert main(words) == 2
+    assert "--encoding NAME reads the run" in capsys.readouterr().err
+    words += ["--encoding", "Windows-1252"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "repair: “pred” is called “label”" in said
+    assert "--repair FILE writes the repaired file" in said
+    assert main([*words, "--repair", str(repaired_run)]) == 2
+    assert repaired_run.read_text() == lines(*rows("id", "label", note="é"))
+    words[3] = str(repaired_run)
+    assert main(words[:6]) == 0
+    run.write_bytes(lines(*rows("id", "label", note="é")).encode("cp1252"))
+    words[3] = str(run)
+    assert main([*words, "--repair", str(repaired_run)]) == 0
+    assert repaired_run.read_text() == lines(*rows("id", "label", note="é"))
