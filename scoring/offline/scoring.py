@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -96,10 +97,13 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     files = open_input(run, shown=run_name, reading=key.reading, encoding=encoding)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     if repairs and fatal(problems):
-        # Forms of tasks take a while to import.
-        from tasks.types.repairs import repair
+        found = None
+        # Without the packages of the scorer a run is checked, and not repaired.
+        with suppress(ImportError):
+            from tasks.types.repairs import repair
 
-        raise RunRefused(problems, repair(task_type, files, index, options))
+            found = repair(task_type, files, index, options)
+        raise RunRefused(problems, found)
     refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}
