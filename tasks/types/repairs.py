@@ -23,6 +23,7 @@ from tasks.types.jsonlines import read_records, record_id
 from tasks.types.problems import InputRefused, Problems, fatal
 from tasks.types.runs import read_run
 from tasks.types.tables import (
+    Columns,
     TableForm,
     Unparted,
     delimiter_of,
@@ -197,9 +198,9 @@ class _Repairing:
         if head.startswith(("{", "[")):
             records = [record.value for record in read_records(self.file, problems)]
             return None if problems else _Rows(records=records)
-        if self.form is None or self.form.columns is None or not head:
+        if self.columns is None or not head:
             return None
-        form = form_of_table(self.file, self.form.columns)
+        form = form_of_table(self.file, self.columns)
         try:
             delimiter = delimiter_of(decoded(self.file.read()), form)
         except Unparted:
@@ -235,12 +236,20 @@ class _Repairing:
                     yield rows.renamed(names)
 
     @property
+    def columns(self) -> Columns | None:
+        """How a table is read; None where a run cannot be one."""
+        if self.form is not None:
+            return self.form.columns
+        run_form = self.task_type.run_form
+        return run_form.table if run_form else None
+
+    @property
     def _id_key(self) -> str:
         return self.form.id_key if self.form else "id"
 
     def _needed(self, rows: "_Rows") -> list[tuple[str, ...]]:
         """Return the sets of fields of which a record has to have one whole."""
-        columns = self.form.columns if self.form else None
+        columns = self.columns
         if rows.table is not None and columns is not None:
             if not columns.document:
                 return [(columns.id, columns.answer)]

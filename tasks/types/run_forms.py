@@ -8,6 +8,7 @@ from typing import Any
 
 from tasks.types.files import CHUNK, Files, InputFile
 from tasks.types.problems import InputRefused
+from tasks.types.tables import DOCUMENT, Columns
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_LINES = 100
@@ -32,6 +33,8 @@ class RunForm:
     is_line: Callable[[bytes], bool] | None = None
     #: Of a run as a table; its header names one of them.
     columns: frozenset[str] = frozenset()
+    #: How tables of a built-in type are read; a declared task says so itself.
+    table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
         lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
@@ -116,7 +119,12 @@ def _joined(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-FORMS = "JSON lines or a TREC run file"
+#: Of rankings of built-in types.
+RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
+FORMS = (
+    "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
+    f"{RANKED_TABLE.described}"
+)
 
 
 def _may_be_trec(line: bytes) -> bool:
@@ -133,5 +141,9 @@ def _is_number(field: bytes) -> bool:
 
 
 RUN_FORM = RunForm(
-    FORMS, (frozenset({"ranked"}), frozenset({"id", "scores"})), _may_be_trec
+    FORMS,
+    (frozenset({"ranked"}), frozenset({"id", "scores"})),
+    _may_be_trec,
+    columns=frozenset({DOCUMENT}),
+    table=RANKED_TABLE,
 )

@@ -59,7 +59,7 @@ class RankingTask(InstanceTask):
     def run_form(self) -> RunForm:
         keys = (frozenset({self.answer_key}), frozenset({self.id_key, "scores"}))
         return RunForm(
-            described=f"{RUN_FORM.described}, or CSV or TSV with {self.columns.described}",
+            described=f"JSON lines or a TREC run file, or CSV or TSV with {self.columns.described}",
             keys=keys,
             is_line=RUN_FORM.is_line,
             columns=frozenset(self.columns.names),
