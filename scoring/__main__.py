@@ -32,12 +32,15 @@ from tasks.types import (
     task_types,
 )
 from tasks.types.base import given_options
-from tasks.types.problems import Pending, Unavailable, capped, lacking_package
+from tasks.types.files import open_input
+from tasks.types.guarded.encodings import ENCODINGS, NOT_UTF8
+from tasks.types.problems import Pending, Unavailable, capped, counted, lacking_package
 from tasks.types.references import referenced
 from tasks.types.registry import BrokenTaskType
 
 if TYPE_CHECKING:
     from scoring.offline.parts import Part
+    from tasks.types.repairs import Repair
 
 #: Commands that stood beside the others before they were gathered under `papers`, for one release more.
 MOVED = (
@@ -183,7 +186,12 @@ def parser() -> argparse.ArgumentParser:
     trusting = "run the measures.py that a task brings, with all that you may do"
     top.add_argument(TRUST, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    names = {**vars(offline), **globals(), "METHODS": METHODS}
+    names = {
+        **vars(offline),
+        **globals(),
+        "METHODS": METHODS,
+        "ENCODINGS": ["", *ENCODINGS],
+    }
     add_declared(
         commands,
         Path(__file__).parent / "offline" / "commands.toml",
@@ -262,22 +270,47 @@ def _checked_run(given: argparse.Namespace) -> int:
     )
     asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
     asked["key"] = gold_key_of(given)
-    with progress_of(given) as progress:
-        result = scorer.check(chosen, given.run, options, **asked, progress=progress)
+    asked |= {"encoding": given.encoding, "repairs": not given.progress}
+    try:
+        with progress_of(given) as progress:
+            result = scorer.check(
+                chosen, given.run, options, **asked, progress=progress
+            )
+    except scorer.RunRefused as refused:
+        report(refused.problems, as_objects=False)
+        if refused.repair is not None:
+            offer(refused.repair, given.repair)
+        elif any(one.message.startswith(NOT_UTF8) for one in refused.problems):
+            print("--encoding NAME reads the run in one of these", file=sys.stderr)
+        return USAGE_FAULT
+    if given.encoding and given.repair:
+        for file in open_input(given.run, encoding=given.encoding)[:1]:
+            given.repair.write_bytes(file.read())
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
     lines = [
         *terminal.problem_lines(first, sys.stdout),
         *([f"and {more} more warnings"] if more else []),
     ]
-    count = (
-        f"; {len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
-        if warnings
-        else ""
-    )
+    found = counted(warnings)
+    count = f"; {found} warning{'s' if found > 1 else ''}" if found else ""
     return say(
         given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}"
     )
+
+
+def offer(repair: "Repair", path: Path | None) -> None:
+    """Write the repaired file where it is asked for, else say that it can be."""
+    for change in repair.changes:
+        print(f"repair: {terminal.printable(change)}", file=sys.stderr)
+    if path is None:
+        print(
+            "--repair FILE writes the repaired file, which can be scored",
+            file=sys.stderr,
+        )
+        return
+    path.write_bytes(repair.content)
+    print(f"{path}: the repaired file, which can be scored", file=sys.stderr)
 
 
 def score_run(given: argparse.Namespace) -> int:

@@ -127,6 +127,10 @@ def submit(args: argparse.Namespace) -> int:
         name: getattr(args, name) for name in ("system", "description", "team", "kind")
     }
     fields = {**named, **dict(args.card)}
+    if args.repair:
+        fields["repair"] = "true"
+    if args.encoding:
+        fields["encoding"] = args.encoding
     if args.priority is not None:
         require_priorities(site, phase, args.kind)
         fields["priority"] = str(args.priority)

@@ -1,10 +1,10 @@
 """What keeps a command from being done, with the exit code that tells it from others."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scoring.offline.terminal import problem_lines
+from scoring.offline.terminal import printable, problem_lines
 from tasks.types import Problem
 
 #: The status of a run that cannot be read or cannot be meant.
@@ -36,7 +36,8 @@ class SiteRefused(Refused):
             [Problem(**problem) for problem in body.get("problems") or ()], sys.stderr
         )
         more = [f"and {body['more']} more problems"] if body.get("more") else []
-        self.details = [*by_field, *problems, *more]
+        repair = repair_lines(body.get("repair") or {})
+        self.details = [*by_field, *problems, *more, *repair]
         super().__init__(
             str(body.get("detail") or f"the site answered with status {status}")
         )
@@ -46,6 +47,18 @@ class SiteRefused(Refused):
         """Seconds, where the site says that the same request may be answered then."""
         seconds = self.body.get("retry_after")
         return float(seconds) if isinstance(seconds, int | float) else None
+
+
+def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what can be done with a file that the site refuses."""
+    for change in repair.get("changes", ()):
+        yield f"repair: {printable(change)}"
+    if repair.get("filename"):
+        yield "with --repair the site takes the repaired file"
+    if repair.get("encodings"):
+        yield f"name the encoding: --encoding {' or '.join(repair['encodings'])}"
+    if repair.get("name"):
+        yield f"the file is one for {printable(repair['name'])}: {repair['page']}"
 
 
 class NoConnection(Refused):

@@ -14,6 +14,7 @@ from typing import Any
 
 from scoring.metrics.own import trusted
 from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.official_run import SAMPLE_RUN, scores_of_sample
 from scoring.offline.sample import written_scores
 from tasks.types import InputRefused, TaskType
 from tasks.types.declared.folder import (
@@ -94,6 +95,8 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
             read_files(told["files"], "")
+            if sample_run := given.get(SAMPLE_RUN):
+                told[SAMPLE_RUN] = scores_of_sample(task_files, files, sample_run)
     except InputRefused as refused:
         told["problems"] = as_values(refused.problems)
     return told
@@ -169,7 +172,7 @@ def previewed(
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     """Wrong in each third instance: with the answer of another one, or none where that could not be read."""
-    key = task["gold"].get("id", "id")
+    key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
     )
@@ -206,11 +209,17 @@ def card(found: Found) -> str:
     )
 
 
+def _id_key(task: Mapping[str, Any]) -> str:
+    """Return the key of the instance's name in runs."""
+    gold_key = task["gold"].get("id", "id")
+    return str(task.get("answer", {}).get("id", gold_key))
+
+
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
     """A line of a run with the gold answer of an instance, or, without one, an example."""
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
-        gold.get("id", "id"),
+        _id_key(task),
         {"ranking": "ranking", "text": "text"}.get(form, gold["field"]),
     )
     field = said.get("field", default)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.stats.interval_methods import METHODS
-from tasks.types import Pairs, Problem, Split, TaskType
+from tasks.types import InputRefused, Pairs, Problem, Split, TaskType
 from tasks.types.base import ShownInstance
 from tasks.types.files import InputFile, input_digest, open_input, open_inputs
-from tasks.types.problems import refuse
+from tasks.types.problems import fatal, merged, refuse
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
     from scoring.offline.evaluate import Scores
     from scoring.offline.parts import Part, Rows
+    from tasks.types.repairs import Repair
 
 Progress = Callable[[str, float], None]
 
@@ -57,7 +59,15 @@ def read_split(
     return task_type.gold_of(open_inputs(gold, reading=key.reading), options)
 
 
-def check(
+class RunRefused(InputRefused):
+    """A run that cannot be scored, and its ``repair`` where what it means is certain."""
+
+    def __init__(self, problems: Iterable[Problem], repair: "Repair | None") -> None:
+        super().__init__(problems)
+        self.repair = repair
+
+
+def check(  # noqa: PLR0913  (each is an option of the command)
     task_type: TaskType,
     run: Path,
     options: Mapping[str, str],
@@ -67,10 +77,12 @@ def check(
     run_name: str | None,
     progress: Progress,
     key: GoldKey = PLAIN_KEY,
+    encoding: str = "",
+    repairs: bool = False,
 ) -> dict[str, Any]:
     """What `check --json` prints, by the gold, or by the public inputs that participants have.
 
-    Raises InputRefused with every problem where one is fatal.
+    Raises InputRefused with every problem where one is fatal; a RunRefused if it is to look for ``repairs``.
     """
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
@@ -82,14 +94,22 @@ def check(
         given = open_inputs(inputs or (), reading=key.reading)
         index = task_type.read_inputs(given, options)
     progress("reading the run", 0.5)
-    files = open_input(run, shown=run_name, reading=key.reading)
+    files = open_input(run, shown=run_name, reading=key.reading, encoding=encoding)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
+    if repairs and fatal(problems):
+        found = None
+        # Without the packages of the scorer a run is checked, and not repaired.
+        with suppress(ImportError):
+            from tasks.types.repairs import repair
+
+            found = repair(task_type, files, index, options)
+        raise RunRefused(problems, found)
     refuse(problems)
     progress("done", 1.0)
     result["run"] = {"sha256": input_digest(files)}
     return {
         **result,
-        "warnings": [problem.as_dict() for problem in problems],
+        "warnings": [problem.as_dict() for problem in merged(problems)],
         "problems": [problem.as_finding() for problem in problems],
     }
 
@@ -197,7 +217,7 @@ def score_read(
             shown = (instance for instance in shown if instance.name in names)
         keep_statistics(scoring, scoring.statistics, scores, pairs, shown, kept)
     progress("done", end)
-    warnings = [problem.as_dict() for problem in read.problems]
+    warnings = [problem.as_dict() for problem in merged(read.problems)]
     run = {"run": {"sha256": input_digest(read.files)}, "warnings": warnings}
     result = printed(scoring, split, scores) | run
     if scoring.part is None:

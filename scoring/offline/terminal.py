@@ -120,7 +120,7 @@ def between(value: Mapping[str, Any]) -> str:
 def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
     """What is fatal in red, what is not as a warning in yellow, where the stream shows colours."""
     for problem, others in alike(problems):
-        also = f" (and {len(others)} more lines: {others})" if others else ""
+        also = others.words
         if problem.fatal:
             yield painted(f"{problem}{also}", RED, stream)
         else:

@@ -44,6 +44,8 @@ from tasks.types.trivial import (
     answers_of,
     candidate_lists,
     form_of,
+    ranked_answers,
+    ranked_run,
     run_of,
     trivial_answers,
 )
@@ -67,6 +69,8 @@ MAX_ANSWER = 80
 #: Where someone waits for the report, so many instances are drawn, of which runs are tried: of texts, and of
 #: other answers; of rankings fewer the more candidates there are.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
+#: Rankings of a built-in type with more candidates in all are not tried.
+MOST_RANKED_IN_ALL = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,9 +202,11 @@ class _Trials:
         if (empty := self._scored([])) is not None:
             shares[EMPTY] = empty
         form = form_of(self.task_type)
-        if form is None:
-            return shares, best
-        answers = trivial_answers(form, self.split)
+        answers = (
+            ranked_answers(self.split, MOST_RANKED_IN_ALL)
+            if form is None
+            else trivial_answers(form, self.split)
+        )
         for name, own in answers.runs.items():
             if (scored := self._answered(form, own)) is not None:
                 shares[name] = scored
@@ -235,7 +241,9 @@ class _Trials:
                 ranks.append(-value if metric.higher_is_better is False else value)
         return tuple(ranks)
 
-    def _answered(self, form: InstanceTask, answers: Answers) -> Shares | None:
+    def _answered(self, form: InstanceTask | None, answers: Answers) -> Shares | None:
+        if form is None:
+            return self._scored(ranked_run(self.split, answers))
         return self._scored(run_of(form, self.split.content, answers))
 
     def _scored(self, files: Sequence[InputFile]) -> Shares | None:

@@ -13,7 +13,7 @@ from tasks.models import Job, Submission
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.run_card import as_warnings
 from tasks.submissions.submit import read_late
-from tasks.types.problems import Problem, capped
+from tasks.types.problems import Problem, capped, merged
 
 
 def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
@@ -35,5 +35,5 @@ def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | N
     except RunRejected as refused:
         raise RunFailed(
             f"The run cannot be taken: {refused.problems[0].message}.",
-            [problem.as_dict() for problem in refused.problems],
+            [problem.as_dict() for problem in merged(refused.problems)],
         ) from refused

@@ -352,7 +352,7 @@ def refusal(
         where = f"line {error['line']}: " if error.get("line") is not None else ""
         expected = f"; expected {error['expected']}" if error.get("expected") else ""
         told.append(f"{where}{error['message']}{expected}")
-    rest = len(errors) - len(told) + more
+    rest = sum(error.get("count", 1) for error in errors) - len(told) + more
     words = f"The run cannot be scored: {'; '.join(told)}{f'; and {rest} more problems' if rest else ''}."
     unlisted = (
         [Problem(message=f"and {more:,} more problems").as_dict()] if more else []

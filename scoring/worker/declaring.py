@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +18,7 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics.base import Floats
 from scoring.metrics.own import Call
+from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
 from scoring.results.board.comparisons import Unreadable
 from scoring.worker import baseline_runs
@@ -350,10 +352,17 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
             }
         given[RUNS_MEASURES] = True
     limits = confinement.limits_for_organisers()
-    with fetched(storage.gold, draft["stored"]) as path:
+    with ExitStack() as fetching:
+        path = fetching.enter_context(fetched(storage.gold, draft["stored"]))
+        besides = {}
+        if sample_run := draft.get(SAMPLE_RUN):
+            given[SAMPLE_RUN] = sample_run["filename"]
+            besides[SAMPLE_RUN] = fetching.enter_context(
+                fetched(storage.gold, sample_run["stored"])
+            )
         try:
             with confinement.read_upload(
-                PROGRAM, path, given, owner=by, limits=limits
+                PROGRAM, path, given, owner=by, limits=limits, files=besides
             ) as done:
                 return dict(done.result)
         except confinement.UploadUnreadable as unreadable:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.models import Season
 from tasks.types import InputRefused
-from tasks.types.problems import Problem, capped, counted
+from tasks.types.problems import Problem, alike, capped, counted
 
 LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
 #: As the offline scorer ends on refused input.
@@ -16,7 +16,8 @@ REFUSED = 2
 
 def told(problems: Sequence[Problem]) -> list[str]:
     shown, more = capped(problems)
-    return [*map(str, shown), *([f"and {more} more problems"] if more else [])]
+    lines = (f"{problem}{others.words}" for problem, others in alike(shown))
+    return [*lines, *([f"and {more} more problems"] if more else [])]
 
 
 def season_named(slug: str) -> Season:

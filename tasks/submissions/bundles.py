@@ -19,7 +19,7 @@ from tasks.registration.entries import lock_entry
 from tasks.submissions import refusals, run_card, submit
 from tasks.submissions.uploads import Upload, checksum, discard, stored_run
 from tasks.types import Problem
-from tasks.types.problems import capped, from_values
+from tasks.types.problems import capped, from_values, merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Part:
             "task": self.phase.task.slug,
             "phase": self.phase.pk,
             "detail": None if self.refusal is None else sentence(self.refusal),
-            "problems": [problem.as_dict() for problem in self.problems],
+            "problems": [problem.as_dict() for problem in merged(self.problems)],
             "more": self.refusal.more
             if isinstance(self.refusal, refusals.RunRejected)
             else 0,

@@ -102,6 +102,7 @@ class RunForm(forms.Form):
         measures: Sequence[TeamMeasure] = (),
         required: Sequence[str] = (),
         is_check: bool = False,
+        is_kept: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -129,6 +130,9 @@ class RunForm(forms.Form):
         self.fields["run"].help_text = words % {
             "size": counted(upload_limit() >> 20, "megabyte")
         }
+        if is_kept:
+            # The file came with an earlier request.
+            self.fields["run"].required = False
         if is_check:
             # A check looks at the file alone.
             self.fields["system"].required = False

@@ -9,13 +9,17 @@ from typing import Any
 
 from citeboard.core.confined import UPLOAD
 from tasks.submissions.yaml_reader import read_yaml
-from tasks.types import Index, InputRefused, Problem, task_type
+from tasks.types import Index, InputRefused, Problem, repairs, task_type
 from tasks.types.files import InputFile, open_input
 from tasks.types.guarded.encodings import GZIP
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.problems import as_values, in_order
 from tasks.types.ranking.runs import header_of
+from tasks.types.repairs import encodings_of
 from tasks.types.runs import read_run
+
+#: What a confined process calls the file that it has repaired.
+REPAIRED = "repaired"
 
 
 def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
@@ -31,6 +35,33 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
     except InputRefused as refused:
         problems = in_order(refused.problems)
     return {"is_read": True, "problems": as_values(problems), "about": about}
+
+
+def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
+    """Write the repaired file of a run that is refused, if what it means is certain."""
+    told: dict[str, Any] = {"encodings": [], "name": "", "changes": [], "problems": []}
+    options, chosen = given["options"], task_type(given["task_type"])
+    try:
+        files = open_input(
+            Path(UPLOAD),
+            shown=given["filename"],
+            reading=given["reading"],
+            encoding=given["encoding"],
+        )
+        if unpacked_size(Path(UPLOAD)) > given["max_bytes"]:
+            return told
+        told["encodings"] = [*encodings_of(files)]
+        if found := repairs.repair(chosen, files, index, options):
+            Path(REPAIRED).write_bytes(found.content)
+            return {**told, "name": found.name, "changes": [*found.changes]}
+        if given["encoding"]:
+            problems = read_run(chosen, files, index, options, name=given["filename"])[
+                1
+            ]
+            told["problems"] = as_values(problems)
+    except InputRefused as refused:
+        told["problems"] = as_values(in_order(refused.problems))
+    return told
 
 
 def header(given: Mapping[str, Any]) -> dict[str, Any]:

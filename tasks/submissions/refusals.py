@@ -1,7 +1,7 @@
 """Why a run is not taken. Each says it in a sentence; what a program needs to know stands in attributes."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _, ngettext
 
@@ -9,7 +9,7 @@ from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
-from tasks.types.problems import capped
+from tasks.types.problems import capped, counted
 
 
 class RunNotTaken(Refused):
@@ -34,12 +34,17 @@ class RunUnusable(RunNotTaken):
 
 
 class RunRejected(RunUnusable):
-    """The file cannot be read or cannot be meant; ``more`` fatal problems were found beyond those listed."""
+    """The file cannot be read or cannot be meant; ``more`` fatal problems were found beyond those listed.
+
+    ``repair`` tells a program what can be done with the file, if anything can.
+    """
+
+    repair: Mapping[str, object] | None = None
 
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
         self.problems: list[Problem] = list(problems)
         self.more = more
-        count = len(self.problems) + more
+        count = counted(self.problems) + more
         words = ngettext(
             "the run has %(number)s problem", "the run has %(number)s problems", count
         )
@@ -48,6 +53,10 @@ class RunRejected(RunUnusable):
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RunRejected":
         return cls(*capped(problems))
+
+    def answer(self) -> dict[str, object]:
+        answer = super().answer()
+        return answer if self.repair is None else answer | {"repair": self.repair}
 
 
 class CardIncomplete(RunUnusable):

@@ -52,6 +52,8 @@ from tasks.types.text import (
 MAX_TEXT = 100_000
 #: How a message about a field ends that a line does not have; so many of its fields are named then.
 MISSING, MAX_FIELDS = "” is missing", 8
+#: How a message about an instance of other data ends.
+NOT_IN_SPLIT = "is not in this split"
 #: So many errors beyond those that are listed are counted before reading ends.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
@@ -250,7 +252,7 @@ def named_lines(
         elif name not in known:
             first = next(iter(known), "")
             line.wrong(
-                f"instance “{name}” is not in this split",
+                f"instance “{name}” {NOT_IN_SPLIT}",
                 f"an id of the split, such as “{first}”",
             )
         elif name in answered and not form.later_counts:

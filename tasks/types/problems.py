@@ -1,9 +1,11 @@
 """What is wrong with a file: all of it, by line, in words its author can act on."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, Self
 
 #: So much of an offending line is quoted back.
@@ -24,7 +26,8 @@ _SORTED_BY = ("topic", "category")
 class Problem:
     """One finding: what was found, what was expected, and where. ``fatal`` is what cannot be read or cannot
     be meant; everything else is a warning. ``quote`` repeats the author's own line, never gold. ``count`` is
-    how many problems it stands for.
+    how many problems it stands for: equal ones, of which ``lines`` names some other lines, or, if it
+    ``is_rest``, those that are not listed.
     """
 
     file: str = ""
@@ -37,6 +40,8 @@ class Problem:
     #: Where a task type sorts what it finds: the category, and the topic on which it was found.
     topic: str = ""
     category: str = ""
+    lines: tuple[int, ...] = ()
+    is_rest: bool = False
 
     def __post_init__(self) -> None:
         """Keep what pages show and databases keep: no NUL, no half of a character that takes two."""
@@ -56,7 +61,10 @@ class Problem:
         return f"{where}{self.message}{f'; expected {self.expected}' if self.expected else ''}"
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
-        left_out = {"count", *(name for name in _SORTED_BY if not getattr(self, name))}
+        left_out = {"lines", "is_rest"}
+        left_out.update(name for name in _SORTED_BY if not getattr(self, name))
+        if self.count == 1:
+            left_out.add("count")
         return {
             name: value for name, value in asdict(self).items() if name not in left_out
         }
@@ -143,7 +151,9 @@ class Problems(list[Problem]):
                 message = (
                     f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed"
                 )
-                rest.append(Problem(message=message, fatal=is_fatal, count=more))
+                rest.append(
+                    Problem(message=message, fatal=is_fatal, count=more, is_rest=True)
+                )
         return rest
 
 
@@ -156,53 +166,86 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """By file and line; what is said of a whole file comes first, what stands for several at the end."""
     return sorted(
         problems,
-        key=lambda problem: (problem.count > 1, problem.file, problem.line or 0),
+        key=lambda problem: (problem.is_rest, problem.file, problem.line or 0),
     )
 
 
 def capped(
     problems: Sequence[Problem], most: int = MAX_LISTED
 ) -> tuple[list[Problem], int]:
-    """As many as are told, errors rather than warnings, in their order; and how many more there are."""
-    single = [place for place, problem in enumerate(problems) if problem.count == 1]
-    chosen = sorted(single, key=lambda place: not problems[place].fatal)[:most]
-    return [problems[place] for place in sorted(chosen)], counted(problems) - len(
-        chosen
-    )
+    """As many as are told, equal ones as one, errors rather than warnings, in their order; and how many more
+    there are.
+    """
+    single = merged(problem for problem in problems if not problem.is_rest)
+    places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
+    chosen = [single[place] for place in sorted(places[:most])]
+    return chosen, counted(problems) - counted(chosen)
 
 
-#: Where more say the same, one does for them, which names so many of the other lines.
+#: Of equal problems one is told, which names so many of the other lines.
 MAX_ALIKE = 5
+#: How a message about an item of a list begins, which has no line of its own.
+_ITEM = re.compile(r"item ([0-9]+): ")
 
 
-class Lines(list[int]):
-    """Of which lines the same is said besides, and how that is written."""
+@dataclass(frozen=True)
+class Lines:
+    """In how many other lines the same was found, and some of them, as they are written."""
+
+    count: int = 0
+    some: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return self.count
 
     def __str__(self) -> str:
-        return f"{', '.join(map(str, self[:MAX_ALIKE]))}, …"
+        more = ", …" if self.some and self.count > len(self.some) else ""
+        return f"{', '.join(map(str, self.some))}{more}"
+
+    @property
+    def words(self) -> str:
+        """Return what follows the message about the first line; empty if there is no other."""
+        if not self.count:
+            return ""
+        if not self.some:
+            return f" (and {self.count} more of these)"
+        return f" (and {self.count} more line{'s' if self.count > 1 else ''}: {self})"
+
+
+def merged(problems: Iterable[Problem]) -> list[Problem]:
+    """Return equal problems of a file as one, in the place of the first."""
+    groups: dict[object, list[Problem]] = {}
+    for problem in problems:
+        message = _ITEM.sub("", problem.message, count=1)
+        said = (problem.file, message, problem.expected, problem.fatal, problem.is_rest)
+        sorted_by = (problem.topic, problem.category, problem.line is None)
+        groups.setdefault((*said, *sorted_by), []).append(problem)
+    return [_as_one(same) for same in groups.values()]
+
+
+def _as_one(same: Sequence[Problem]) -> Problem:
+    first = same[0]
+    if len(same) == 1:
+        return first
+    places = (line for problem in same for line in (_place(problem), *problem.lines))
+    lines = tuple(
+        islice((line for line in places if line is not None), 1, MAX_ALIKE + 1)
+    )
+    return replace(first, count=counted(same), lines=lines)
+
+
+def _place(problem: Problem) -> int | None:
+    """Return the line of a problem, or the number of its item."""
+    item = _ITEM.match(problem.message)
+    return int(item[1]) if problem.line is None and item else problem.line
 
 
 def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
-    """Each with the lines that it stands for besides; none where few say the same."""
-    listed = list(problems)
-    groups: dict[object, list[Problem]] = {}
-    for problem in listed:
-        said = (
-            problem.file,
-            problem.message,
-            problem.expected,
-            problem.fatal,
-            problem.line is None,
-        )
-        groups.setdefault(said, []).append(problem)
-    told: dict[int, Lines] = {}
-    for same in groups.values():
-        lines = [problem.line for problem in same if problem.line is not None]
-        if len(lines) > MAX_ALIKE:
-            told[id(same[0])] = Lines(lines[1:])
-        else:
-            told |= {id(problem): Lines() for problem in same}
-    return [(problem, told[id(problem)]) for problem in listed if id(problem) in told]
+    """Each problem once, with the other lines that it stands for."""
+    return [
+        (one, Lines() if one.is_rest else Lines(one.count - 1, one.lines))
+        for one in merged(problems)
+    ]
 
 
 def fatal(problems: Iterable[Problem]) -> list[Problem]:
@@ -227,7 +270,9 @@ def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 
 def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    return [Problem(**value) for value in values]
+    return [
+        Problem(**{**value, "lines": tuple(value.get("lines", ()))}) for value in values
+    ]
 
 
 def quoted(text: str) -> str:

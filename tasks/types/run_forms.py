@@ -8,6 +8,7 @@ from typing import Any
 
 from tasks.types.files import CHUNK, Files, InputFile
 from tasks.types.problems import InputRefused
+from tasks.types.tables import DOCUMENT, Columns
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_LINES = 100
@@ -34,6 +35,8 @@ class RunForm:
     columns: frozenset[str] = frozenset()
     #: Whether any text may be a run with faults, as its lines are like those of other types.
     takes_texts: bool = False
+    #: How tables of a built-in type are read; a declared task says so itself.
+    table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
         lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
@@ -118,7 +121,12 @@ def _joined(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-FORMS = "JSON lines or a TREC run file"
+#: Of rankings of built-in types.
+RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
+FORMS = (
+    "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
+    f"{RANKED_TABLE.described}"
+)
 
 
 def _may_be_trec(line: bytes) -> bool:
@@ -135,5 +143,9 @@ def _is_number(field: bytes) -> bool:
 
 
 RUN_FORM = RunForm(
-    FORMS, (frozenset({"ranked"}), frozenset({"id", "scores"})), _may_be_trec
+    FORMS,
+    (frozenset({"ranked"}), frozenset({"id", "scores"})),
+    _may_be_trec,
+    columns=frozenset({DOCUMENT}),
+    table=RANKED_TABLE,
 )

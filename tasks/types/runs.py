@@ -24,6 +24,8 @@ from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 #: So many files of a run are looked at for what else they may be.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
+#: How a message about a run of another task type ends.
+RIGHT_TASK = "is this the right task?"
 #: From this share of empty answers on they are told as a whole.
 MANY_EMPTY = 0.1
 
@@ -121,9 +123,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
         for slug, other in others
         if other.run_form and other.run_form.fits(beginning)
     ]:
-        return (
-            f"this looks like a run for {' or '.join(fitting)}; is this the right task?"
-        )
+        return f"this looks like a run for {' or '.join(fitting)}; {RIGHT_TASK}"
     kind = text_kind(beginning)
     return (
         f"this looks like {kind}"

@@ -234,6 +234,9 @@ def _records_of_version_1(
         problems.append(file.problem(f"no table: {fault}", line=rows.line_num))
 
 
+RANK, SCORE, DOCUMENT = "rank", "score", "document"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """The columns that a run may have as a table, and what becomes of their cells."""
@@ -249,36 +252,33 @@ class Columns:
     may_be_empty: bool = False
     #: The document's column of a ranking, which has a row for each document; empty for other runs.
     document: str = ""
+    rank: str = RANK
+    score: str = SCORE
     form: TableForm = field(default_factory=TableForm)
 
     @property
     def names(self) -> tuple[str, ...]:
         if self.document:
-            return (self.id, self.document, RANK, SCORE)
+            return (self.id, self.document, self.rank, self.score)
         return (self.id, self.answer, *self.others)
 
     @property
     def described(self) -> str:
         if self.document:
-            return f"“{self.id}”, “{self.document}”, and “{RANK}” or “{SCORE}”"
+            return (
+                f"“{self.id}”, “{self.document}”, and “{self.rank}” or “{self.score}”"
+            )
         return f"“{self.id}” and “{self.answer}”"
-
-
-RANK, SCORE, DOCUMENT = "rank", "score", "document"
 
 
 def is_table(file: InputFile, columns: Columns) -> bool:
     """Return True for a file with the ending of a table, and for one whose first line names a column."""
-    head = _first_line(file)
+    head = first_line(file)
     if head.startswith(("{", "[")):
         return False
     if file.suffix in SUFFIXES and not columns.document:
         return True
-    names = (
-        {columns.id, columns.document, RANK, SCORE}
-        if columns.document
-        else {columns.id}
-    )
+    names = set(columns.names) if columns.document else {columns.id}
     for delimiter in DELIMITERS:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
@@ -290,7 +290,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
 TREC_FIELDS = 6
 
 
-def _first_line(file: InputFile) -> str:
+def first_line(file: InputFile) -> str:
     """Return the first line that is not empty; none of a file that cannot be read, which its reader says."""
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
@@ -306,7 +306,7 @@ def form_of(file: InputFile, columns: Columns) -> TableForm:
     """
     kind = SUFFIXES.get(file.suffix, "")
     if not kind:
-        kind = TSV if TAB in _first_line(file) else CSV
+        kind = TSV if TAB in first_line(file) else CSV
     return columns.form if kind == columns.form.kind else TableForm(kind)
 
 
@@ -333,8 +333,8 @@ def _has_columns(
             problems.append(file.problem("the table is empty", _header(columns)))
         return False
     needed = [columns.id, columns.document or columns.answer]
-    if columns.document and not {RANK, SCORE}.intersection(heads):
-        needed.append(RANK)
+    if columns.document and not {columns.rank, columns.score}.intersection(heads):
+        needed.append(columns.rank)
     if missing := [name for name in needed if name not in heads]:
         named = " and ".join(f"“{name}”" for name in missing)
         found = ", ".join(f"“{head[:40]}”" for head in heads[:10])
@@ -417,7 +417,7 @@ def _rankings(
             raw = ", ".join(cells.values())
             problems.append(file.problem(message, expected, line=line, raw=raw))
         if not faults:
-            has_scores = has_scores or SCORE in cells
+            has_scores = has_scores or columns.score in cells
             ranking.documents[document] = line
             ranking.ranks.add(key[1])
             ranking.keys.append((*key, document))
@@ -440,13 +440,16 @@ def _row_faults(
         first = ranking.documents[document]
         found = f"“{document[:100]}” stands in this ranking a second time, first in line {first}"
         faults.append((found, "each candidate once"))
-    places = {name: _number(cells[name]) for name in (SCORE, RANK) if name in cells}
+    score_key, rank_key = columns.score, columns.rank
+    places = {
+        name: _number(cells[name]) for name in (score_key, rank_key) if name in cells
+    }
     for name, value in places.items():
         if value is None:
             shown = f"“{cells[name][:40]}”" if cells[name] else "missing"
             faults.append((f"“{name}” is {shown}", "a finite number"))
-    score, rank = places.get(SCORE) or 0.0, places.get(RANK) or 0.0
-    if SCORE not in cells and rank in ranking.ranks:
+    score, rank = places.get(score_key) or 0.0, places.get(rank_key) or 0.0
+    if score_key not in cells and rank in ranking.ranks:
         faults.append((f"rank {rank:g} is there twice", "each rank once"))
     return faults, (-score, rank)
 

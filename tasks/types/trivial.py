@@ -71,16 +71,58 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     if isinstance(form, LabelTask) and form.confidence == NEEDED:
         extra["confidence"] = 0.5
     lines = [
-        {form.id: instance.id, form.answer_key: answer}
+        {form.id_key: instance.id, form.answer_key: answer}
         | extra
         | _probabilities(form, answer)
         for instance, answer in zip(content.instances, answers, strict=True)
         if answer is not None
     ]
+    return _file_of(lines, content.reading)
+
+
+def _file_of(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
-    opened = partial(BytesIO, data.encode())
-    return [InputFile(name, name, opened, content.reading)]
+    return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
+
+
+#: Candidates of a ranking that a trivial run of a built-in type gives.
+MOST_RANKED = 1_000
+
+
+def ranked_answers(split: Split, most: int) -> TrivialAnswers:
+    """Return what runs without knowledge rank in a built-in type; nothing if there are too many candidates.
+
+    The candidates are in the order of the gold's files; ``most`` is how many of them a run may give in all.
+    """
+    lists = [own[:MOST_RANKED] for own in _pools(split)]
+    if not lists or sum(map(len, lists)) > most:
+        return TrivialAnswers()
+    constants: dict[str, Answers] = {}
+    if split.index["pool_of"] is None:
+        pool = split.index["pools"][0]
+        right = Counter(number for own in split.content.gold for number in own)
+        best = max(right, key=lambda number: (right[number], -number), default=0)
+        common = pool[best]
+        ranking = [common, *(name for name in lists[0] if name != common)]
+        constants[common] = [ranking[:MOST_RANKED]] * len(lists)
+    draws = [list(_drawn(_pools(split), draw, MOST_RANKED)) for draw in range(DRAWS)]
+    return TrivialAnswers(runs={FIRST: lists}, constants=constants, draws=draws)
+
+
+def _pools(split: Split) -> list[list[str]]:
+    """Return the candidates of each instance; none of a type that ranks nothing."""
+    pools, pool_of = split.index.get("pools"), split.index.get("pool_of")
+    if not pools:
+        return []
+    count = len(split.index["instances"])
+    return [pools[0 if pool_of is None else pool_of[row]] for row in range(count)]
+
+
+def ranked_run(split: Split, answers: Answers) -> list[InputFile]:
+    """Return rankings as the file of a run of a built-in type."""
+    names = zip(split.index["instances"], answers, strict=True)
+    return _file_of(({"id": name, "ranked": own} for name, own in names), split.reading)
 
 
 def _probabilities(form: InstanceTask, answer: Any) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import random
 import pytest
 
 from scoring.__main__ import main
+from scoring.offline.trivial import report_on_gold
+from tasks.types import task_type
 from tests.tasks.types.corpus import CITANCES, write_topic
 
 ALL = {"instances", "findings", "trivial"}
@@ -169,3 +171,18 @@ def test_gold_that_cannot_be_read_is_refused_by_line(tmp_path, capsys):
     gold.write_text('{"id": "1", "text": "x", "label": "z"}\n')
     assert main(["gold", str(tmp_path), "--gold", str(gold)]) == 2
     assert "gold.jsonl:1: “z” is no label" in capsys.readouterr().err
+
+
+def test_built_in_rankings_have_trivial_runs_in_the_order_of_their_files(root):
+    for slug, own in (
+        ("citation-recommendation", {"first", "constant", "random", "random_best"}),
+        ("citation-resolution", {"first", "random", "random_best"}),
+    ):
+        kind = task_type(slug)
+        gold = root / "tasks" / "types" / slug.replace("-", "_") / "sample" / "gold"
+        report = report_on_gold(kind, [gold], kind.checked_options({}))
+        assert set(report.trivial) == {"empty", *own}
+        measure = kind.rules[kind.default_rules][0].name
+        shares = {run: values[measure] for run, values in report.trivial.items()}
+        assert shares["empty"] == 0 < shares["first"] <= 1
+        assert shares["random"] <= shares["random_best"] <= 1

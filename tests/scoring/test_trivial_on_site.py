@@ -101,6 +101,7 @@ def test_the_best_one_is_a_line_on_the_board_for_organisers_until_gold_is_releas
     bump_version(phase.pk)
     released = text_of(client.get(board))
     assert LINE in released
+    assert "constant a run that knows nothing 0.7500" in released
     assert SECRET not in released
 
 

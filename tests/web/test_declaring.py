@@ -396,3 +396,57 @@ def test_a_draft_is_of_its_organiser_s_season_alone(client, season):
     assert "draft" not in client.post(where, filled(answer)).context["form"].fields
     assert not Task.objects.exists()
     assert storage.gold.listdir("drafts")[1]
+
+
+def test_files_of_other_names_become_a_task_that_is_held_against_an_official_number(
+    client, season
+):
+    names = dict(zip(LABELS, "012", strict=True))
+    rows = [{**row, "label": names[row["label"]]} for row in sentences(12)]
+    answer = begun(client, lines(rows))
+    # One answer of twelve is wrong.
+    run = [{"key": row["id"], "pred": f"{row['label']}.0"} for row in rows]
+    run[0]["pred"] = "1.0"
+    given = {
+        "values": "0 = background\n1 = method\n2 = result",
+        "run_id": "key",
+        "run_field": "pred",
+        "run_values": "0.0 = background\n1.0 = method\n2.0 = result",
+        "official": "91.6",
+        "official_measure": "accuracy",
+        "first": "macro_f1",
+    }
+    file = SimpleUploadedFile("official.jsonl", lines(run))
+    sent = {**filled(answer, **given), "sample_run": file, "save": ""}
+    answer = client.post(place(), sent)
+    assert not Task.objects.exists()
+    said = text_of(answer)
+    assert "official 91.6, here 91.7, difference 0.1" in said
+    assert "Nothing was saved." in said
+    assert "official.jsonl" in said
+    assert answer.context["form"]["official"].value() == "91.6"
+
+    answer = client.post(place(), {**filled(answer, official="91.7"), "save": ""})
+    assert answer.status_code == 302, text_of(answer)
+    toml = Task.objects.get().task_type.declared.files["task.toml"]
+    assert 'labels = ["background", "method", "result"]' in toml
+    assert 'values = { 0 = "background", 1 = "method", 2 = "result" }' in toml
+    assert '{ name = "f1_background", measure = "f1", label = "background" }' in toml
+
+
+def test_an_official_run_that_cannot_be_read_is_told_by_line_and_may_be_passed_over(
+    client, season
+):
+    answer = begun(client, lines(sentences(12)))
+    file = SimpleUploadedFile("official.jsonl", b'{"id": "s0", "pred_label": "x"}\n')
+    given = {"values": "nothing", "official": "x"}
+    answer = client.post(place(), {**filled(answer, **given), "preview": ""})
+    assert "no line such as 1 = yes" in text_of(answer)
+    sent = {**filled(answer, values="", official="0.9"), "preview": ""}
+    assert "Give the run that has this number." in text_of(client.post(place(), sent))
+    answer = client.post(place(), {**sent, "sample_run": file})
+    said = text_of(answer)
+    assert "The sample run cannot be read." in said
+    assert "“label” is missing; found “id”, “pred_label”" in said
+    answer = client.post(place(), {**filled(answer, anyway="on"), "save": ""})
+    assert answer.status_code == 302

@@ -30,9 +30,15 @@ from scoring.results.runs.team_view import as_told
 from scoring.worker.supply import supply_warnings
 from tasks.models import LateReading, Phase, Season, Submission
 from tasks.models.run_cards import CARD
-from tasks.seasons.access import entered_teams, require_inputs, season_for
+from tasks.seasons.access import (
+    entered_teams,
+    may_have_inputs,
+    require_inputs,
+    season_for,
+)
 from tasks.submissions.bundles import runs_of, submit_bundle
 from tasks.submissions.refusals import RunRejected
+from tasks.submissions.repairing import Repair, repaired, right_phase
 from tasks.submissions.run_card import (
     EVERY,
     MAX_KEY,
@@ -42,8 +48,10 @@ from tasks.submissions.run_card import (
     unknown_fields,
 )
 from tasks.submissions.submit import check_run, said_of, submit_run
-from tasks.submissions.uploads import received, received_if_any
+from tasks.submissions.uploads import Upload, received, received_if_any
 from tasks.types import Problem
+from tasks.types.guarded.encodings import ENCODINGS
+from tasks.types.problems import merged
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -107,7 +115,24 @@ class DescribedForm(CardForm):
     vars().update({name: team_figure(name) for name in EVERY})
 
 
-class CheckForm(DescribedForm):
+class RepairedForm(DescribedForm):
+    """A run that may be repaired before it is read."""
+
+    repair = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Take the repaired file where this one would be refused and the repair is certain.",
+    )
+    encoding = serializers.ChoiceField(
+        choices=list(ENCODINGS),
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Of a file that is not in UTF-8 and has no byte order mark.",
+    )
+
+
+class CheckForm(RepairedForm):
     """A run to be checked; what is said of it is looked at where the phase requires something."""
 
     system = optional_text(None, NOT_CHECKED)
@@ -132,7 +157,7 @@ class SentForm(DescribedForm):
     )
 
 
-class RunForm(SentForm):
+class RunForm(SentForm, RepairedForm):
     """A run to be submitted."""
 
     priority = serializers.IntegerField(
@@ -245,6 +270,57 @@ def _sent(
         )
 
 
+@contextmanager
+def _readable(
+    request: Request, phase: Phase, upload: Upload, form: Mapping[str, Any]
+) -> Iterator[tuple[Upload, list[Problem]]]:
+    """Yield the file, repaired if that is asked for, and its changes; add to a refusal what can be done."""
+    user, encoding = person(request), form["encoding"]
+    if form["repair"] or encoding:
+        with repaired(phase, upload, user, encoding=encoding) as repair:
+            if encoding and repair.upload is None:
+                refused = RunRejected.of(repair.problems or [_in_no(encoding, upload)])
+                refused.repair = _told(request, repair) if repair else None
+                raise refused
+            yield repair.upload or upload, repair.warnings
+        return
+    try:
+        yield upload, []
+    except RunRejected as refused:
+        with repaired(phase, upload, user) as found:
+            repair = found or Repair(
+                phase=right_phase(
+                    phase, upload, user, refused.problems, may_have_inputs
+                )
+            )
+            refused.repair = _told(request, repair) if repair else None
+        raise
+
+
+def _in_no(encoding: str, upload: Upload) -> Problem:
+    return Problem(
+        file=upload.filename, message=f"the file cannot be read as {encoding}"
+    )
+
+
+def _told(request: Request, repair: Repair) -> dict[str, object]:
+    phase, upload = repair.phase, repair.upload
+    return {
+        "filename": upload and upload.filename,
+        "changes": list(repair.changes),
+        "content": repair.content(),
+        "encodings": list(repair.encodings),
+        "phase": phase and phase.pk,
+        "name": phase and "/".join(place_of(phase)),
+        "url": phase and address(request, "api:submit", phase.pk),
+        "page": phase and address(request, "upload", *place_of(phase)),
+    }
+
+
+def place_of(phase: Phase) -> tuple[str, str, str]:
+    return phase.task.season.slug, phase.task.slug, phase.slug
+
+
 def _status(runs: Sequence[Submission]) -> int:
     return 202 if LateReading.objects.filter(submission__in=runs).exists() else 201
 
@@ -286,7 +362,11 @@ takes = partial(
 )
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
     """Submit a run."""
-    with _sent(request, phase.task.season, form, RunForm) as (sent, details):
+    with (
+        _sent(request, phase.task.season, form, RunForm) as (sent, details),
+        _readable(request, phase, sent["upload"], form) as (upload, changes),
+    ):
+        sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
     answer = Accepted(_taken(request, run)).data
     return Response(answer, status=_status([run]), headers={"Location": answer["url"]})
@@ -324,14 +404,23 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
             card=card_in(form),
             figures=figures_in(form),
         )
-        findings = check_run(
-            phase=phase, upload=upload, by=person(request), said=said, metadata=metadata
-        )
-    if findings.errors:
-        raise RunRejected.of(findings.problems)
-    supply = supply_warnings(phase.task)
-    warnings = [*_unknown_fields(request, CheckForm), *supply, *findings.problems]
-    return Response({"warnings": [problem.as_dict() for problem in warnings]})
+        with _readable(request, phase, upload, form) as (file, changes):
+            findings = check_run(
+                phase=phase,
+                upload=file,
+                by=person(request),
+                said=said,
+                metadata=metadata,
+            )
+            if findings.errors:
+                raise RunRejected.of(findings.problems)
+    warnings = [
+        *_unknown_fields(request, CheckForm),
+        *changes,
+        *supply_warnings(phase.task),
+        *findings.problems,
+    ]
+    return Response({"warnings": [problem.as_dict() for problem in merged(warnings)]})
 
 
 @takes(

@@ -283,7 +283,13 @@ ProblemSerializer = mirror(
     "One finding in a file: what was found, what was expected, and where.",
     quote="The beginning of the line, as it was sent.",
     fatal="A run with a fatal problem is refused.",
-    count=None,
+    count=serializers.IntegerField(
+        required=False,
+        min_value=1,
+        help_text="How many equal problems this is, the first of which is told; 1 where it is absent.",
+    ),
+    lines=None,
+    is_rest=None,
 )
 
 
@@ -295,6 +301,30 @@ RejectedPart = serializer(
     detail=str | None,
     problems=list[Problem],
     more=serializers.IntegerField(min_value=0),
+)
+Repair = serializer(
+    "Repair",
+    "What can be done with a file that is refused: the repaired file, encodings to choose from, or the "
+    "phase that takes it.",
+    filename=(str | None, "Of the repaired file; null where there is none."),
+    changes=(
+        list[str],
+        "What differs in the repaired file. Sent with `repair=true`, the run is taken as repaired.",
+    ),
+    content=(
+        str | None,
+        "The repaired file, of 100 kB at most; null for a longer one.",
+    ),
+    encodings=(
+        list[str],
+        "The encodings that decode the whole file; send one of them as `encoding`.",
+    ),
+    phase=(int | None, "Another phase of the season, which takes the file."),
+    name=(str | None, "That phase as SEASON/TASK/PHASE."),
+    url=serializers.URLField(
+        allow_null=True, help_text="Where a program sends the file."
+    ),
+    page=serializers.URLField(allow_null=True, help_text="Where people send it."),
 )
 RejectedRun = serializer(
     "RejectedRun",
@@ -309,5 +339,6 @@ RejectedRun = serializer(
         required=False,
         help_text="Of a file for several tasks, each of its parts.",
     ),
+    repair=Repair(required=False, help_text="Where something can be done with it."),
 )
 REJECTED = OpenApiResponse(RejectedRun, "The run was refused; it costs nothing.")

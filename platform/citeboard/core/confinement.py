@@ -124,7 +124,7 @@ def read_upload(
     *,
     owner: object,
     limits: Limits | None = None,
-    files: Mapping[str, bytes] | None = None,
+    files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
     """Run a program on the file. Yield its result and the folder of its output, which exists in the block.

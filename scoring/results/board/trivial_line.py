@@ -1,12 +1,15 @@
 """The best run that knows nothing, as a line of a board: what every system has to beat."""
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 
 from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.formatting import shown
 from scoring.results.board.open_gold import may_have_gold
-from scoring.results.board.standings import Board
+from scoring.results.board.standings import Board, Column
 from scoring.results.board.visibility import Audience, Visibility
 from tasks.types.trivial import EMPTY
 
@@ -18,6 +21,16 @@ class TrivialLine(NamedTuple):
     answer: str
     value: float
     is_secret: bool
+    #: By metric what the run has of its scale.
+    shares: Mapping[str, float | None] = MappingProxyType({})
+
+    def texts(self, columns: Iterable[Column]) -> list[str]:
+        """Return the run's numbers in these columns, as the board writes them; empty where there is none."""
+        shares = ((column, self.shares.get(column.metric)) for column in columns)
+        return [
+            "" if share is None else shown(share * column.scale, column.scale)
+            for column, share in shares
+        ]
 
 
 def trivial_line(board: Board) -> TrivialLine | None:
@@ -47,7 +60,8 @@ def trivial_line(board: Board) -> TrivialLine | None:
     if not is_public and board.audience != Audience.ORGANISER:
         return None
     answer = gold.trivial["constant"] if best == "constant" else ""
-    return TrivialLine(best, answer, shares[best] * ranking.scale, not is_public)
+    value = shares[best] * ranking.scale
+    return TrivialLine(best, answer, value, not is_public, gold.trivial["runs"][best])
 
 
 def _is_official(board: Board) -> bool:

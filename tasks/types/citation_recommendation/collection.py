@@ -29,7 +29,8 @@ from tasks.types.ranking.runs import (
     RunLimits,
     read_ranked_run,
 )
-from tasks.types.run_forms import text_of_document, text_of_topic
+from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
+from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
 #: Dimensions that are part of a gold's digest only where a context has a class of them.
@@ -125,7 +126,9 @@ def read_run(
     limits = RunLimits(
         longest=longest(options), kept=max(cuts(options)), declares=declares
     )
-    return read_ranked_run(files, index, limits)
+    return read_with_tables(
+        files, RANKED_TABLE, lambda lines: read_ranked_run(lines, index, limits)
+    )
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:

@@ -23,7 +23,8 @@ from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
 from tasks.types.ranking.lists import Lists, index_of
 from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
-from tasks.types.run_forms import text_of_document, text_of_topic
+from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
+from tasks.types.tables import read_with_tables
 
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
 SHOWN = (
@@ -363,7 +364,10 @@ def read_run(
     """The rankings, and everything that is wrong with the files. The order is the submitter's. Where scores
     make it, equal ones stand in the order of the candidates.
     """
-    return read_ranked_run(files, index, RunLimits(ties_by_candidate=True))
+    limits = RunLimits(ties_by_candidate=True)
+    return read_with_tables(
+        files, RANKED_TABLE, lambda lines: read_ranked_run(lines, index, limits)
+    )
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:

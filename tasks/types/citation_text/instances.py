@@ -18,6 +18,7 @@ from tasks.types import base, jsonlines
 from tasks.types.files import Files, InputFile
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
+from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
@@ -421,8 +422,23 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-FORM = jsonlines.AnswerForm(example=EXAMPLE, noun="prediction", later_counts=True)
-RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"prediction"}),))
+#: A run as a table; labels of sentences are JSON.
+TABLE = Columns(
+    id="id",
+    answer="prediction",
+    others=("labels",),
+    json=frozenset({"labels"}),
+    may_be_empty=True,
+)
+FORM = jsonlines.AnswerForm(
+    example=EXAMPLE, noun="prediction", later_counts=True, table=TABLE.described
+)
+RUN_FORM = RunForm(
+    described=FORM.files,
+    keys=(frozenset({"prediction"}),),
+    columns=frozenset({TABLE.answer}),
+    table=TABLE,
+)
 
 
 @dataclass(frozen=True)
@@ -441,6 +457,10 @@ def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[Run, list[Problem]]:
     """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
+    return read_with_tables(files, TABLE, lambda lines: _read_lines(lines, index))
+
+
+def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {name: count for one in datasets.values() for name, count in one.items()}
     is_alone = (

@@ -110,7 +110,10 @@ def _labelled(
 ) -> Answer:
     """The label that has most; the shares where the task takes probabilities and there are any."""
     best = max(by_label, key=by_label.__getitem__)
-    answer = {task.id: instance.id, task.answer_key: [best] if task.several else best}
+    answer = {
+        task.id_key: instance.id,
+        task.answer_key: [best] if task.several else best,
+    }
     return answer | (
         {"probabilities": shares} if shares and task.probabilities != NONE else {}
     )
@@ -183,7 +186,7 @@ def _mean(
                 if others
                 else instance.gold
             )
-            yield {task.id: instance.id, task.answer_key: value}
+            yield {task.id_key: instance.id, task.answer_key: value}
 
     return _plain("mean", "The mean number", training, answers)
 
@@ -199,7 +202,7 @@ def _lead(
         for instance in task.inputs(files).instances:
             words = text_of(instance, fields).split()[:LEAD_WORDS]
             yield {
-                task.id: instance.id,
+                task.id_key: instance.id,
                 task.answer_key: " ".join(words)[: task.longest],
             }
 
@@ -223,7 +226,7 @@ def _bm25(
             query = words(str(at_path(instance.record, task.query) or ""))
             order = (-documents.scores(query)).argsort(kind="stable")
             first = [names[place] for place in order[: min(100, task.longest)]]
-            yield {task.id: instance.id, task.answer_key: first}
+            yield {task.id_key: instance.id, task.answer_key: first}
 
     return Baseline(
         name="bm25",

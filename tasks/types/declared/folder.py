@@ -21,6 +21,7 @@ from tasks.types.base import (
 )
 from tasks.types.declared.baselines import read_baselines
 from tasks.types.declared.keys import Faults, Keys, near, read_keys
+from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
 from tasks.types.declared.measures import Naming
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
 from tasks.types.declared.read_forms import FORMS
@@ -150,8 +151,15 @@ def _read(
     rules = keys.tables("rules")
     if not form:
         return None, faults
-    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
+    settings = {
+        **_gold(gold, faults),
+        **read_mapping(form, gold, answer),
+        "unit": unit,
+        "dimensions": dimensions,
+    }
     task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
+    if task is not None:
+        refuse_unknown_values(task, gold, answer)
     for table in (gold, answer):
         table.close()
     own = (

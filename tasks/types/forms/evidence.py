@@ -8,6 +8,7 @@ from typing import Any
 from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
 from tasks.types.files import Files
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.forms.mapping import Values, meant, with_meant_labels, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import (
     are_texts,
@@ -36,6 +37,16 @@ class EvidenceTask(InstanceTask):
     pool_id: str = "doc_id"
     pool_content: str = "abstract"
     given: str = ""
+
+    def meant_record(
+        self, record: Mapping[str, Any], path: str, values: Values
+    ) -> Mapping[str, Any]:
+        value = with_meant_labels(at_path(record, path), values, LABEL)
+        if value is not None:
+            record = with_path(record, path, value)
+        if LABEL in record:
+            record = {**record, LABEL: meant(record[LABEL], values)}
+        return record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not are_texts(record.get(self.pool_content)):

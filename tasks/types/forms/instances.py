@@ -31,6 +31,7 @@ from tasks.types.files import (
     InputFile,
     reading_of,
 )
+from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
@@ -219,6 +220,13 @@ class InstanceTask(ABC):
     id: str = "id"
     field: str
     answer_field: str = ""
+    #: The key of the instance's name in runs, where that is not the gold's.
+    answer_id: str = ""
+    #: By the name that the gold, or a run, uses for an answer, the answer that it means.
+    values: Values = dataclasses.field(default_factory=dict)
+    answer_values: Values = dataclasses.field(default_factory=dict)
+    #: By the name of another field of a run, such as a confidence, the name that runs use for it.
+    answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
@@ -319,7 +327,38 @@ class InstanceTask(ABC):
         """What a line says in numbers besides its answer."""
         return {}
 
+    def meant_record(
+        self, record: Mapping[str, Any], path: str, values: Values
+    ) -> Mapping[str, Any]:
+        """Return a record of the gold or of a run with the answers that its values mean."""
+        value = at_path(record, path)
+        return (
+            record if value is None else with_path(record, path, meant(value, values))
+        )
+
     # What all forms share.
+
+    @property
+    def id_key(self) -> str:
+        """The key of the instance's name in runs."""
+        return self.answer_id or self.id
+
+    def key_of(self, name: str) -> str:
+        """Return the name that runs use for another field than the answer."""
+        return self.answer_names.get(name, name)
+
+    def _as_declared(self, line: jsonlines.Line) -> jsonlines.Line:
+        """Give a line the task's own names and answers."""
+        value, key = line.value, self.answer_key
+        if "." in key and (inner := at_path(value, key)) is not None:
+            value = {**value, key: inner}
+        for name, other in self.answer_names.items():
+            if other in value:
+                value = {**value, name: value[other]}
+        if self.answer_values:
+            value = self.meant_record(value, key, self.answer_values)
+        line.value = value
+        return line
 
     @property
     def answer_key(self) -> str:
@@ -328,11 +367,11 @@ class InstanceTask(ABC):
     @property
     def form(self) -> jsonlines.AnswerForm:
         example = json.dumps(
-            {self.id: "s1", self.answer_key: self.example}, ensure_ascii=False
+            {self.id_key: "s1", self.answer_key: self.example}, ensure_ascii=False
         )
         table = self.columns.described if self.columns else ""
         return jsonlines.AnswerForm(
-            example=example, noun=self.noun, id=self.id, table=table
+            example=example, noun=self.noun, id=self.id_key, table=table
         )
 
     @property
@@ -344,7 +383,7 @@ class InstanceTask(ABC):
         form = TableForm()
         if self.files in TABLES:
             form = TableForm(self.files, self.delimiter, self.quotes)
-        return Columns(id=self.id, answer=self.answer_key, form=form, **facts)
+        return Columns(id=self.id_key, answer=self.answer_key, form=form, **facts)
 
     @property
     def run_form(self) -> RunForm:
@@ -527,7 +566,7 @@ class InstanceTask(ABC):
             return jsonlines.read_answers(
                 lines,
                 names,
-                lambda name, line: self.answer_of(line, name, index),
+                lambda name, line: self.answer_of(self._as_declared(line), name, index),
                 self.form,
             )
 
@@ -640,6 +679,9 @@ class InstanceTask(ABC):
         with_gold: bool,
     ) -> Instance | None:
         faults: list[tuple[str, str]] = []
+        if self.values and with_gold:
+            value = self.meant_record(record.value, self.field, self.values)
+            record = replace(record, value=value)
         name = jsonlines.record_id(record.value, self.id)
         if not name:
             faults.append((f"“{self.id}” is missing", "a text or a whole number"))

@@ -15,6 +15,7 @@ from tasks.types.forms.instances import (
     InstanceTask,
     at_path,
 )
+from tasks.types.forms.mapping import Values, with_meant_keys
 from tasks.types.jsonlines import Line
 from tasks.types.probabilities import (
     LabelWithProbabilities,
@@ -25,6 +26,8 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
+#: What a line of a run may say besides its label.
+PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
 #: How sure a line is of its label that does not say so, where a run may say.
 UNSTATED = 0.5
@@ -84,14 +87,24 @@ class LabelTask(InstanceTask):
 
     @property
     def columns(self) -> Columns:
+        probabilities, confidence = map(self.key_of, (PROBABILITIES, CONFIDENCE))
         others = (
-            *(["probabilities"] if self.probabilities != NONE else []),
-            *(["confidence"] if self.confidence != NONE else []),
+            *([probabilities] if self.probabilities != NONE else []),
+            *([confidence] if self.confidence != NONE else []),
         )
-        lists = {"probabilities", *([self.answer_key] if self.several else [])}
+        lists = {probabilities, *([self.answer_key] if self.several else [])}
         return self._columns(
-            others=others, numbers=frozenset({"confidence"}), json=frozenset(lists)
+            others=others, numbers=frozenset({confidence}), json=frozenset(lists)
         )
+
+    def meant_record(
+        self, record: Mapping[str, Any], path: str, values: Values
+    ) -> Mapping[str, Any]:
+        record = super().meant_record(record, path, values)
+        if PROBABILITIES not in record:
+            return record
+        shares = with_meant_keys(record[PROBABILITIES], values)
+        return {**record, PROBABILITIES: shares}
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:

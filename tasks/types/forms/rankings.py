@@ -23,7 +23,7 @@ from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.lists import Choices, GradedLists, Lists
 from tasks.types.ranking.runs import RankedRun, RunLimits, filled, read_ranked_run
 from tasks.types.run_forms import RUN_FORM, RunForm
-from tasks.types.tables import DOCUMENT, Columns, read_with_tables
+from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
 from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
@@ -52,13 +52,14 @@ class RankingTask(InstanceTask):
 
     @property
     def columns(self) -> Columns:
-        return self._columns(document=DOCUMENT)
+        names = {name: self.key_of(name) for name in (DOCUMENT, RANK, SCORE)}
+        return self._columns(**names)
 
     @property
     def run_form(self) -> RunForm:
-        keys = (frozenset({self.answer_key}), frozenset({self.id, "scores"}))
+        keys = (frozenset({self.answer_key}), frozenset({self.id_key, "scores"}))
         return RunForm(
-            described=f"{RUN_FORM.described}, or CSV or TSV with {self.columns.described}",
+            described=f"JSON lines or a TREC run file, or CSV or TSV with {self.columns.described}",
             keys=keys,
             is_line=RUN_FORM.is_line,
             columns=frozenset(self.columns.names),

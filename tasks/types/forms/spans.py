@@ -7,6 +7,7 @@ from typing import Any
 
 from tasks.types.base import Index
 from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import kind_found, no_label
 
@@ -33,6 +34,21 @@ class SpanTask(InstanceTask):
     @property
     def example(self) -> Any:
         return [[4, 9, *self.labels[:1]]]
+
+    def meant_record(
+        self, record: Mapping[str, Any], path: str, values: Values
+    ) -> Mapping[str, Any]:
+        """Only the third part of a span is a label."""
+        spans = at_path(record, path)
+        if not isinstance(spans, list):
+            return record
+        labelled = [
+            [*own[:2], *(meant(label, values) for label in own[2:])]
+            if isinstance(own, list)
+            else own
+            for own in spans
+        ]
+        return with_path(record, path, labelled)
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         text = at_path(record, self.text)

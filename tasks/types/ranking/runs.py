@@ -17,6 +17,7 @@ from tasks.types.base import MAX_SHOWN, TOP, Index
 from tasks.types.files import Files, InputFile, reading_of
 from tasks.types.jsonlines import (
     MAX_COUNTED,
+    NOT_IN_SPLIT,
     AnswerForm,
     Record,
     named_lines,
@@ -352,7 +353,7 @@ class _Columns:
             such = f", such as “{choices.instances[0]}”" if len(choices) else ""
             self.wrong(
                 line,
-                f"instance “{query}” is not in this split",
+                f"instance “{query}” {NOT_IN_SPLIT}",
                 f"an id of the split{such}",
             )
             return

@@ -203,7 +203,7 @@ def test_doubtful_texts_bring_warnings_and_are_counted(capsys, gold, tmp_path):
     )
     scores = score(capsys, TYPE, [gold], run)
     told = [(warning["line"], warning["message"]) for warning in scores["warnings"]]
-    assert (2, "[0]1: digits right behind a mark") in told
+    assert (1, "[0]1: digits right behind a mark") in told
     assert (2, "[7], [2] stand for no cited paper") in told
     assert (2, "instance “dunes-00” is answered again: the later answer counts") in told
     assert (

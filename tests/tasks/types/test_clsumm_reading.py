@@ -150,7 +150,6 @@ def test_every_problem_of_a_run_is_told_by_file_and_line(capsys, gold, tmp_path)
         "5",
         "5",
         "6",
-        "6",
         "7",
     ]
     assert all(line.startswith(str(run)) for line in told)
@@ -162,9 +161,8 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
     run = tmp_path / "run.jsonl"
     run.write_text("{no\n" * 250)
     told = refusals(capsys, "clsumm-1a", [gold], run)
-    assert len(told) == 2
-    assert told[0].endswith(" (and 199 more lines: 2, 3, 4, 5, 6, …)")
-    assert told[1] == "and 50 more problems"
+    assert len(told) == 1
+    assert told[0].endswith(" (and 249 more lines: 2, 3, 4, 5, 6, …)")
 
 
 @pytest.mark.parametrize(

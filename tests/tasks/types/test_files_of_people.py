@@ -1,5 +1,6 @@
 """Runs and gold as people make them: in other encodings, as tables, packed, and with other code points."""
 
+import csv
 import gzip
 import io
 import json
@@ -9,7 +10,7 @@ from functools import partial
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tasks.types import InputRefused
+from tasks.types import InputRefused, task_type
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import READING_VERSION, InputFile, open_input
 from tasks.types.guarded.json_reader import RepeatedKey, read_json_line, read_json_list
@@ -433,3 +434,54 @@ def test_a_key_is_found_twice_exactly_if_it_is_there_twice(value, is_repeated):
             read_json_line(text, is_unique=True)
     else:
         assert read_json_line(text, is_unique=True) == value
+
+
+def rankings_as_table(run):
+    rows = ["id,document,rank"]
+    for line in map(json.loads, run.splitlines()):
+        ranked = line.get("ranked") or sorted(
+            line["scores"], key=line["scores"].get, reverse=True
+        )
+        rows += (f"{line['id']},{one},{place}" for place, one in enumerate(ranked, 1))
+    return "\n".join(rows)
+
+
+def texts_as_table(run):
+    rows = io.StringIO()
+    table = csv.writer(rows, delimiter=";")
+    table.writerow(["id", "prediction", "labels"])
+    for line in map(json.loads, run.splitlines()):
+        labels = json.dumps(line["labels"]) if "labels" in line else ""
+        table.writerow([line["id"], line["prediction"], labels])
+    return rows.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("slug", "as_table"),
+    [
+        ("citation-recommendation", rankings_as_table),
+        ("citation-resolution", rankings_as_table),
+        ("citation-text", texts_as_table),
+    ],
+)
+def test_runs_of_built_in_rankings_and_texts_may_be_tables(root, slug, as_table):
+    sample = root / "tasks" / "types" / slug.replace("-", "_") / "sample"
+    kind = task_type(slug)
+    options = kind.checked_options({})
+    split = kind.gold_of(open_input(sample / "gold"), options)
+    run = (sample / "run.jsonl").read_text()
+    found = []
+    for name, content in (
+        ("r.jsonl", run),
+        ("r.csv", as_table(run)),
+        ("r", as_table(run)),
+    ):
+        answers, problems = read_run(kind, [sent(content, name)], split.index, options)
+        assert not fatal(problems), words(problems)
+        pairs = kind.pairs_of(split, answers, kind.default_rules, options)
+        found.append([str(answer) for answer in pairs.answers])
+    assert found[0] == found[1] == found[2]
+    wrong = words(
+        read_run(kind, [sent("id,x\na,b\n", "r.csv")], split.index, options)[1]
+    )
+    assert "there is no column “" in wrong

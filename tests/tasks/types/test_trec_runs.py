@@ -100,7 +100,6 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
         5,
         7,
         8,
-        11,
         12,
     ]
     text = "\n".join(told)

@@ -39,7 +39,14 @@ from scoring.results.board.open_gold import commitments_of
 from scoring.results.board.query import RANK, BoardQuery, chosen_rows
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
-from scoring.results.board.table import OwnRun, Table, own_runs, sorted_in_words, table
+from scoring.results.board.table import (
+    OwnRun,
+    Table,
+    own_runs,
+    shown_columns,
+    sorted_in_words,
+    table,
+)
 from scoring.results.board.trivial_line import TrivialLine, trivial_line
 from scoring.results.comparison.contenders import CompareQuery
 from scoring.results.publications.published import headline, published_of
@@ -184,6 +191,15 @@ class BoardPage:
     @cached_property
     def trivial(self) -> TrivialLine | None:
         return trivial_line(self.board)
+
+    @cached_property
+    def trivial_texts(self) -> list[str]:
+        """Return the numbers of the best trivial run, in the order of the table's columns."""
+        if self.trivial is None or self.board.ranking is None:
+            return []
+        columns = shown_columns(self.board, self.query)
+        others = [column for column in columns if not column.is_ranking]
+        return self.trivial.texts([self.board.ranking, *others])
 
     @cached_property
     def human_agreement(self) -> str:

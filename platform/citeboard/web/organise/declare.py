@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.core import signing
 from django.core.files import File
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -18,6 +18,16 @@ from citeboard.acts.gold import encoding_field
 from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.words import counted
+from citeboard.web.organise.file_names import (
+    ANYWAY,
+    GOLD_VALUES,
+    add_file_names,
+    add_official_run,
+    file_name_field,
+    official_run,
+    with_file_names,
+    with_meant_label,
+)
 from citeboard.web.pages import (
     Answer,
     SignedInRequest,
@@ -27,6 +37,7 @@ from citeboard.web.pages import (
     said_in,
     sent,
 )
+from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
 from tasks.models import Season, Task
@@ -204,6 +215,7 @@ class DeclarationForm(forms.Form):
         impossible = {"tfidf-logistic"} | (
             {"bm25"} if "pool" not in self.task else set()
         )
+        add_file_names(self, self.task)
         if own_baselines := [
             name
             for name in BASELINES[self.task["form"]]
@@ -221,6 +233,7 @@ class DeclarationForm(forms.Form):
                 "Preview shows its measures among the others; the site may want to approve it first."
             ),
         )
+        add_official_run(self, list(self.measures[0]), draft)
         if draft["edits"]:
             reason = _(
                 "Where numbers change: what was corrected. Teams read it beside the change of their scores."
@@ -298,12 +311,19 @@ class DeclarationForm(forms.Form):
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
         said = {**self.task.get("answer", {})}
         said |= {name: given[name] for name in ANSWERS[self.task["form"]]}
+        gold, said = with_file_names(self, gold, said)
         rule_sets = []
         for number, rules in enumerate(self.task["rules"]):
             end = f"_{number + 1}" if number else ""
             first, ticked = given[f"first{end}"], given[f"measures{end}"]
             names = [first, *(name for name in ticked if name != first)]
-            changed = {"measures": [self.measures[number][name] for name in names]}
+            measures = (self.measures[number][name] for name in names)
+            changed: Told = {
+                "measures": [
+                    with_meant_label(measure, given.get(GOLD_VALUES, {}))
+                    for measure in measures
+                ]
+            }
             if f"missing{end}" in given:
                 changed["missing"] = given[f"missing{end}"]
             rule_sets.append({**rules, **changed})
@@ -349,7 +369,7 @@ def declare(
     }
     if own := request.POST.get("own_measures", "").strip():
         draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
-    form = DeclarationForm(request.POST, draft, season)
+    form = DeclarationForm(_with_sample_run(request, draft), draft, season)
     require_known_fields(request, form, ["preview", "save"])
     if not form.is_valid():
         return context | {"form": form}
@@ -357,8 +377,11 @@ def declare(
         {**draft, "task": form.declared(), "card": form.cleaned_data["card"]},
         request.user,
     )
-    if "save" not in request.POST or told["problems"]:
-        return context | _shown(form, told)
+    sample = official_run(form, told, form.cleaned_data["first"])
+    doubts = sample and not sample["is_sound"] and not form.cleaned_data.get(ANYWAY)
+    keeps = "save" in request.POST and form.is_valid() and not told["problems"]
+    if not keeps or doubts:
+        return context | _shown(form, told) | {"sample": sample, "doubts": doubts}
     with refusals_at(form, None):
         try:
             return _saved(request, season, task, draft, form, told)
@@ -413,7 +436,9 @@ def _saved(
     filled |= {"stored": draft["stored"], "filename": draft["filename"]}
     filled |= {"encoding": draft.get("encoding", "")}
     made = perform(DECLARE, season, request.user, filled, said_in(request))
-    storage.gold.delete(draft["stored"])
+    for kept in (draft["stored"], draft.get(SAMPLE_RUN, {}).get("stored")):
+        if kept:
+            storage.gold.delete(kept)
     words = _("%(task)s is saved with %(instances)s.")
     return words % {"task": made, "instances": counted(told["instances"], "instance")}
 
@@ -425,27 +450,42 @@ def _begun(
     names.
     """
     given = first.cleaned_data
-    with received(given["file"]) as upload:
-        with upload.path.open("rb") as content:
-            stored = storage.gold.save(
-                f"drafts/{secrets.token_hex(16)}.upload", File(content)
-            )
-        draft = {
-            "season": season.pk,
-            "edits": None,
-            "stored": stored,
-            "filename": upload.filename,
-            "encoding": given["encoding"],
-            "delimiter": given["delimiter"],
-            "form": given["form"],
-            "slug": slug,
-            "title": given["title"],
-            "task": None,
-            "files": {},
-            "card": "",
-        }
-        told = declaring.look_at(draft, request.user)
+    stored, filename = _kept(given["file"])
+    draft = {
+        "season": season.pk,
+        "edits": None,
+        "stored": stored,
+        "filename": filename,
+        "encoding": given["encoding"],
+        "delimiter": given["delimiter"],
+        "form": given["form"],
+        "slug": slug,
+        "title": given["title"],
+        "task": None,
+        "files": {},
+        "card": "",
+    }
+    told = declaring.look_at(draft, request.user)
     return {**draft, **_facts(told)}, told
+
+
+def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
+    """Return what was posted, with a draft that names the sample run if one was sent."""
+    sample_run = request.FILES.get(SAMPLE_RUN)
+    if sample_run is None:
+        return request.POST
+    stored, filename = _kept(sample_run)
+    draft[SAMPLE_RUN] = {"stored": stored, "filename": filename}
+    posted = request.POST.copy()
+    posted["draft"] = signing.dumps(draft, salt=SALT, compress=True)
+    return posted
+
+
+def _kept(sent_file: Any) -> tuple[str, str]:
+    """Keep an uploaded file with the gold of drafts; return the name of its storage and its own."""
+    with received(sent_file) as upload, upload.path.open("rb") as content:
+        name = f"drafts/{secrets.token_hex(16)}.upload"
+        return storage.gold.save(name, File(content)), upload.filename
 
 
 def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
@@ -485,7 +525,10 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
         name = "card"
     elif problem.file == TOML:
         path = lines.path_at(problem.line) if problem.line else ()
-        name = next((name for part in path if (name := _FIELDS.get(part, ""))), "")
+        name = file_name_field(path)
+        name = name or next(
+            (own for part in path if (own := _FIELDS.get(part, ""))), ""
+        )
         name = name or next((part for part in path[1:] if part in form.fields), "")
         # The second set of rules has fields of its own.
         number = next((part for part in path if isinstance(part, int)), 0)

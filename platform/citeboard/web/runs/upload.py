@@ -1,13 +1,15 @@
 """Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
 
 import base64
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import capfirst
@@ -22,11 +24,18 @@ from scoring.results.board.exports import csv_text
 from scoring.results.runs.team_view import as_told
 from scoring.worker.supply import supply_warnings
 from tasks.models import Bundle, Phase, Registration, Season, Submission
-from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
+from tasks.seasons.access import (
+    entered_teams,
+    may_have_inputs,
+    may_help,
+    phase_for,
+    require_inputs,
+)
 from tasks.seasons.cards import card
 from tasks.submissions import bundles, run_card
 from tasks.submissions.forms import BundleForm, RunForm
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
+from tasks.submissions.repairing import Repair, keep, kept, repaired, right_phase
 from tasks.submissions.submit import (
     check_run,
     quota,
@@ -35,11 +44,40 @@ from tasks.submissions.submit import (
     sent_before,
     submit_run,
 )
-from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
+from tasks.submissions.uploads import (
+    Upload,
+    UploadTooLarge,
+    received,
+    received_if_any,
+)
 from tasks.types import Problem
-from tasks.types.problems import capped
+from tasks.types.guarded.encodings import ENCODINGS
+from tasks.types.problems import capped, counted
 
 senders = Pages(phase_for, "season", "task", "phase", context=place_of)
+
+
+#: What the buttons of the page ask for: with the file that is sent, or with one that was kept.
+CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
+    "check",
+    "check-kept",
+    "submit-kept",
+    "download-kept",
+)
+OF_KEPT = (CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT)
+KEPT, ENCODING = "kept", "encoding"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What can be done with a refused file; ``kept`` names it, or its repaired copy, to its sender."""
+
+    repair: Repair
+    kept: str = ""
+
+    @property
+    def filename(self) -> str:
+        return self.repair.upload.filename if self.repair.upload else ""
 
 
 @dataclass
@@ -52,6 +90,7 @@ class Outcome:
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
+    offer: Offer | None = None
     #: The results for each task of a file for several tasks.
     parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
@@ -60,10 +99,14 @@ class Outcome:
         return len({problem.file for problem in self.problems}) > 1
 
     @property
+    def count(self) -> int:
+        return counted(self.problems)
+
+    @property
     def csv(self) -> str:
         """All listed problems as an address that needs no second upload."""
         lines: list[list[Any]] = [
-            ["file", "line", "severity", "problem", "expected", "found"]
+            ["file", "line", "severity", "problem", "expected", "found", "count"]
         ]
         for problem in self.problems:
             severity = "error" if problem.fatal else "warning"
@@ -74,6 +117,7 @@ class Outcome:
                 problem.message,
                 problem.expected,
                 problem.quote,
+                problem.count,
             ]
             lines.append([plain(value) for value in row])
         return (
@@ -93,23 +137,17 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
     }
-    team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
-    form = RunForm(**sent(request), **asked, is_check=is_check)
+    does = request.POST.get("do", "")
+    if does == DOWNLOAD_KEPT:
+        return _kept_file(request, phase)
+    team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
+    form = RunForm(**sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT)
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        if is_check:
-            outcome = _checked(
-                form, phase, request.user, _unknown_fields(request, form)
-            )
-        elif isinstance(
-            done := _submitted(
-                form, phase, team, request.user, _unknown_fields(request, form)
-            ),
-            Submission,
-        ):
+        done = _done(request, form, phase, team, does)
+        if isinstance(done, Submission):
             return _sent_to(request, reverse("submission", args=[done.pk]))
-        else:
-            outcome = done
+        outcome = done
     runs = Submission.objects.filter(phase=phase, team__in=teams)
     recent = runs.select_related("team", "phase__task__season")
     context = {
@@ -131,6 +169,88 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "recent": [as_told(run, request.user) for run in recent[:10]],
     }
     return _shown(request, "runs/upload.html", context)
+
+
+def _done(
+    request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
+) -> Outcome | Submission:
+    """Check or submit the file that was sent, or one that was kept, in the encoding that its sender names."""
+    warnings = _unknown_fields(request, form)
+    try:
+        with _file_of(request, form, phase, does) as file:
+            if encoding := request.POST.get(ENCODING, ""):
+                return _recoded(phase, file, request.user, encoding)
+            if does in (CHECK, CHECK_KEPT):
+                return _checked(form, phase, file, request.user, warnings)
+            return _submitted(form, phase, team, file, request.user, warnings)
+    except (UploadTooLarge, RunNotTaken) as refused:
+        return _not_taken(form, refused, "")
+
+
+@contextmanager
+def _file_of(
+    request: SignedInRequest, form: RunForm, phase: Phase, does: str
+) -> Iterator[Upload]:
+    """Yield the file. Raise RunNotTaken if it was kept and is gone."""
+    if does not in OF_KEPT:
+        with received(form.cleaned_data["run"]) as file:
+            yield file
+        return
+    with kept(request.POST.get(KEPT, ""), phase, request.user) as upload:
+        if upload is None:
+            raise RunNotTaken(_("the file is gone; send it once more"))
+        yield upload
+
+
+def _kept_file(request: SignedInRequest, phase: Phase) -> HttpResponse:
+    with kept(request.POST.get(KEPT, ""), phase, request.user) as upload:
+        if upload is None:
+            raise Http404(_("The file is gone; send the run once more."))
+        content = upload.path.read_bytes()
+    return FileResponse(
+        io.BytesIO(content),
+        as_attachment=True,
+        filename=upload.filename,
+        content_type="application/octet-stream",
+    )
+
+
+def _recoded(phase: Phase, file: Upload, user: User, encoding: str) -> Outcome:
+    """Return what the file is in the encoding that its sender names."""
+    if encoding not in ENCODINGS:
+        raise RunNotTaken(_("this encoding is not known here"))
+    with repaired(phase, file, user, encoding=encoding) as repair:
+        if repair.upload is not None:
+            words = _(
+                "In %(encoding)s the run can be scored. Nothing was submitted yet."
+            )
+            return Outcome(
+                words % {"encoding": encoding}, offer=_offer(phase, repair, user)
+            )
+        words = _("In %(encoding)s the run would be refused too.")
+        problems, more = capped(repair.problems)
+        offer = Offer(repair, keep(phase, file, user)) if repair.encodings else None
+    return Outcome(
+        words % {"encoding": encoding}, problems=problems, more=more, offer=offer
+    )
+
+
+def _offer(phase: Phase, repair: Repair, user: User) -> Offer:
+    assert repair.upload is not None
+    return Offer(repair, keep(phase, repair.upload, user))
+
+
+def _what_can_be_done(
+    phase: Phase, file: Upload, user: User, problems: Sequence[Problem]
+) -> Offer | None:
+    """Return what is offered with a file that is refused; None where nothing certain can be done."""
+    with repaired(phase, file, user) as repair:
+        if repair.upload is not None:
+            return _offer(phase, repair, user)
+        if repair.encodings:
+            return Offer(repair, keep(phase, file, user))
+    other = right_phase(phase, file, user, problems, may_have_inputs)
+    return Offer(Repair(phase=other)) if other else None
 
 
 def _shown(
@@ -179,13 +299,17 @@ def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Pr
     names = [
         name
         for name in (*request.POST, *request.FILES)
-        if name not in ("csrfmiddlewaretoken", "do")
+        if name not in ("csrfmiddlewaretoken", "do", KEPT, ENCODING)
     ]
     return run_card.unknown_fields(names, fields)
 
 
 def _checked(
-    form: RunForm, phase: Phase, user: User, warnings: Sequence[Problem]
+    form: RunForm,
+    phase: Phase,
+    file: Upload,
+    user: User,
+    warnings: Sequence[Problem],
 ) -> Outcome:
     try:
         require_inputs(user, phase)
@@ -196,15 +320,13 @@ def _checked(
             card=form.card(),
             figures=form.figures(),
         )
-        with (
-            received(given["run"]) as file,
-            received_if_any(given["metadata"]) as metadata,
-        ):
+        with received_if_any(given["metadata"]) as metadata:
             found = check_run(
                 phase=phase, upload=file, by=user, said=said, metadata=metadata
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
+    offer = _what_can_be_done(phase, file, user, found.errors) if found.errors else None
     supply = [] if found.errors else supply_warnings(phase.task)
     problems, more = capped([*warnings, *supply, *found.problems])
     if found.errors:
@@ -221,18 +343,22 @@ def _checked(
         sentence = _(
             "This run can be scored; nothing is odd about it. Nothing was stored or counted."
         )
-    return Outcome(sentence, is_good=not found.errors, problems=problems, more=more)
+    return Outcome(
+        sentence, is_good=not found.errors, problems=problems, more=more, offer=offer
+    )
 
 
 def _submitted(
-    form: RunForm, phase: Phase, team: Team, user: User, warnings: Sequence[Problem]
+    form: RunForm,
+    phase: Phase,
+    team: Team,
+    file: Upload,
+    user: User,
+    warnings: Sequence[Problem],
 ) -> Outcome | Submission:
     said = form.cleaned_data
     try:
-        with (
-            received(said["run"]) as file,
-            received_if_any(said["metadata"]) as metadata,
-        ):
+        with received_if_any(said["metadata"]) as metadata:
             before = None if said["again"] else sent_before(phase, team, file)
             if before is not None:
                 return Outcome(
@@ -265,7 +391,10 @@ def _submitted(
         )
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
-        return Outcome(sentence, problems=refused.problems, more=refused.more)
+        offer = _what_can_be_done(phase, file, user, refused.problems)
+        return Outcome(
+            sentence, problems=refused.problems, more=refused.more, offer=offer
+        )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
 

@@ -1,0 +1,203 @@
+"""The part of the form of a declared task about other people's files: their names, and an official run."""
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _, gettext_lazy
+
+from citeboard.acts.declared import LinesField
+from scoring.offline.official_run import SAMPLE_RUN, Comparison, compared
+from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, OTHER_FIELDS, VALUES
+from tasks.types.problems import capped, from_values
+from tasks.types.toml_lines import KeyPath
+
+Told = dict[str, Any]
+#: Fields of the form, as they stand behind [task.gold] and [task.answer].
+RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
+    "run_id",
+    "run_field",
+    "values",
+    "run_values",
+)
+OFFICIAL, OFFICIAL_MEASURE, ANYWAY = "official", "official_measure", "anyway"
+_PLACES: Mapping[KeyPath, str] = {
+    ("answer", "id"): RUN_ID,
+    ("answer", "field"): RUN_FIELD,
+    ("gold", VALUES): GOLD_VALUES,
+    ("answer", VALUES): RUN_VALUES,
+}
+_OTHER_LABELS = {
+    "probabilities": gettext_lazy("Field of a run with the probabilities"),
+    "confidence": gettext_lazy("Field of a run with the confidence"),
+    "document": gettext_lazy("Column of a run's table with the document"),
+    "rank": gettext_lazy("Column of a run's table with the rank"),
+    "score": gettext_lazy("Column of a run's table with the score"),
+    "label": gettext_lazy("Field of a run with the label of the claim"),
+}
+
+
+class ValuesField(LinesField):
+    """Lines such as `1 = yes`: what a file writes, and the answer that it means."""
+
+    def __init__(self, *, are_numbers: bool, **options: Any) -> None:
+        super().__init__(required=False, **options)
+        self.are_numbers = are_numbers
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return "\n".join(f"{name} = {meant}" for name, meant in value.items())
+        return value
+
+    def clean(self, value: Any) -> Any:
+        values: Told = {}
+        for line in super().clean(value) or ():
+            name, sign, meant = (part.strip() for part in line.rpartition("="))
+            if not (sign and name and meant):
+                words = _("“%(line)s” is no line such as 1 = yes.")
+                raise ValidationError(words % {"line": line[:100]})
+            values[name] = self._answer(meant)
+        return values
+
+    def _answer(self, meant: str) -> str | float:
+        if not self.are_numbers:
+            return meant
+        try:
+            number = float(meant)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValidationError(_("“%(text)s” is no number.") % {"text": meant[:100]})
+        return int(number) if number.is_integer() else number
+
+
+def add_file_names(form: forms.Form, task: Told) -> None:
+    """Ask for the names that files use, where they are not the task's own."""
+    said = task.get("answer", {})
+    kind = task["form"]
+    form.initial |= {RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")}
+    form.fields[RUN_ID] = forms.CharField(
+        label=_("Field of a run with the id, if not as in the gold"), required=False
+    )
+    form.fields[RUN_FIELD] = forms.CharField(
+        label=_("Field of a run with the answer, if it has another name"),
+        required=False,
+    )
+    for name in OTHER_FIELDS.get(kind, ()):
+        form.initial[f"run_{name}"] = said.get(FIELDS, {}).get(name, "")
+        form.fields[f"run_{name}"] = forms.CharField(
+            label=_OTHER_LABELS[name], required=False
+        )
+    if kind not in FORMS_WITH_VALUES:
+        return
+    form.initial |= {
+        GOLD_VALUES: task["gold"].get(VALUES, {}),
+        RUN_VALUES: said.get(VALUES, {}),
+    }
+    labels = {
+        GOLD_VALUES: _("Answers as the gold writes them"),
+        RUN_VALUES: _("Answers as runs write them, if not as in the gold"),
+    }
+    for name, label in labels.items():
+        form.fields[name] = ValuesField(
+            label=label,
+            are_numbers=kind == "numbers",
+            help_text=_("What a file says and what it means, one a line: 1 = yes."),
+        )
+
+
+def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
+    """Return [task.gold] and [task.answer] with the names that were filled in."""
+    given = form.cleaned_data
+    others = {
+        name: given[f"run_{name}"] for name in _OTHER_LABELS if given.get(f"run_{name}")
+    }
+    gold = {**gold, VALUES: given.get(GOLD_VALUES, {})}
+    names = {"id": given[RUN_ID], "field": given[RUN_FIELD]}
+    said = {**said, **names, VALUES: given.get(RUN_VALUES, {}), FIELDS: others}
+    return gold, _with_meant_labels(said, gold[VALUES])
+
+
+def _with_meant_labels(said: Told, values: Told) -> Told:
+    """Return [task.answer] with labels that the gold's own names mean, as proposed labels are such names."""
+    if values and isinstance(labels := said.get("labels"), list):
+        said["labels"] = [*dict.fromkeys(values.get(label, label) for label in labels)]
+        if (positive := said.get("positive")) in values:
+            said["positive"] = values[positive]
+    return said
+
+
+def with_meant_label(measure: Any, values: Told) -> Any:
+    """Return a measure of a rule set of the label that the gold's own name means."""
+    if not isinstance(measure, dict) or measure.get("label") not in values:
+        return measure
+    label = values[measure["label"]]
+    name = re.sub(r"\W+", "_", f"{measure['measure']}_{label}".lower()).strip("_")
+    return {**measure, "label": label, "name": name}
+
+
+def file_name_field(path: KeyPath) -> str:
+    """Return the field of the form for a key of `task.toml`; empty for keys of other parts."""
+    if path[1:3] == ("answer", FIELDS) and len(path) > 3:
+        return f"run_{path[3]}"
+    return _PLACES.get(path[1:3], "")
+
+
+def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
+    """Ask for an official sample run and its number."""
+    kept = draft.get(SAMPLE_RUN)
+    words = _("A run on this gold of which the number is known. Preview reads it.")
+    if kept:
+        words = _("Read is %(file)s; another file replaces it.") % {
+            "file": kept["filename"]
+        }
+    form.fields[SAMPLE_RUN] = forms.FileField(
+        label=_("Official sample run"), required=False, help_text=words
+    )
+    form.fields[OFFICIAL] = forms.DecimalField(
+        label=_("Its official number"),
+        required=False,
+        max_digits=20,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+        help_text=_("As a share or in percent, with all decimals that are known."),
+    )
+    form.fields[OFFICIAL_MEASURE] = forms.ChoiceField(
+        label=_("Measure of the official number"),
+        required=False,
+        choices=[("", _("the measure that ranks")), *((one, one) for one in measures)],
+    )
+    if kept:
+        form.fields[ANYWAY] = forms.BooleanField(
+            label=_("Save although the sample run is refused or has another number"),
+            required=False,
+        )
+
+
+def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
+    """Return what the page shows of the sample run; None where there is none, or it was not read."""
+    given: Told = getattr(form, "cleaned_data", {})
+    read = told.get(SAMPLE_RUN)
+    if read is None:
+        if given.get(OFFICIAL) is not None and ANYWAY not in form.fields:
+            form.add_error(SAMPLE_RUN, _("Give the run that has this number."))
+        return None
+    problems, more = capped(from_values(read["problems"]))
+    measure = given.get(OFFICIAL_MEASURE) or ranking
+    score = read["scores"].get(measure)
+    official: Decimal | None = given.get(OFFICIAL)
+    comparison: Comparison | None = None
+    if score and official is not None:
+        comparison = compared(measure, official, score["value"], score["scale"])
+    return {
+        "measure": measure,
+        "value": score and score["value"],
+        "comparison": comparison,
+        "problems": problems,
+        "more": more,
+        "is_read": bool(read["scores"]),
+        "is_sound": bool(score) and (comparison is None or comparison.is_equal),
+    }

@@ -1,0 +1,99 @@
+"""The names that files of gold and of runs use, as `task.toml` declares them."""
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from tasks.types.declared.keys import Keys, kind, near
+from tasks.types.forms.instances import InstanceTask
+from tasks.types.forms.labels import CONFIDENCE, PROBABILITIES
+from tasks.types.forms.mapping import Values
+from tasks.types.forms.numbers import NumberTask
+from tasks.types.tables import DOCUMENT, RANK, SCORE
+
+VALUES, FIELDS = "values", "fields"
+#: The forms whose answers are labels or numbers, which files may write in another way.
+FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
+#: By form the fields of a run besides id and answer that files may name otherwise.
+OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "labels": (PROBABILITIES, CONFIDENCE),
+    "ranking": (DOCUMENT, RANK, SCORE),
+    "evidence": ("label",),
+}
+
+
+def read_mapping(form: str, gold: Keys, answer: Keys) -> dict[str, Any]:
+    """Return the settings of a task that follow from `id`, `values` and `fields`.
+
+    Runs have the values of the gold unless they declare their own.
+    """
+    values, of_runs = _values(form, gold), _values(form, answer)
+    return {
+        "answer_id": answer.text("id", ""),
+        "values": values,
+        "answer_values": of_runs if VALUES in answer else values,
+        "answer_names": _fields(form, answer),
+    }
+
+
+def _values(form: str, keys: Keys) -> Values:
+    if form in FORMS_WITH_VALUES:
+        return dict(keys.table(VALUES, {}).values)
+    if VALUES in keys:
+        expected = f"a task of the form {', '.join(FORMS_WITH_VALUES)}"
+        keys.table(VALUES)
+        keys.refuse(VALUES, f"“{VALUES}” says nothing of the form {form}", expected)
+    return {}
+
+
+def _fields(form: str, answer: Keys) -> dict[str, str]:
+    if form not in OTHER_FIELDS:
+        if FIELDS in answer:
+            answer.table(FIELDS)
+            message = f"“{FIELDS}” says nothing of the form {form}"
+            answer.refuse(FIELDS, message, "`id` and `field`")
+        return {}
+    table = answer.table(FIELDS, {})
+    named = {name: table.text(name, "") for name in OTHER_FIELDS[form]}
+    table.close()
+    return {name: other for name, other in named.items() if other}
+
+
+def refuse_unknown_values(task: InstanceTask, gold: Keys, answer: Keys) -> None:
+    """Refuse names that mean no answer of the task, and names that are another answer themselves."""
+    abstain = getattr(task, "abstain", "")
+    for keys, values in ((gold, task.values), (answer, task.answer_values)):
+        if VALUES not in keys:
+            continue
+        own = keys.table(VALUES)
+        labels = [*getattr(task, "labels", ()), *([abstain] if abstain else [])]
+        for name, value in values.items():
+            fault = (
+                _number_fault(name, value)
+                if isinstance(task, NumberTask)
+                else _label_fault(name, value, labels)
+            )
+            if fault is not None:
+                own.refuse(name, *fault)
+
+
+def _label_fault(name: str, value: Any, labels: list[str]) -> tuple[str, str] | None:
+    expected = f"one of {', '.join(labels)}"
+    if not isinstance(value, str):
+        return f"“{name}” means {kind(value)}", expected
+    if value not in labels:
+        message = f"“{name}” means “{value}”, which is no label{near(value, labels)}"
+        return message, expected
+    if name in labels and name != value:
+        return f"“{name}” is a label itself, and means “{value}”", "another name"
+    return None
+
+
+def _number_fault(name: str, value: Any) -> tuple[str, str] | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"“{name}” means {kind(value)}", "a number"
+    with suppress(ValueError):
+        if math.isfinite(float(name)):
+            return f"“{name}” is a number itself", "a word"
+    return None

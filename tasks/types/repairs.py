@@ -1,0 +1,361 @@
+"""Repairs of a run whose intended content is certain: a renamed field, labels in other letters, an encoding.
+
+A repair is offered only if the repaired file can be scored, and if no other repair of its kind can.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from io import BytesIO
+from itertools import islice, permutations
+from pathlib import PurePosixPath
+from typing import Any
+
+from tasks.types.base import Index, Options, TaskType
+from tasks.types.files import CHUNK, PACKED, Files, InputFile
+from tasks.types.forms.evidence import LABEL, EvidenceTask
+from tasks.types.forms.instances import InstanceTask, at_path
+from tasks.types.forms.labels import PROBABILITIES
+from tasks.types.guarded.encodings import find_misfit
+from tasks.types.jsonlines import read_records, record_id
+from tasks.types.problems import InputRefused, Problems, fatal
+from tasks.types.runs import read_run
+from tasks.types.tables import (
+    Columns,
+    TableForm,
+    Unparted,
+    delimiter_of,
+    first_line,
+    form_of as form_of_table,
+    table_rows,
+    written_table,
+)
+from tasks.types.text import decoded, nearly_equal
+from tasks.types.trivial import form_of
+
+#: Larger files are not repaired: their senders write them by program.
+MAX_BYTES = 64 * CHUNK
+#: So many fields are tried under the name of one that is missing, and so many files are read for it.
+MAX_FIELDS, MAX_TRIALS = 8, 24
+#: Keys of two at most are missing in a file that is still the file of this task.
+MAX_MISSING = 2
+#: Where an index has the names of the instances.
+_NAMES = ("instances", "passages")
+#: So much of a value is told.
+MAX_TOLD = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """A file that can be scored, and what differs in it from the one that was sent."""
+
+    name: str
+    content: bytes
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The records of a file, and how it is written; without ``table`` as JSON lines."""
+
+    records: Sequence[Mapping[str, Any]]
+    table: TableForm | None = None
+    heads: tuple[str, ...] = ()
+    changes: tuple[str, ...] = field(default_factory=tuple)
+
+    #: The fields of which the names are others than those of the file.
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def suffix(self) -> str:
+        return ".jsonl" if self.table is None else f".{self.table.kind}"
+
+    @property
+    def is_constant(self) -> bool:
+        """Return True if a renamed field has the same value in every record of several."""
+        return len(self.records) > 1 and any(
+            len({json.dumps(record[name]) for record in self.records}) == 1
+            for name in self.renames.values()
+        )
+
+    def shared_fields(self) -> list[str]:
+        """Return the fields that every record has, in the order of the first one."""
+        if not self.records:
+            return []
+        shared = set(self.records[0]).intersection(*self.records[1:])
+        return [name for name in self.records[0] if name in shared]
+
+    def renamed(self, names: Mapping[str, str]) -> "_Rows":
+        """Return the rows with other names of fields."""
+        changes = (f"“{old}” is called “{new}”" for old, new in names.items())
+        return replace(
+            self,
+            records=[
+                {names.get(key, key): value for key, value in record.items()}
+                for record in self.records
+            ],
+            heads=tuple(names.get(head, head) for head in self.heads),
+            changes=(*self.changes, *changes),
+            renames=names,
+        )
+
+    def content(self) -> bytes:
+        if self.table is not None:
+            return written_table(self.records, self.heads, self.table).encode()
+        lines = (json.dumps(record, ensure_ascii=False) for record in self.records)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+
+def encodings_of(files: Files) -> tuple[str, ...]:
+    """Return the encodings that decode a whole file that is not in UTF-8; none of other files."""
+    if len(files) != 1:
+        return ()
+    try:
+        misfit = find_misfit(replace(files[0], reading=1).lines)
+    except InputRefused:
+        return ()
+    return misfit.encodings if misfit else ()
+
+
+def repair(
+    task_type: TaskType, files: Files, index: Index, options: Options
+) -> Repair | None:
+    """Return the repaired file of a run that is refused; None if nothing certain can be done.
+
+    The repair of a file whose sender has named its encoding is in UTF-8.
+    """
+    if len(files) != 1:
+        return None
+    repairing = _Repairing(task_type, files[0], index, options)
+    try:
+        return None if repairing.is_too_large else repairing.repaired()
+    except InputRefused:
+        return None
+
+
+class _Repairing:
+    """One file that is refused, and the trials to repair it."""
+
+    def __init__(
+        self, task_type: TaskType, file: InputFile, index: Index, options: Options
+    ) -> None:
+        self.task_type, self.file = task_type, file
+        self.index, self.options = index, options
+        self.form = form_of(task_type)
+
+    @property
+    def is_too_large(self) -> bool:
+        size = 0
+        for chunk in self.file.blocks(CHUNK):
+            size += len(chunk)
+            if size > MAX_BYTES:
+                return True
+        return False
+
+    def repaired(self) -> Repair | None:
+        if self.file.encoding and self._is_scored(content := self.file.read()):
+            return self._repair(content, "", ())
+        rows = self._rows()
+        if rows is None:
+            return None
+        plain = self._mended(rows)
+        if plain.changes and self._is_scored(plain.content(), plain):
+            return self._of_rows(plain)
+        sound = [
+            mended
+            for trial in islice(self._trials(rows), MAX_TRIALS)
+            if self._is_scored((mended := self._mended(trial)).content(), mended)
+        ]
+        # A field with one value everywhere, such as the name of a model, is no answer if another one can be.
+        varied = [trial for trial in sound if not trial.is_constant] or sound
+        return self._of_rows(varied[0]) if len(varied) == 1 else None
+
+    def _of_rows(self, rows: "_Rows") -> Repair:
+        return self._repair(rows.content(), rows.suffix, rows.changes)
+
+    def _repair(self, content: bytes, suffix: str, changes: Sequence[str]) -> Repair:
+        if self.file.encoding:
+            changes = (f"read as {self.file.encoding}, and saved in UTF-8", *changes)
+        name = PurePosixPath(self.file.base.removesuffix(PACKED))
+        name = name.with_name(f"{name.stem}-repaired{suffix or name.suffix}")
+        return Repair(name=name.name, content=content, changes=tuple(changes))
+
+    def _is_scored(self, content: bytes, rows: "_Rows | None" = None) -> bool:
+        """Return True if the task reads a content without an error."""
+        name = f"run{rows.suffix}" if rows else self.file.name
+        plain = replace(
+            self.file, name=name, open=partial(BytesIO, content), encoding=""
+        )
+        _, problems = read_run(self.task_type, [plain], self.index, self.options)
+        return not fatal(problems)
+
+    def _rows(self) -> "_Rows | None":
+        """Return the records of the file; None where a line is no record."""
+        problems = Problems()
+        head = first_line(self.file)
+        if head.startswith(("{", "[")):
+            records = [record.value for record in read_records(self.file, problems)]
+            return None if problems else _Rows(records=records)
+        if self.columns is None or not head:
+            return None
+        form = form_of_table(self.file, self.columns)
+        try:
+            delimiter = delimiter_of(decoded(self.file.read()), form)
+        except Unparted:
+            return None
+        rows = list(table_rows(self.file, form, problems))
+        if problems or len(rows) < 2:
+            return None
+        heads = tuple(rows[0].cells)
+        records = [dict(zip(heads, row.cells, strict=True)) for row in rows[1:]]
+        return _Rows(
+            records=records, table=replace(form, delimiter=delimiter), heads=heads
+        )
+
+    # Fields under other names.
+
+    def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
+        """Yield the rows with fields renamed to those that all records lack."""
+        has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
+        for keys in self._needed(rows):
+            missing = [key for key in keys if self._lacks(rows, key)]
+            if not 0 < len(missing) <= MAX_MISSING:
+                continue
+            free = [name for name in has if self._is_free(name, keys)][:MAX_FIELDS]
+            for fields in permutations(free, len(missing)):
+                names = dict(zip(fields, missing, strict=True))
+                pairs = frozenset(names.items())
+                if pairs not in tried and all(
+                    self._names_instances(rows, old)
+                    for old, new in names.items()
+                    if new == self._id_key
+                ):
+                    tried.add(pairs)
+                    yield rows.renamed(names)
+
+    @property
+    def columns(self) -> Columns | None:
+        """How a table is read; None where a run cannot be one."""
+        if self.form is not None:
+            return self.form.columns
+        run_form = self.task_type.run_form
+        return run_form.table if run_form else None
+
+    @property
+    def _id_key(self) -> str:
+        return self.form.id_key if self.form else "id"
+
+    def _needed(self, rows: "_Rows") -> list[tuple[str, ...]]:
+        """Return the sets of fields of which a record has to have one whole."""
+        columns = self.columns
+        if rows.table is not None and columns is not None:
+            if not columns.document:
+                return [(columns.id, columns.answer)]
+            places = (columns.rank, columns.score)
+            return [(columns.id, columns.document, place) for place in places]
+        keys = self.task_type.run_form.keys if self.task_type.run_form else ()
+        needed = [tuple(sorted(own)) for own in keys]
+        if not any(name in self.index for name in _NAMES):
+            return needed
+        with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]
+        # Lists of data sets may leave ids out.
+        return with_id if self.form else [*with_id, *needed]
+
+    def _lacks(self, rows: "_Rows", key: str) -> bool:
+        if key == self._id_key and rows.table is None:
+            return not any(record_id(record, key) for record in rows.records)
+        return not any(key in record for record in rows.records)
+
+    def _is_free(self, name: str, keys: Sequence[str]) -> bool:
+        """Return False for a field that means something else to the task."""
+        if self.form is None:
+            return name not in keys
+        columns = self.form.columns.names if self.form.columns else ()
+        return name not in (*keys, *columns, *self.form.shown)
+
+    def _names_instances(self, rows: "_Rows", name: str) -> bool:
+        known = self._instances
+        return all(str(record[name]) in known for record in rows.records)
+
+    @cached_property
+    def _instances(self) -> frozenset[str]:
+        return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
+
+    # Labels and ids in other letters.
+
+    def _mended(self, rows: "_Rows") -> "_Rows":
+        """Return rows with the task's labels and ids where they differ in case or space alone."""
+        changes: Counter[str] = Counter()
+        records = [
+            self._with_labels(self._with_id(record, changes), changes)
+            for record in rows.records
+        ]
+        told = (f"{words} ({count:,} ×)" for words, count in changes.most_common())
+        return replace(rows, records=records, changes=(*rows.changes, *told))
+
+    def _with_id(
+        self, record: Mapping[str, Any], changes: Counter[str]
+    ) -> Mapping[str, Any]:
+        value = record.get(self._id_key)
+        if not isinstance(value, str) or value in self._instances:
+            return record
+        bare = value.strip()
+        if bare == value or bare not in self._instances:
+            return record
+        changes["an id has no space around it"] += 1
+        return {**record, self._id_key: bare}
+
+    def _with_labels(
+        self, record: Mapping[str, Any], changes: Counter[str]
+    ) -> Mapping[str, Any]:
+        form = self.form
+        if form is None or not (labels := _labels_of(form)):
+            return record
+        key = form.answer_key
+        meant = {}
+        for text in _texts_of(form, record, key):
+            if text in labels or text in form.answer_values:
+                continue
+            close = [label for label in labels if nearly_equal(text, label)]
+            if len(close) == 1:
+                meant[text] = close[0]
+                changes[f"“{text[:MAX_TOLD]}” becomes “{close[0]}”"] += 1
+        return form.meant_record(record, key, meant) if meant else record
+
+
+def _labels_of(form: InstanceTask) -> tuple[str, ...]:
+    abstain = getattr(form, "abstain", "")
+    return (*getattr(form, "labels", ()), *([abstain] if abstain else ()))
+
+
+def _texts_of(form: InstanceTask, record: Mapping[str, Any], key: str) -> Iterator[str]:
+    """Yield the texts of an answer that may be labels."""
+    places = [at_path(record, key)]
+    if isinstance(form, EvidenceTask):
+        yield from _labels_within(places[0])
+        places = [record.get(LABEL)]
+    elif isinstance(shares := record.get(PROBABILITIES), Mapping):
+        places.append([*shares])
+    yield from _texts_within(places)
+
+
+def _texts_within(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts_within(one)
+
+
+def _labels_within(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _labels_within(one)
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            if name == LABEL and isinstance(one, str):
+                yield one
+            else:
+                yield from _labels_within(one)
