@@ -1,4 +1,4 @@
-"""The files that gold comes in: their rows, and of a ranking which file has answers, queries and documents."""
+"""The files that gold comes in: their rows, and which of them has answers, queries or documents."""
 
 import math
 import re
@@ -381,7 +381,7 @@ def _of_pairs(
     shape = GoldShape(document=document, relevant=tuple(keys.get("relevant", ())))
     grouped = shape.records(source.records, query, answer, Problems(), is_table=False)
     rows = [dict(record.value) for record in grouped]
-    reason = f"“{query}” stands in several rows, each with another “{document}”: a row is a document of a query"
+    reason = f"“{query}” stands in several rows, each with another “{document}”"
     has = f"“{pool.key}” of {pool.name} has every “{document}”"
     guesses = [
         Guess("id", query, SURE, reason),
@@ -414,7 +414,7 @@ def _grades(rows: Rows, query: str, document: str) -> tuple[str, Values, Guess]:
         distinct = [*dict.fromkeys(texts)]
         counting = [own for own in distinct if not _IS_IRRELEVANT.fullmatch(own)]
         if counting and len(distinct) <= MAX_WORDS:
-            reason = f"“{name}” has {len(distinct)} words, of which {len(counting)} are taken to count as relevant"
+            reason = f"“{name}” has {len(distinct)} words, and {len(counting)} of them seem to mean relevant"
             guess = Guess("answer", name, UNSURE, reason)
             return name, {"relevant": counting}, guess
     reason = f"each row has a relevant “{document}”; no field has grades"
@@ -448,7 +448,8 @@ def _of_qrels(
     pool = next((own for own in pools if documents <= own.ids), None)
     rows = [{TOPIC: topic, "relevant": own} for topic, own in grades.items()]
     reason = "the lines are qrels: topic, a number, document, grade"
-    guesses = [Guess("answer", name, SURE, reason)]
+    has = "each topic of the qrels is an instance"
+    guesses = [Guess("id", TOPIC, SURE, has), Guess("answer", name, SURE, reason)]
     if pool:
         has = f"“{pool.key}” of {pool.name} has every document of the qrels"
         guesses.append(Guess("pool", pool.name, SURE, has))

@@ -21,6 +21,7 @@ from tasks.types.declared.gold_files import (
     read_gold_files,
     recognise,
     table_form,
+    without_candidates,
 )
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
@@ -104,6 +105,8 @@ class Found:
     files: list[str]
     task: Values
     guesses: list[Guess]
+    #: What the files lack to be a task, although they have the answers.
+    lacks: list[Problem]
 
 
 def look(
@@ -145,7 +148,8 @@ def look(
         _fields(read[found.pool].rows if found.pool else ()),
         list(read),
         task,
-        [*found.guesses, _guess_shown(task, found)],
+        [*found.guesses, *_guess_candidates(task, found), _guess_shown(task, found)],
+        _lacks(task, found),
     )
 
 
@@ -166,7 +170,7 @@ def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
     is_grouped = "document" in gold or gold.get("files") == TREC
     instances = len(topics) if is_grouped else len(read[main].rows)
     pooled = read[pool].rows if pool in read else ()
-    return Found(instances, _fields(rows), _fields(pooled), list(read), task, [])
+    return Found(instances, _fields(rows), _fields(pooled), list(read), task, [], [])
 
 
 def _pool(form: str, rows: Rows, found: Recognised) -> Values:
@@ -238,9 +242,10 @@ def _proposed(form: str, found: Recognised) -> Values:
         name for name in names if name not in (key, answer, *found.keys.get("ids", ()))
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
-    unit = unit or next(
-        (name for name in found.keys.get("ids", ()) if _is_unit(rows, name)), ""
-    )
+    if not unit:
+        # Of the parts of an id the one of the fewest values.
+        parts = [name for name in found.keys.get("ids", ()) if _is_unit(rows, name)]
+        unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
     shown = _shown(form, found, [name for name in others if name != unit], groups)
@@ -259,10 +264,10 @@ def _proposed(form: str, found: Recognised) -> Values:
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
+    # A ranking needs documents, a lead needs a text.
+    has_inputs = {"ranking": bool(found.pool), "text": bool(shown)}.get(form, True)
     baselines = [
-        {"name": name}
-        for name in BASELINES[form]
-        if name != TFIDF and (form != "ranking" or found.pool)
+        {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
     ]
     return {
         **task,
@@ -293,6 +298,26 @@ def _shown(
             else _tells(rows, name, groups)
         )
     ]
+
+
+def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
+    """Return the guess about the list that each instance ranks, where there is one."""
+    name = task["answer"].get("candidates")
+    if task["form"] != "ranking" or not name:
+        return []
+    reason = f"“{name}” holds every answer and more in each row, and is named so"
+    return [Guess("candidates", name, LIKELY, reason)]
+
+
+def _lacks(task: Values, found: Recognised) -> list[Problem]:
+    """Return what is wrong with a ranking without documents. Raises InputRefused if no field could help."""
+    if task["form"] != "ranking" or found.pool or task["answer"].get("candidates"):
+        return []
+    fields = candidate_fields(found.rows, found.answer)
+    problem = without_candidates(found, fields)
+    if not fields:
+        raise InputRefused([problem])
+    return [problem]
 
 
 def _guess_shown(task: Values, found: Recognised) -> Guess:
@@ -478,6 +503,9 @@ def _of_form(
                 "abstain": "NOT_ENOUGH_INFO",
             }, measures
         kinds = sorted({str(row["label"]) for row in rows if "label" in row})
+        if not kinds:
+            message = f"“{answer}” has no labels, and there is no field “label”"
+            raise InputRefused([Problem(message=message, expected="a label for each")])
         return {"shape": "one", "labels": kinds}, [
             "fever_score",
             "label_accuracy",

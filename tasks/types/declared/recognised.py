@@ -42,8 +42,8 @@ _IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
 _IS_PART = re.compile(
-    r"(^|[_\W])(id|key|paper|document|doc|article|topic|author|number|no|nr|index|idx"
-    r"|line|position|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
+    r"(^|[_\W])(id|key|paper|document|doc|number|no|nr|index|idx|line|position"
+    r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
 #: Names of what answers, or explains an answer, whatever the form.
@@ -155,7 +155,9 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
-    if form != "ranking" and (pair := _pair(rows, names)):
+    # Documents are what rankings and evidence are asked for.
+    has_pairs = form not in ("ranking", "evidence")
+    if has_pairs and (pair := _pair(rows, names)):
         reason = f"no field differs in all rows; {_quoted(pair)} do together"
         ids = {"id": key, "ids": list(pair)}
         return ids, Guess("id", " + ".join(pair), LIKELY, reason)
@@ -208,25 +210,34 @@ def guess_answer(
     if also and any(map(also, readings)):
         readings = [own for own in readings if also(own)]
     found = min(readings, key=lambda own: _order(form, own), default=None)
-    rank = _name_rank(form, found.field) if found else len(ANSWERS[form])
-    is_named = found is not None and rank < len(ANSWERS[form])
+    rank = _name_rank(form, found.field) if found else FACT
+    is_named = rank < UNNAMED
     if reason := _unfit(form, rows, names, found, is_named=is_named):
         raise InputRefused([Problem(message=reason[0], expected=reason[1])])
     if found is None:
         message = f"no field of the instances looks like an answer of the form {form}"
         expected = f"a field such as “{ANSWERS[form][0]}”"
         raise InputRefused([Problem(message=message, expected=expected)])
-    return found, _answer_guess(form, found, readings)
+    return found, _answer_guess(form, rows, found, readings)
 
 
-def _answer_guess(form: str, found: Reading, readings: Sequence[Reading]) -> Guess:
+def _answer_guess(
+    form: str, rows: Rows, found: Reading, readings: Sequence[Reading]
+) -> Guess:
     rank, exact = _name_rank(form, found.field), len(ANSWERS[form])
-    others = dict.fromkeys(own.field for own in readings if own.field != found.field)
+    own_fields = (found.field, *found.keys.get("columns", ()))
+    others = dict.fromkeys(
+        own.field
+        for own in readings
+        if own.field not in own_fields
+        and (own.keys.get("columns") or could_answer(form, rows, own.field))
+    )
     rivals = [name for name in others if _name_rank(form, name) <= rank]
     could = f"; {_quoted([*others][:3])} could be too" if others else ""
     if rank < exact and not rivals:
-        return Guess("answer", found.field, SURE, f"{found.reason}, and is named so")
-    if rank < UNNAMED:
+        reason = f"{found.reason}; its name says that it is the answer"
+        return Guess("answer", found.field, SURE, reason)
+    if rank < UNNAMED or found.keys.get("columns"):
         return Guess("answer", found.field, LIKELY, f"{found.reason}{could}")
     reason = f"{found.reason}; its name does not say that it is the answer{could}"
     return Guess("answer", found.field, UNSURE, reason)
@@ -297,7 +308,9 @@ def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     elif len(there) == len(values) and 1 < len(distinct) <= MAX_LABELS:
         is_number = any(isinstance(value, int | float) for value in there)
         kind = "numbers or true and false" if is_number else "words"
-        if not is_number or len(distinct) <= max(2, len(texts) // 2):
+        is_long = sum(len(text.split()) for text in texts) >= LONG_LABEL * len(texts)
+        is_repeated = len(distinct) <= max(2, len(texts) // 2)
+        if is_repeated or not (is_number or is_long):
             reason = f"“{name}” has {len(distinct)} different {kind}"
             yield Reading(name, texts, reason)
 
@@ -308,7 +321,7 @@ def _list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
     if len(lengths) == 1 and min(lengths) > 1 and _are_signs(flat):
         (length,) = lengths
         labels = [str(place) for place in range(1, length + 1)]
-        reason = f"“{name}” holds {length} values of 0 and 1 in each row, a label each; the file does not name them"
+        reason = f"“{name}” holds {length} values of 0 and 1 in each row; the file does not name these labels"
         values = [
             [label for label, on in zip(labels, own, strict=True) if is_on(on)]
             for own in lists
@@ -361,7 +374,8 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
             continue
         empty = sum(not own for own in parts)
         none = f", {empty} rows none" if empty else ""
-        reason = f"“{name}” holds {len(distinct)} labels, several of them parted by {shown} in {len(several)} rows{none}"
+        count = f"in {len(several)} rows several parted by {shown}"
+        reason = f"“{name}” holds {len(distinct)} labels, {count}{none}"
         return Reading(name, parts, reason, {"separator": separator})
     return None
 
@@ -394,7 +408,7 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
             if not _FITS[form](values) or not all(values):
                 continue
         field = next(
-            own for own in (f"{stem}_columns", f"{stem}_all") if own not in names
+            own for own in (stem, f"{stem}_columns", f"{stem}_all") if own not in names
         )
         says = "hold 0 and 1 alone" if labels else "have one name with numbers"
         reason = f"{_quoted(group)} {says}, and are the answer together"
@@ -490,7 +504,11 @@ def _are_spans(values: Sequence[Any]) -> bool:
 
 def _are_evidence(values: Sequence[Any]) -> bool:
     there = [value for value in values if value not in (None, "", [])]
-    return any(isinstance(value, list) or evidence_labels(value) for value in there)
+    return any(_are_sentences(value) or bool(evidence_labels(value)) for value in there)
+
+
+def _are_sentences(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(own, str | list) for own in value)
 
 
 def _are_texts(values: Sequence[Any]) -> bool:
@@ -546,6 +564,8 @@ def _unfit(
     if is_named:
         return None
     for name in names:
+        if _IS_FACT.search(name) or (found and form in ("evidence", "spans")):
+            continue
         if fault := _record_fault(form, rows, name):
             return fault
     return None
@@ -565,7 +585,7 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
     slots = dict.fromkeys(slot for own in records for slot in own)
     if not records or len(records) < len(values) or len(slots) < 2:
         return None
-    if form in ("evidence", "spans") or any(_IS_ID.search(slot) for slot in slots):
+    if any(_IS_ID.search(slot) for slot in slots):
         return None
     shown = ", ".join([*slots][:6])
     if any(_IS_CITED.search(slot) for slot in slots) and any(

@@ -278,6 +278,10 @@ class InstanceTask(ABC):
             ]
         return gold, answers
 
+    def described(self, instance: Instance) -> Mapping[str, Any]:
+        """Return the record of an instance of which the gold is known, for classes and units."""
+        return instance.record
+
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with a record of the pool besides its id."""
         yield from ()
@@ -563,7 +567,7 @@ class InstanceTask(ABC):
         notes: Mapping[str, int],
     ) -> Pairs:
         names = [instance.id for instance in content.instances]
-        records = [instance.record for instance in content.instances]
+        records = [self.described(instance) for instance in content.instances]
         return Pairs(
             gold=gold,
             answers=answers,
@@ -686,7 +690,7 @@ class InstanceTask(ABC):
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
         """Yield a record an instance, as the shape of the gold makes it."""
-        rows = self._rows(file, problems)
+        rows = self.rows_of(file, problems)
         if self.shape == PLAIN:
             return rows
         is_table = self.files in TABLES
@@ -694,7 +698,9 @@ class InstanceTask(ABC):
             rows, self.id, self.field, problems, is_table=is_table
         )
 
-    def _rows(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
+    def rows_of(
+        self, file: InputFile, problems: Problems
+    ) -> Iterator[jsonlines.Record]:
         if self.shape.keyed:
             yield from keyed_records(file, problems, self.id, self.field)
         elif self.files in JSON_FORMS:

@@ -12,10 +12,11 @@ from tasks.types.forms.instances import (
     WRONG,
     Content,
     Fault,
+    Instance,
     InstanceTask,
     at_path,
 )
-from tasks.types.forms.shapes import ZERO_OR_ONE, is_on, label_text
+from tasks.types.forms.shapes import PLAIN, ZERO_OR_ONE, is_on, label_text
 from tasks.types.jsonlines import Line
 from tasks.types.probabilities import (
     LabelWithProbabilities,
@@ -146,6 +147,15 @@ class LabelTask(InstanceTask):
             )
         return labels[0]
 
+    def described(self, instance: Instance) -> Mapping[str, Any]:
+        value = at_path(instance.record, self.field)
+        is_plain = isinstance(value, str | int) or self.shape == PLAIN
+        if is_plain and not self.shape.separator and not isinstance(value, float):
+            return instance.record
+        gold = instance.gold
+        labels = [*gold] if isinstance(gold, tuple) else str(gold)
+        return {**instance.record, self.field: labels}
+
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
     ) -> tuple[list[Any], list[Any]]:
@@ -196,9 +206,9 @@ class LabelTask(InstanceTask):
     ) -> list[str] | None:
         """Return the labels at whose places a vector has 1; None, and noted, where it is none.
 
-        A run may also name its labels.
+        A run may also name its labels, or none.
         """
-        if value and all(isinstance(own, str) and own in self.labels for own in value):
+        if all(isinstance(own, str) and own in self.labels for own in value):
             return [*value]
         expected = f"{ZERO_OR_ONE} for each of {', '.join(self.labels)}"
         if len(value) != len(self.labels):
