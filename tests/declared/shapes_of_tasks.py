@@ -47,7 +47,11 @@ def tweets(count: int = 60) -> list[tuple[str, str, list[int]]]:
     """Tweets of SciTweets' shape, with three binary categories of which many have none."""
     draw = random.Random("tweets")
     return [
-        (f"{9000 + place}", sentence(draw), [int(draw.random() < 0.4) for _ in range(3)])
+        (
+            f"{9000 + place}",
+            sentence(draw),
+            [int(draw.random() < 0.4) for _ in range(3)],
+        )
         for place in range(count)
     ]
 
@@ -62,7 +66,11 @@ def checkthat_vectors() -> bytes:
 
 def checkthat_columns() -> bytes:
     rows = [
-        {"tweet_id": name, "text": text, **{f"cat{n}": own for n, own in enumerate(signs, 1)}}
+        {
+            "tweet_id": name,
+            "text": text,
+            **{f"cat{n}": own for n, own in enumerate(signs, 1)},
+        }
         for name, text, signs in tweets()
     ]
     return table(rows, "\t")
@@ -146,7 +154,9 @@ def pst_papers() -> list[dict[str, Any]]:
                 "venue": ("One", "Two")[place % 2],
                 "year": 2015 + place % 3,
                 "references": references,
-                "refs_trace": [{"_id": own, "title": sentence(draw, 5)} for own in traced],
+                "refs_trace": [
+                    {"_id": own, "title": sentence(draw, 5)} for own in traced
+                ],
             }
         )
     return found
@@ -213,9 +223,12 @@ def context24() -> bytes:
 def longeval_qrels() -> dict[str, dict[str, int]]:
     draw = random.Random("longeval")
     return {
-        f"q{topic}": {f"d{own}": draw.choice((0, 1, 2)) for own in draw.sample(range(40), k=6)} | {f"d{topic}": 2}
+        f"q{topic}": {
+            f"d{own}": draw.choice((0, 1, 2)) for own in draw.sample(range(40), k=6)
+        }
+        | {f"d{topic}": 2}
         for topic in range(15)
-    }  # fmt: skip
+    }
 
 
 def longeval() -> bytes:
@@ -226,7 +239,10 @@ def longeval() -> bytes:
         for document, grade in own.items()
     ]
     queries = [f"{topic}\t{sentence(draw, 5)}\n" for topic in longeval_qrels()]
-    documents = [{"id": f"d{n}", "title": sentence(draw, 4), "abstract": sentence(draw, 12)} for n in range(40)]  # fmt: skip
+    documents = [
+        {"id": f"d{n}", "title": sentence(draw, 4), "abstract": sentence(draw, 12)}
+        for n in range(40)
+    ]
     return packed(
         qrels_txt="".join(judged).encode(),
         queries_tsv="".join(queries).encode(),
@@ -250,7 +266,10 @@ def litsearch_rows() -> list[dict[str, Any]]:
 
 def litsearch() -> bytes:
     draw = random.Random("corpus")
-    corpus = [{"corpusid": n, "title": sentence(draw, 5), "abstract": sentence(draw, 12)} for n in range(1000, 1050)]  # fmt: skip
+    corpus = [
+        {"corpusid": n, "title": sentence(draw, 5), "abstract": sentence(draw, 12)}
+        for n in range(1000, 1050)
+    ]
     return packed(queries_jsonl=lines(litsearch_rows()), corpus_jsonl=lines(corpus))
 
 
@@ -263,11 +282,18 @@ def sota() -> bytes:
             "title": sentence(draw, 6),
             "domain": ("nlp", "vision")[place % 2],
             "annotations": [
-                {"LEADERBOARD": {"Task": "Parsing", "Dataset": "Trees", "Metric": "F1", "Score": f"{place}.5"}}
+                {
+                    "LEADERBOARD": {
+                        "Task": "Parsing",
+                        "Dataset": "Trees",
+                        "Metric": "F1",
+                        "Score": f"{place}.5",
+                    }
+                }
             ],
         }
         for place in range(12)
-    ]  # fmt: skip
+    ]
     return lines(rows)
 
 
@@ -278,10 +304,12 @@ def biogen_answers() -> bytes:
         {
             "id": place,
             "question": sentence(draw, 7),
-            "answer": [{"text": sentence(draw), "citations": [30000 + place, 30100 + place]}],
+            "answer": [
+                {"text": sentence(draw), "citations": [30000 + place, 30100 + place]}
+            ],
         }
         for place in range(12)
-    ]  # fmt: skip
+    ]
     return lines(rows)
 
 
@@ -302,7 +330,11 @@ def biogen_references() -> bytes:
 def somd() -> bytes:
     draw = random.Random("somd")
     rows = [
-        {"id": f"s{place}", "tokens": sentence(draw, 4).split(), "tags": ["O", "B-Tool", "I-Tool", "O"]}
+        {
+            "id": f"s{place}",
+            "tokens": sentence(draw, 4).split(),
+            "tags": ["O", "B-Tool", "I-Tool", "O"],
+        }
         for place in range(12)
-    ]  # fmt: skip
+    ]
     return lines(rows)
