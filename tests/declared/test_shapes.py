@@ -214,21 +214,22 @@ def test_rows_of_documents_are_a_ranking_and_their_pairs_are_instances_with_two_
         ["Supports", "Refutes"],
     )
     assert ranking.guesses["answer"]["confidence"] == "unsure"
-    lists = {claim: draw.sample(range(500, 520), k=20) for claim in range(12)}
+    documents = sorted({row["abstract_id"] for row in pairs})
+    lists = {claim: draw.sample(documents, k=len(documents)) for claim in range(12)}
     rows = [
         {"claim_id": claim, "document": own, "rank": rank}
-        for claim, documents in lists.items()
-        for rank, own in enumerate(documents, 1)
+        for claim, ranked in lists.items()
+        for rank, own in enumerate(ranked, 1)
     ]
     recalls = []
-    for claim, documents in lists.items():
+    for claim, ranked in lists.items():
         right = {
             row["abstract_id"]
             for row in pairs
             if row["claim_id"] == claim
             and row["annotation"] != "Not Enough Information"
         }
-        recalls.append(len(right.intersection(documents[:10])) / len(right))
+        recalls.append(len(right.intersection(ranked[:10])) / len(right))
     found = ranking.scores(shapes.table(rows), "run.csv")
     assert found["recall@10"] == pytest.approx(math.fsum(recalls) / len(recalls))
 
@@ -403,7 +404,7 @@ def test_an_object_with_an_instance_under_each_id_is_one_instance_each(made, kin
 )
 def test_answers_that_no_form_scores_are_refused_with_the_reason(gold, forms, words):
     for form in forms:
-        with pytest.raises(InputRefused, match="") as refused:
+        with pytest.raises(InputRefused) as refused:
             proposed(form, getattr(shapes, gold)())
         assert words in refused.value.problems[0].message
 
@@ -530,7 +531,7 @@ def test_keys_of_shapes_that_do_not_fit_are_refused(kind):
         f'[task]\nslug = "t"\ntitle = "T"\nform = "{form}"\n[task.gold]\nfield = "f"\n{keys}\n'
         f'[task.answer]\n{more}\n[[task.rules]]\nname = "corrected"\nmeasures = ["{measure}"]\n'
     )
-    with pytest.raises(InputRefused, match="") as refused:
+    with pytest.raises(InputRefused) as refused:
         read_declaration({"task.toml": toml})
     assert words in [problem.message for problem in refused.value.problems]
 
@@ -574,7 +575,7 @@ def test_gold_that_does_not_have_its_shape_is_refused_by_line(kind):
     )
     task_type = read_declaration({"task.toml": toml})
     content = lines([row]).encode()
-    with pytest.raises(InputRefused, match="") as refused:
+    with pytest.raises(InputRefused) as refused:
         task_type.gold_of(
             [InputFile("g.jsonl", "g.jsonl", lambda: BytesIO(content))], {}
         )

@@ -35,8 +35,10 @@ from tasks.types.declared.recognised import (
     Rows,
     could_answer,
     evidence_labels,
+    is_named_like_answer,
     names_of,
     scalars,
+    secret_parts,
     words,
 )
 from tasks.types.files import Files, InputFile
@@ -144,7 +146,7 @@ def look(
         task["gold"] = {**files_are, **task["gold"]}
     return Found(
         len(found.rows),
-        _fields([*_raw(read[found.main]), *found.rows]),
+        _fields(_raw(read[found.main]), found.rows),
         _fields(read[found.pool].rows if found.pool else ()),
         list(read),
         task,
@@ -161,24 +163,24 @@ def _raw(source: GoldFile) -> Rows:
 def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
     """Return the fields of files by a table that is there."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
-    beside = (pool, gold.get("queries", ""))
-    main = next((name for name in read if name not in beside), next(iter(read)))
-    rows = [*_raw(read[main])]
+    others = (pool, gold.get("queries", ""))
+    main = next((name for name in read if name not in others), next(iter(read)))
     topics = {str(row.get(gold.get("id", TOPIC))) for row in read[main].rows}
+    beside: Rows = ()
     if queries := read.get(gold.get("queries", "")):
-        rows += query_rows(queries, gold["id"])
+        beside = query_rows(queries, gold["id"])
     is_grouped = "document" in gold or gold.get("files") == TREC
     instances = len(topics) if is_grouped else len(read[main].rows)
     pooled = read[pool].rows if pool in read else ()
-    return Found(instances, _fields(rows), _fields(pooled), list(read), task, [], [])
+    fields = _fields(_raw(read[main]), beside)
+    return Found(instances, fields, _fields(pooled), list(read), task, [], [])
 
 
 def _pool(form: str, rows: Rows, found: Recognised) -> Values:
     key = found.pool_key
     names = names_of(rows)
-    text = next(
-        (name for name in names if name != key and words(rows, name) >= TEXT), key
-    )
+    texts = [name for name in names if name != key and words(rows, name) >= TEXT]
+    text = next((name for name in texts if not is_named_like_answer(name)), key)
     lists = [
         name for name in names if any(isinstance(row.get(name), list) for row in rows)
     ]
@@ -216,9 +218,13 @@ def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
     return {"files": form, **({"delimiter": delimiter} if is_other else {})}
 
 
-def _fields(rows: Rows) -> list[Field]:
+def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
+    """Return the fields of a file, and those that only the rows ``beside`` have."""
     found = []
-    for name in names_of(rows):
+    own_names = names_of(file)
+    others = [name for name in names_of(beside) if name not in own_names]
+    for name in (*own_names, *others):
+        rows = file if name in own_names else beside
         own = [row.get(name) for row in rows]
         inner = dict.fromkeys(
             part for value in own if isinstance(value, dict) for part in value
@@ -249,7 +255,13 @@ def _proposed(form: str, found: Recognised) -> Values:
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
     shown = _shown(form, found, [name for name in others if name != unit], groups)
-    hidden = [path for name in shown for path in _telling_parts(rows, name, groups)]
+    hidden = [
+        path
+        for name in shown
+        for path in dict.fromkeys(
+            [*secret_parts(rows, name), *_telling_parts(rows, name, groups)]
+        )
+    ]
     task: Values = {"unit": unit} if unit else {}
     long = _long(rows, shown)
     short = [name for name in others if name not in (unit, *long)]

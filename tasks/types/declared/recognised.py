@@ -3,10 +3,11 @@
 Each guess has a confidence and a reason. A reason names fields and counts, and no value of the gold.
 """
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -66,6 +67,8 @@ _IS_FACT = re.compile(
     r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
     re.IGNORECASE,
 )
+#: Names of ids that are of a document and may be what is asked for.
+_IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_CITED = re.compile(r"citation|reference|pmid|doi|source", re.IGNORECASE)
 _IS_WORDED = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
@@ -93,7 +96,7 @@ class Reading:
     field: str
     values: Sequence[Any]
     reason: str
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     labels: Sequence[str] = ()
 
 
@@ -136,8 +139,12 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
     """Return the keys of [task.gold] for the ids, and the guess about them."""
     names = [name for name in names_of(rows) if name != answer]
     unique = [name for name in names if is_key(rows, name)]
-    by_name = [name for name in unique if _IS_ID.search(name)]
-    by_name.sort(key=lambda name: name.lower() != "id")
+    by_name = [
+        name for name in unique if _IS_ID.search(name) and not _IS_ANSWER.search(name)
+    ]
+    by_name.sort(
+        key=lambda name: (name.lower() != "id", bool(_IS_DOCUMENT.search(name)))
+    )
     if by_name:
         several = f"; so does {_quoted(by_name[1:])}" if by_name[1:] else ""
         reason = f"“{by_name[0]}” differs in all rows{several}"
@@ -292,8 +299,8 @@ _COUNTED = {
 
 
 def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
-    lists = [_as_list(value) for value in values]
-    if all(own is not None for own in lists) and any(lists):
+    lists = [own for value in values if (own := _as_list(value)) is not None]
+    if len(lists) == len(values) and any(lists):
         yield from _list_readings(name, lists)
         return
     if any(isinstance(value, dict | list) for value in values):
@@ -395,7 +402,7 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
         if form == "labels":
             if not all(_are_signs(own) for own in cells):
                 continue
-            values = [
+            values: list[list[Any]] = [
                 [name for name, on in zip(group, own, strict=True) if is_on(on)]
                 for own in cells
             ]
@@ -661,6 +668,10 @@ def _cited_text(
 # Secrecy.
 
 
+def is_named_like_answer(name: str) -> bool:
+    return _IS_ANSWER.search(name) is not None
+
+
 def could_answer(form: str, rows: Rows, name: str) -> bool:
     """Return True for every field that could be the answer, of this form or of another.
 
@@ -670,7 +681,13 @@ def could_answer(form: str, rows: Rows, name: str) -> bool:
     own = present(rows, name)
     if _IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
         return True
-    if not own or not all(map(_holds_texts, own)) or words(rows, name) < TEXT:
+    # A few texts may look like something else, such as a sentence that is a number.
+    if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
+        return True
+    if words(rows, name) < TEXT:
+        return True
+    parts = _parts(rows, name)
+    if parts and len(secret_parts(rows, name)) == len(parts):
         return True
     different = len({str(value) for value in own})
     is_class = different <= MAX_LABELS and different <= len(own) / 2
@@ -686,10 +703,37 @@ def _holds_texts(value: Any) -> bool:
             sum(len(own.split()) for own in value) >= TEXT * len(value)
         )
     if isinstance(value, dict):
-        return any(isinstance(own, str) for own in value.values()) and not any(
-            isinstance(own, bool | dict) for own in value.values()
-        )
+        return any(isinstance(own, str) for own in value.values())
     return False
+
+
+def _parts(rows: Rows, name: str) -> list[str]:
+    objects = (row.get(name) for row in rows)
+    return [
+        *dict.fromkeys(key for own in objects if isinstance(own, dict) for key in own)
+    ]
+
+
+def secret_parts(rows: Rows, name: str) -> list[str]:
+    """Return the paths of parts of an object that could be an answer, of texts no numbers such as years."""
+    found = []
+    for part in _parts(rows, name):
+        own = [
+            value
+            for row in rows
+            if isinstance(row.get(name), dict)
+            and (value := row[name].get(part)) not in NOTHING
+        ]
+        are_texts = all(isinstance(value, str) for value in own)
+        different = len(set(own)) if are_texts else 0
+        is_class = (
+            1 < different <= min(MAX_LABELS, len(own) / 2)
+            and any(_as_float(value) is None for value in own)
+            and sum(len(value.split()) for value in own) < LONG_LABEL * len(own)
+        )
+        if _IS_ANSWER.search(part) or not are_texts or is_class:
+            found.append(f"{name}.{part}")
+    return found
 
 
 def _quoted(names: Sequence[str]) -> str:
