@@ -297,7 +297,7 @@ def _say(
         raise OptionRefused(
             f"{args.folder} is a built-in type; name a folder with a task.toml"
         )
-    facts = {
+    facts: dict[str, Any] = {
         "slug": declared.name,
         "task_type": chosen.slug,
         "form": declared.form,

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -10,13 +11,49 @@ from django.urls import reverse
 from sklearn.metrics import f1_score
 
 from tasks.models import Season, Task
+from tasks.types.declared.proposals import declaration, look
+from tasks.types.files import InputFile
 from tests import factories
+from tests.api.conftest import API
 from tests.declared import shapes_of_tasks as shapes
 from tests.scoring import boards
 from tests.web.reading import text_of
 from tests.web.test_declaring import filled, worked_off
 
 pytestmark = pytest.mark.django_db
+
+
+def test_a_program_is_refused_an_unsure_guess_with_the_reason_and_sends_a_declaration(
+    client,
+):
+    olga = factories.make_user(name="Olga", is_staff=True)
+    factories.make_season(organiser=olga, slug="one", is_public=False)
+    client.force_login(olga)
+    rows = [
+        {"id": f"i{n}", "text": f"Of tree {n} and leaves", "kind": "ab"[n % 2]}
+        for n in range(8)
+    ]
+    given = {"title": "Trees", "form": "labels", "opens": "2026-05-01 00:00"}
+    given["closes"] = "2091-05-01 23:59 AoE"
+
+    def sent(**more: Any) -> Any:
+        file = SimpleUploadedFile("gold.jsonl", shapes.lines(rows))
+        where = f"{API}/seasons/one/declared-tasks/"
+        return client.post(where, {**given, "file": file, **more})
+
+    refused = sent()
+    assert refused.status_code == 422
+    [problem] = refused.json()["problems"]
+    assert (
+        "“kind” for “answer” is unsure: “kind” has 2 different words"
+        in (problem["message"])
+    )
+    task = look("labels", "t", "Trees", gold_files(shapes.lines(rows))).task
+    assert sent(declaration=declaration(task)).status_code == 201
+
+
+def gold_files(content: bytes) -> list[InputFile]:
+    return [InputFile("gold.jsonl", "gold.jsonl", lambda: BytesIO(content))]
 
 
 @dataclass

@@ -55,7 +55,7 @@ MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
 #: Fields of which something is said.
 MAX_FIELDS = 200
 #: The cut-offs of measures that are offered.
-CUTS = (1, 5, 10, 100)
+CUTS = (1, 5, 10, 20, 100)
 #: What tells of a label in so large a share of instances gives it away.
 GIVES_AWAY = 0.9
 #: A part of a field stands so much more often beside one label than beside another.
@@ -184,8 +184,8 @@ def _pool(form: str, rows: Rows, found: Recognised) -> Values:
     lists = [
         name for name in names if any(isinstance(row.get(name), list) for row in rows)
     ]
-    texts = {"sentences": (*lists, text)[0]} if form == "evidence" else {"text": text}
-    return {"file": found.pool, "id": key, **texts}
+    shown = {"sentences": (*lists, text)[0]} if form == "evidence" else {"text": text}
+    return {"file": found.pool, "id": key, **shown}
 
 
 def declaration(task: Values) -> str:
