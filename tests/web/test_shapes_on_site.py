@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.urls import reverse
 from sklearn.metrics import f1_score
 
-from tasks.models import Season, Task
+from scoring.worker.score import score
+from tasks.models import Job, Phase, Season, Task
 from tasks.types.declared.proposals import declaration, look
 from tasks.types.files import InputFile
 from tests import factories
 from tests.api.conftest import API
 from tests.declared import shapes_of_tasks as shapes
+from tests.going_on import GoesOn
 from tests.scoring import boards
 from tests.web.reading import text_of
-from tests.web.test_declaring import filled, worked_off
+from tests.web.test_declaring import filled
 
 pytestmark = pytest.mark.django_db
 
@@ -74,11 +77,18 @@ class Person:
 
     def press(self, address: str, said: dict[str, Any], **unchanged: Any) -> Any:
         """Send a form of which a person has filled in what is ``said``."""
+        self.fields += len(said)
+        sent = {**unchanged, **said}
+        self.page = self._pressed(Client.post, address, sent)
+        if self.page.status_code == 409:
+            # The page shows what follows and asks for one more press.
+            self.page = self._pressed(GoesOn.post, address, sent)
+        return self.page
+
+    def _pressed(self, post: Any, address: str, sent: dict[str, Any]) -> Any:
         self.presses += 1
         self.loads += 1
-        self.fields += len(said)
-        self.page = self.client.post(address, {**unchanged, **said}, follow=True)
-        return self.page
+        return post(self.client, address, sent, follow=True)
 
     def declare(self, title: str, form: str, name: str, content: bytes) -> Any:
         where = reverse("organise-settings-declare", args=["one"])
@@ -98,7 +108,7 @@ def olga(client) -> Person:
     return Person(client)
 
 
-def test_a_public_season_of_three_own_tasks_takes_eight_presses(olga):
+def test_a_public_season_of_three_own_tasks_takes_nine_presses(olga):
     olga.open("/new-season/")
     olga.open("/new-season/open/")
     dates = {"time_zone": "UTC", "opens": "2020-05-01 00:00"}
@@ -120,20 +130,21 @@ def test_a_public_season_of_three_own_tasks_takes_eight_presses(olga):
         "papers",
         "claims",
     ]
-    worked_off()
 
     olga.open(reverse("organise-launch", args=["one"]))
     olga.press(reverse("organise-launch-open", args=["one"]), {})
     assert Season.objects.get().is_public
-    assert (olga.loads, olga.presses, olga.fields) == (14, 8, 15)
+    assert (olga.loads, olga.presses, olga.fields) == (15, 9, 15)
 
     draw = random.Random("site")
     signs = {name: own for name, _, own in shapes.tweets()}
     run = {name: [int(draw.random() < 0.5) for _ in own] for name, own in signs.items()}
     rows = [{"index": name, "labels": own} for name, own in run.items()]
-    phase = Task.objects.get(slug="tweets").phases.get()
+    # The preset scores a part of the instances.
+    Phase.objects.update(public_part=None)
+    phase = Phase.objects.get(task__slug="tweets")
     sent = factories.make_submission(phase=phase, content=shapes.lines(rows))
-    worked_off()
+    score(Job.objects.get(submission=sent).pk)
     told = olga.client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()
     row = next(row for row in told["rows"] if row["system"] == sent.system)
     expected = f1_score([*signs.values()], [*run.values()], average="macro")

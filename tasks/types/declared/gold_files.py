@@ -55,7 +55,7 @@ _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECA
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
-MAX_WORDS = 10
+MAX_WORDS, MAX_PAIRED = 10, 6
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> tuple[str, str, _Pool]
         name
         for name in names_of(rows)
         if _IS_PAIR_ID.search(name) and len(scalars(rows, name) or ()) == len(rows)
-    ][:MAX_WORDS]
+    ][:MAX_PAIRED]
     for query, document in permutations(plain, 2):
         pairs = {(str(row[query]), str(row[document])) for row in rows}
         documents = {document for _, document in pairs}

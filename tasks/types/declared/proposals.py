@@ -165,7 +165,8 @@ def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
     main = next((name for name in read if name not in others), next(iter(read)))
-    topics = {str(row.get(gold.get("id", TOPIC))) for row in read[main].rows}
+    key = TOPIC if gold.get("files") == TREC else gold.get("id", TOPIC)
+    topics = {str(row.get(key)) for row in read[main].rows}
     beside: Rows = ()
     if queries := read.get(gold.get("queries", "")):
         beside = query_rows(queries, gold["id"])

@@ -19,6 +19,8 @@ SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
 MAX_LABELS = 50
 #: From so many words on average a field is a text; below so many it may be a label that is spelt out.
 TEXT, LONG_LABEL = 4, 8
+#: Characters of a name that are looked at for what it has in common with others.
+MAX_NAME = 100
 #: Fields of which two may make an id together.
 MAX_PARTS = 8
 #: From this share of different values on a field with the name of an id is one with faults.
@@ -244,7 +246,7 @@ def _answer_guess(
     if rank < exact and not rivals:
         reason = f"{found.reason}; its name says that it is the answer"
         return Guess("answer", found.field, SURE, reason)
-    if rank < UNNAMED or found.keys.get("columns"):
+    if rank < UNNAMED or (found.keys.get("columns") and not others):
         return Guess("answer", found.field, LIKELY, f"{found.reason}{could}")
     reason = f"{found.reason}; its name does not say that it is the answer{could}"
     return Guess("answer", found.field, UNSURE, reason)
@@ -393,7 +395,7 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
         return
     stems: dict[str, list[str]] = {}
     for name in names:
-        if (match := _STEM.match(name)) and match[1]:
+        if (match := _STEM.match(name[:MAX_NAME])) and match[1]:
             stems.setdefault(match[1].lower(), []).append(name)
     for stem, group in stems.items():
         if len(group) < 2 or "id" in group:
