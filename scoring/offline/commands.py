@@ -22,8 +22,11 @@ from tasks.types.registry import inputs_type
 from tasks.types.runs import read_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scoring.metrics.entailed import CitationMetric
     from tasks.types import Pairs
+    from tasks.types.declared.recognised import Guess
 
 DIFFERS, NOTHING = 1, 3
 #: The two texts of a new folder, and by form what it says besides.
@@ -207,15 +210,16 @@ def new_folder(args: argparse.Namespace) -> int:
         # It needs numpy, and other commands of this program do not.
         from scoring.offline.proposing import folder_of
 
-        files = folder_of(args.form, slug, args.gold)
+        proposed = folder_of(args.form, slug, args.gold)
+        files, guesses = proposed.files, proposed.guesses
     else:
-        files = written(args.form, slug)
+        files, guesses = written(args.form, slug), ()
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     words = f"{folder}: {', '.join(files)}; now edit them, and run `python -m scoring task check {folder}`"
-    return _say(args, task_type(str(folder)), words)
+    return _say(args, task_type(str(folder)), words, guesses)
 
 
 def written(form: str, slug: str) -> dict[str, str]:
@@ -292,12 +296,18 @@ def report_on_gold(args: argparse.Namespace) -> int:
     return say(args, report.as_dict(), *lines)
 
 
-def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
+def _say(
+    args: argparse.Namespace,
+    chosen: TaskType,
+    words: str,
+    guesses: "Sequence[Guess]" = (),
+) -> int:
+    """Print what a folder declares, and before it what its proposal rests on."""
     if (declared := chosen.declared) is None:
         raise OptionRefused(
             f"{args.folder} is a built-in type; name a folder with a task.toml"
         )
-    facts = {
+    facts: dict[str, Any] = {
         "slug": declared.name,
         "task_type": chosen.slug,
         "form": declared.form,
@@ -312,4 +322,10 @@ def _say(args: argparse.Namespace, chosen: TaskType, words: str) -> int:
     by_default = ", ".join(metric.name for metric in chosen.rules[chosen.default_rules])
     warnings = measure_warnings(declared.own_measures)
     facts["warnings"] = warnings
-    return say(args, facts, words, f"{chosen.slug}: {by_default}", *warnings)
+    if guesses:
+        facts["guesses"] = [vars(guess) for guess in guesses]
+    told = [
+        printable(f"{own.part}: {own.value} ({own.confidence}: {own.reason})")
+        for own in guesses
+    ]
+    return say(args, facts, *told, words, f"{chosen.slug}: {by_default}", *warnings)

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -23,15 +23,19 @@ from tasks.types.declared.folder import (
     TOML,
     read_declaration,
     read_files,
+    sample_files,
 )
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
+from tasks.types.declared.recognised import Guess
 from tasks.types.files import InputFile, open_input
-from tasks.types.forms.instances import Instance
+from tasks.types.forms.instances import TREC, Content, Instance
+from tasks.types.forms.shapes import PLAIN, as_keyed
 from tasks.types.jsonlines import as_lines
-from tasks.types.problems import as_values, fatal
+from tasks.types.problems import Problems, as_values, fatal, refuse
 from tasks.types.runs import read_run
-from tasks.types.tables import TABLES, TableForm, written_table
+from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
+from tasks.types.trivial import form_of
 
 #: What a confined process calls the file that somebody sent.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
@@ -87,10 +91,11 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
-    told = {**asdict(found), "problems": [], "board": [], "files": {}}
+    told: dict[str, Any] = {**asdict(found), "problems": [], "board": [], "files": {}}
     task_files = {CARD: card(found), **given["files"], TOML: declaration(found.task)}
     told["card"] = task_files[CARD]
     try:
+        refuse(found.lacks)
         # A process of its own, which ends with this.
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
@@ -114,13 +119,22 @@ def check_folder(given: Mapping[str, Any]) -> list[Any]:
     return []
 
 
-def folder_of(form: str, slug: str, gold: Path) -> dict[str, str]:
-    """The files of the task that is proposed for gold, by name. Raises InputRefused."""
+@dataclass(frozen=True)
+class ProposedFolder:
+    """The files of a task by name, and the guesses that they rest on."""
+
+    files: dict[str, str]
+    guesses: Sequence[Guess]
+
+
+def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
+    """The folder of the task that is proposed for gold. Raises InputRefused."""
     files = open_input(gold)
     found = look(form, slug, slug.replace("-", " ").capitalize(), files)
-    return previewed({CARD: card(found), TOML: declaration(found.task)}, found, files)[
-        1
-    ]
+    refuse(found.lacks)
+    task_files = {CARD: card(found), TOML: declaration(found.task)}
+    _, folder = previewed(task_files, found, files)
+    return ProposedFolder(folder, found.guesses)
 
 
 def previewed(
@@ -165,9 +179,7 @@ def previewed(
             ]
             facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
-    return board, _with_sample(
-        task_type, task_files, found, instances, split.content.pool
-    )
+    return board, _with_sample(task_type, task_files, found, split.content, files)
 
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
@@ -265,44 +277,105 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
 
 def _with_sample(
     task_type: TaskType,
-    files: Mapping[str, str],
+    task_files: Mapping[str, str],
     found: Found,
-    instances: Sequence[Instance],
-    pool: Any,
+    content: Content,
+    files: Sequence[InputFile],
 ) -> dict[str, str]:
     """The folder with a sample of a few instances, whose scores are computed."""
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
-    for place, instance in enumerate(instances):
+    for place, instance in enumerate(content.instances):
         if len(chosen) < MANY and (place < FEW or str(instance.gold) not in answers):
             chosen[instance.id] = instance
             answers.add(str(instance.gold))
     task, own = found.task, list(chosen.values())
-    form = task["gold"].get("files", "jsonl")
-    given = [dict(instance.record) for instance in own]
-    delimiter, quotes = (task["gold"].get(key) for key in ("delimiter", "quotes"))
-    table = TableForm(form, delimiter or "", quotes)
-    sample = {f"sample/gold/gold.{form}": _written(given, table)}
+    sample = _sample_gold(task_type, task, own, files)
     if name := task.get("pool", {}).get("file"):
-        named = json.dumps([record[task["gold"]["field"]] for record in given])
-        kept = [
-            record
-            for place, (key, record) in enumerate(pool.items())
-            if place < BESIDES or key in named
-        ]
-        kind = name.rpartition(".")[2]
-        sample[f"sample/gold/{name}"] = _written(
-            kept, TableForm(kind, quotes=quotes if kind == form else None)
-        )
-    lines = damaged(task, [_line(task, instance) for instance in own])
+        sample[f"sample/gold/{name}"] = _sample_pool(task, own, content, name)
+    # Rows that are numbered have other numbers in a sample.
+    sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
+    instances = sampled.content.instances
+    lines = damaged(task, [_line(task, instance) for instance in instances])
     sample["sample/run.jsonl"] = as_lines(lines).decode()
     folder = {
         **{
-            name: text for name, text in files.items() if name in (TOML, CARD, MEASURES)
+            name: text
+            for name, text in task_files.items()
+            if name in (TOML, CARD, MEASURES)
         },
         **sample,
     }
     return {**folder, "sample/scores.json": written_scores(task_type, folder)}
+
+
+def _sample_pool(
+    task: Mapping[str, Any], own: Sequence[Instance], content: Content, name: str
+) -> str:
+    """Return the documents that the gold of a sample names, and a few besides."""
+    gold = task["gold"]
+    named = json.dumps([instance.record[gold["field"]] for instance in own])
+    kept = [
+        record
+        for place, (key, record) in enumerate(content.pool.items())
+        if place < BESIDES or key in named
+    ]
+    kind = name.rpartition(".")[2]
+    is_gold_kind = kind == gold.get("files", "jsonl")
+    quotes = gold.get("quotes") if is_gold_kind else None
+    return _written(kept, TableForm(kind, quotes=quotes))
+
+
+def _sample_gold(
+    task_type: TaskType,
+    task: Mapping[str, Any],
+    own: Sequence[Instance],
+    files: Sequence[InputFile],
+) -> dict[str, str]:
+    """Return the gold of some instances in the shape of its file, with the file of queries."""
+    gold, reader = task["gold"], form_of(task_type)
+    kind = gold.get("files", "jsonl")
+    names = {instance.id for instance in own}
+    sample: dict[str, str] = {}
+    if name := gold.get("queries"):
+        fields = {gold["field"]}
+        queries = [
+            {head: cell for head, cell in instance.record.items() if head not in fields}
+            for instance in own
+        ]
+        sample[f"sample/gold/{name}"] = _written_queries(queries, name)
+    if kind == TREC:
+        lines = [
+            f"{instance.id} 0 {document} {grade}\n"
+            for instance in own
+            for document, grade in instance.record[gold["field"]].items()
+        ]
+        sample["sample/gold/gold.qrels"] = "".join(lines)
+        return sample
+    if gold.get("keyed"):
+        key, field = gold["id"], gold["field"]
+        rows = as_keyed([instance.record for instance in own], key, field)
+        sample["sample/gold/gold.json"] = json.dumps(rows, ensure_ascii=False)
+        return sample
+    table = TableForm(kind, gold.get("delimiter") or "", gold.get("quotes"))
+    given = [dict(instance.record) for instance in own]
+    if reader is not None and reader.shape != PLAIN:
+        given = [
+            dict(row.value)
+            for file in files
+            if reader.is_instances_file(file.name)
+            for row in reader.rows_of(file, Problems())
+            if reader.shape.name_of(row, reader.id) in names
+        ]
+    sample[f"sample/gold/gold.{kind}"] = _written(given, table)
+    return sample
+
+
+def _written_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
+    kind = SUFFIXES.get(f".{name.rpartition('.')[2]}", "")
+    if not kind and not name.endswith((".json", ".jsonl")):
+        kind = TSV
+    return _written(queries, TableForm(kind or name.rpartition(".")[2]))
 
 
 def _written(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:

@@ -245,6 +245,8 @@ class Columns:
     answer: str
     #: Further columns that are read where they are there.
     others: tuple[str, ...] = ()
+    #: Columns that may stand in place of the answer's, all of them.
+    instead: tuple[str, ...] = ()
     #: Columns of numbers, and those whose cells may be lists or objects in JSON.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
@@ -333,6 +335,8 @@ def _has_columns(
             problems.append(file.problem("the table is empty", _header(columns)))
         return False
     needed = [columns.id, columns.document or columns.answer]
+    if columns.instead and set(columns.instead) <= set(heads):
+        needed = [columns.id]
     if columns.document and not {columns.rank, columns.score}.intersection(heads):
         needed.append(columns.rank)
     if missing := [name for name in needed if name not in heads]:

@@ -21,9 +21,10 @@ from citeboard.teams.models import User
 from scoring.worker import declaring
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
-from tasks.types import InputRefused
+from tasks.types import InputRefused, Problem
 from tasks.types.declared.folder import CARD, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES
+from tasks.types.declared.recognised import UNSURE
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
@@ -48,7 +49,10 @@ class DeclarationForm(ActForm):
 
 
 class NewTaskForm(DeclarationForm):
-    """Gold, and files of the task's folder; what is left out is proposed from the gold."""
+    """Gold, and files of the task's folder; what is left out is proposed from the gold.
+
+    A guess that is unsure is refused with its reason: it needs a declaration.
+    """
 
     reason = None  # type: ignore[assignment]
     title = forms.CharField(max_length=100)
@@ -83,7 +87,15 @@ def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
+    # A program sees no page on which it could correct a guess.
+    if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
+        raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}
+
+
+def _unsure_problem(guess: Mapping[str, str]) -> Problem:
+    message = f"the guess “{guess['value']}” for “{guess['part']}” is unsure: {guess['reason']}"
+    return Problem(message=message, expected="a declaration")
 
 
 def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from tasks.types.base import (
     cutoffs,
 )
 from tasks.types.declared.baselines import read_baselines
-from tasks.types.declared.keys import Faults, Keys, near, read_keys
+from tasks.types.declared.keys import Keys, near, read_keys
 from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
 from tasks.types.declared.measures import Naming
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
 from tasks.types.declared.read_forms import FORMS
+from tasks.types.declared.read_shapes import read_shape, secret_fields
 from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
 from tasks.types.forms.instances import FILE_FORMS, Dimension, InstanceTask
@@ -152,7 +154,7 @@ def _read(
     if not form:
         return None, faults
     settings = {
-        **_gold(gold, faults),
+        **_gold(gold, form),
         **read_mapping(form, gold, answer),
         "unit": unit,
         "dimensions": dimensions,
@@ -272,7 +274,7 @@ def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[Inpu
     ]
 
 
-def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
+def _gold(gold: Keys, task_form: str) -> dict[str, Any]:
     form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
     quotes = gold.flag("quotes") if "quotes" in gold else None
@@ -293,15 +295,18 @@ def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
                 "hidden", f"“{path}” is in no field that is shown{near(head, shown)}"
             )
     field = gold.text("field")
-    for name in shown:
-        if field == name or (field.startswith(f"{name}.") and field not in hidden):
+    shape = read_shape(gold, task_form, form)
+    for name, secret in product(shown, secret_fields(shape, field)):
+        if secret == name or (secret.startswith(f"{name}.") and secret not in hidden):
             gold.refuse(
                 "shown",
-                f"“{name}” shows the answer, which is “{field}”",
+                f"“{name}” shows the answer, which is “{secret}”",
                 "fields without it",
             )
-    settings = {"id": key, "field": field, "files": form, "delimiter": delimiter}
-    return {**settings, "quotes": quotes, "shown": shown, "hidden": hidden}
+    settings: dict[str, Any] = {"id": key, "field": field, "files": form}
+    settings |= {"delimiter": delimiter}
+    settings |= {"quotes": quotes, "shown": shown, "hidden": hidden, "shape": shape}
+    return settings
 
 
 def _dimensions(keys: Keys) -> Any:

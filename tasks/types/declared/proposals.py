@@ -3,50 +3,65 @@
 A proposal is right more often than not and never generous: what could give an answer away is not shown.
 """
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from operator import sub
 from typing import Any
 
 from tasks.types.declared.baselines import BASELINES, TFIDF
+from tasks.types.declared.gold_files import (
+    TOPIC,
+    GoldFile,
+    Recognised,
+    ids_in,
+    query_rows,
+    read_gold_files,
+    recognise,
+    table_form,
+    without_candidates,
+)
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
+from tasks.types.declared.recognised import (
+    ANSWERS,
+    IS_CANDIDATES,
+    LIKELY,
+    MAX_LABELS,
+    TEXT,
+    Guess,
+    Rows,
+    could_answer,
+    evidence_labels,
+    is_named_like_answer,
+    names_of,
+    scalars,
+    secret_parts,
+    words,
+)
 from tasks.types.files import Files, InputFile
-from tasks.types.forms.instances import at_path
-from tasks.types.jsonlines import Record, is_records_file, read_records
+from tasks.types.forms.instances import TREC, at_path
+from tasks.types.forms.shapes import label_text
 from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.tables import TABLES, TableForm, delimiter_of, table_records
+from tasks.types.tables import TABLES, delimiter_of
 from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
-Rows = Sequence[Mapping[str, Any]]
 Values = dict[str, Any]
 #: Classes of a dimension, and labels that have a measure each.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
-MAX_LABELS = 50
 #: Fields of which something is said.
 MAX_FIELDS = 200
 #: The cut-offs of measures that are offered.
-CUTS = (1, 5, 10, 100)
-#: From so many words on average a field is a text.
-TEXT = 4
+CUTS = (1, 5, 10, 20, 100)
 #: What tells of a label in so large a share of instances gives it away.
 GIVES_AWAY = 0.9
 #: A part of a field stands so much more often beside one label than beside another.
 MORE_OFTEN, OFTEN = 3, 20
-ANSWERS = {
-    "labels": ("label", "gold", "answer", "class", "intent", "category"),
-    "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
-    "text": ("references", "reference", "summary", "target", "answer", "gold"),
-    "spans": ("spans", "gold", "answer"),
-    "evidence": ("evidence", "gold"),
-    "numbers": ("score", "similarity", "rating", "gold", "answer"),
-}
+#: From this share of instances on a list has more than the answers.
+HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
     "ranking": ("mrr@10", "recall@10", "ndcg@10"),
@@ -61,7 +76,6 @@ MEASURES = {
 }
 #: What a task has several tables of; other lists of tables stand in a line.
 _ARRAYS = ("rules", "baselines")
-_IS_ID = re.compile(r"(^|[_-])(id|key)s?$", re.IGNORECASE)
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
 )
@@ -92,6 +106,9 @@ class Found:
     pool: list[Field]
     files: list[str]
     task: Values
+    guesses: list[Guess]
+    #: What the files lack to be a task, although they have the answers.
+    lacks: list[Problem]
 
 
 def look(
@@ -108,58 +125,68 @@ def look(
     """
     problems = Problems()
     said = {"delimiter": delimiter, **(known or {}).get("gold", {})}
-    read = {
-        file.name.rpartition("/")[2]: (
-            file,
-            [record.value for record in _records(file, problems, form, said)],
-        )
-        for file in files
-        if file.suffix.removeprefix(".") in TABLES or is_records_file(file.name)
-    }
-    if not any(rows for _, rows in read.values()) or problems.has_errors:
+    read = read_gold_files(files, form, said, problems)
+    if not any(own.records for own in read.values()) or problems.has_errors:
         nothing = Problem(
             message="there are no instances", expected="JSON lines, JSON, CSV or TSV"
         )
         raise InputRefused([*problems, *problems.rest()] or [nothing])
-    rows_of = {name: rows for name, (_, rows) in read.items()}
-    main, pool, key, field = _places(form, rows_of)
     if known is not None:
-        pool = str(known.get("pool", {}).get("file", ""))
-        main = next((name for name in rows_of if name != pool), main)
-    rows = rows_of[main]
-    if not (task := known):
-        task = {
-            "slug": slug,
-            "title": title,
-            "form": form,
-            **_proposed(form, rows, field),
-        }
-        if pool:
-            own = rows_of[pool]
-            text = next(
-                (
-                    name
-                    for name in _names(own)
-                    if name != key and _words(own, name) >= TEXT
-                ),
-                key,
-            )
-            lists = [
-                name
-                for name in _names(own)
-                if any(isinstance(row.get(name), list) for row in own)
-            ]
-            texts = (
-                {"sentences": (*lists, text)[0]}
-                if form == "evidence"
-                else {"text": text}
-            )
-            task["pool"] = {"file": pool, "id": key, **texts}
-        if files_are := _file_form(read[main][0], said):
-            task["gold"] = {**files_are, **task["gold"]}
+        return _known(known, read)
+    found = recognise(form, read)
+    task = {
+        "slug": slug,
+        "title": title,
+        "form": form,
+        **_proposed(form, found),
+    }
+    if found.pool:
+        task["pool"] = _pool(form, read[found.pool].rows, found)
+    if files_are := _file_form(read[found.main].file, said):
+        task["gold"] = {**files_are, **task["gold"]}
     return Found(
-        len(rows), _fields(rows), _fields(rows_of.get(pool, ())), list(read), task
+        len(found.rows),
+        _fields(_raw(read[found.main]), found.rows),
+        _fields(read[found.pool].rows if found.pool else ()),
+        list(read),
+        task,
+        [*found.guesses, *_guess_candidates(task, found), _guess_shown(task, found)],
+        _lacks(task, found),
     )
+
+
+def _raw(source: GoldFile) -> Rows:
+    """Return the rows of a file as it has them; of qrels none, whose columns have no names."""
+    return () if source.keys.get("files") == TREC else source.rows
+
+
+def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
+    """Return the fields of files by a table that is there."""
+    gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
+    others = (pool, gold.get("queries", ""))
+    main = next((name for name in read if name not in others), next(iter(read)))
+    key = TOPIC if gold.get("files") == TREC else gold.get("id", TOPIC)
+    topics = {str(row.get(key)) for row in read[main].rows}
+    beside: Rows = ()
+    if queries := read.get(gold.get("queries", "")):
+        beside = query_rows(queries, gold["id"])
+    is_grouped = "document" in gold or gold.get("files") == TREC
+    instances = len(topics) if is_grouped else len(read[main].rows)
+    pooled = read[pool].rows if pool in read else ()
+    fields = _fields(_raw(read[main]), beside)
+    return Found(instances, fields, _fields(pooled), list(read), task, [], [])
+
+
+def _pool(form: str, rows: Rows, found: Recognised) -> Values:
+    key = found.pool_key
+    names = names_of(rows)
+    texts = [name for name in names if name != key and words(rows, name) >= TEXT]
+    text = next((name for name in texts if not is_named_like_answer(name)), key)
+    lists = [
+        name for name in names if any(isinstance(row.get(name), list) for row in rows)
+    ]
+    shown = {"sentences": (*lists, text)[0]} if form == "evidence" else {"text": text}
+    return {"file": found.pool, "id": key, **shown}
 
 
 def declaration(task: Values) -> str:
@@ -182,59 +209,23 @@ def declaration(task: Values) -> str:
     return "\n".join(parts)
 
 
-def _records(
-    file: InputFile, problems: Problems, form: str, gold: Values
-) -> Iterator[Record]:
-    if file.suffix.removeprefix(".") not in TABLES:
-        return read_records(file, problems)
-    records = table_records(file, _table_form(file, gold), problems)
-    if form != "numbers":
-        return records
-    # The cells of a table are texts.
-    return (
-        replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
-        for one in records
-    )
-
-
-def _as_number(cell: Any) -> Any:
-    for kind in (int, float):
-        with suppress(ValueError):
-            if math.isfinite(number := kind(cell)):
-                return number
-    return cell
-
-
-def _table_form(file: InputFile, gold: Values) -> TableForm:
-    kind = file.suffix.removeprefix(".")
-    if gold.get("files", kind) != kind:
-        return TableForm(kind)
-    return TableForm(kind, gold.get("delimiter", ""), gold.get("quotes"))
-
-
 def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
     """What a declaration says of files that are no JSON lines."""
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
         return {"files": "json"} if form == "json" else {}
-    delimiter = delimiter_of(decoded(file.read()), _table_form(file, gold))
+    delimiter = delimiter_of(decoded(file.read()), table_form(file, gold))
     is_other = delimiter != TABLES[form]
     return {"files": form, **({"delimiter": delimiter} if is_other else {})}
 
 
-def _names(rows: Rows) -> list[str]:
-    """Fields of which some row says something, in the order in which they come."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return [
-        name
-        for name in names
-        if any(row.get(name) not in (None, "", [], {}) for row in rows)
-    ]
-
-
-def _fields(rows: Rows) -> list[Field]:
+def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
+    """Return the fields of a file, and those that only the rows ``beside`` have."""
     found = []
-    for name in _names(rows):
+    own_names = names_of(file)
+    others = [name for name in names_of(beside) if name not in own_names]
+    for name in (*own_names, *others):
+        rows = file if name in own_names else beside
         own = [row.get(name) for row in rows]
         inner = dict.fromkeys(
             part for value in own if isinstance(value, dict) for part in value
@@ -250,93 +241,28 @@ def _fields(rows: Rows) -> list[Field]:
     return found[:MAX_FIELDS]
 
 
-def _scalars(rows: Rows, name: str) -> list[str] | None:
-    """What a field says in each row where it says something; None where it says more than a word can."""
-    there = [value for row in rows if (value := row.get(name)) not in (None, "")]
-    return (
-        None
-        if any(isinstance(value, dict | list) for value in there)
-        else list(map(str, there))
-    )
-
-
-def _is_key(rows: Rows, name: str) -> bool:
-    """Whether it says something else in each row."""
-    own = _scalars(rows, name) or ()
-    return 0 < len(own) == len(set(own)) == len(rows)
-
-
-def _words(rows: Rows, name: str) -> float:
-    """How many words it has on average; one whose values hold texts is as long as they are."""
-    texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
-    return sum(len(text.split()) for text in texts) / len(texts)
-
-
-def _flat(value: Any) -> Iterable[str]:
-    """The ids that an answer names."""
-    if isinstance(value, dict):
-        return map(str, value)
-    if isinstance(value, list):
-        return (
-            name
-            for own in value
-            for name in (_flat(own) if isinstance(own, list) else [str(own)])
-        )
-    return [] if value in (None, "") else [str(value)]
-
-
-def _places(form: str, rows_of: Mapping[str, Rows]) -> tuple[str, str, str, str]:
-    """The file of instances, that of the pool, the ids there, and the field that names them."""
-    main = next(
-        (name for name in rows_of if name.startswith("gold")), next(iter(rows_of))
-    )
-    for pool, rows in rows_of.items() if form in ("ranking", "evidence") else ():
-        ids = {
-            name: {str(row[name]) for row in rows}
-            for name in _names(rows)
-            if _is_key(rows, name)
-        }
-        for name, instances in rows_of.items():
-            for field in _names(instances) if name != pool else ():
-                named = {
-                    part.partition(":")[0]
-                    for row in instances
-                    for part in _flat(row.get(field))
-                }
-                for key, known in ids.items():
-                    if named and named <= known:
-                        return name, pool, key, field
-    return main, "", "", ""
-
-
-def _proposed(form: str, rows: Rows, answer: str) -> Values:
-    names = _names(rows)
-    unique = [name for name in names if name != answer and _is_key(rows, name)]
-    shortest = min(unique, key=lambda name: _words(rows, name), default="id")
-    key = next(filter(_IS_ID.search, unique), shortest)
-    answer = answer or _answer(form, rows, [name for name in names if name != key])
-    labels = _labels(rows, answer) if form in ("labels", "evidence") else []
-    others = [name for name in names if name not in (key, answer)]
+def _proposed(form: str, found: Recognised) -> Values:
+    rows, key, answer = found.rows, found.key, found.answer
+    names = names_of(rows)
+    labels = _labels(found) if form in ("labels", "evidence") else []
+    others = [
+        name for name in names if name not in (key, answer, *found.keys.get("ids", ()))
+    ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
+    if not unit:
+        # Of the parts of an id the one of the fewest values.
+        parts = [name for name in found.keys.get("ids", ()) if _is_unit(rows, name)]
+        unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
-    before = names[: names.index(answer)] if answer in names else []
-    shown = [
-        name
-        for name in others
-        if name != unit
-        and (
-            name in before
-            or (_words(rows, name) >= TEXT and all(row.get(name) for row in rows))
+    shown = _shown(form, found, [name for name in others if name != unit], groups)
+    hidden = [
+        path
+        for name in shown
+        for path in dict.fromkeys(
+            [*secret_parts(rows, name), *_telling_parts(rows, name, groups)]
         )
-        and not (
-            _names_answers(rows, name, answer)
-            if form == "ranking"
-            else _tells(rows, name, groups)
-        )
-        and not (form == "text" and name in ANSWERS["text"])
     ]
-    hidden = [path for name in shown for path in _telling_parts(rows, name, groups)]
     task: Values = {"unit": unit} if unit else {}
     long = _long(rows, shown)
     short = [name for name in others if name not in (unit, *long)]
@@ -346,16 +272,15 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
     if form == "labels":
         dimensions.append({"name": answer, "field": answer})
     gold = {
-        "id": key,
-        "field": answer,
+        **found.keys,
         "shown": shown,
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
+    # A ranking needs documents, a lead needs a text.
+    has_inputs = {"ranking": bool(found.pool), "text": bool(shown)}.get(form, True)
     baselines = [
-        {"name": name}
-        for name in BASELINES[form]
-        if name != TFIDF and "candidates" not in said
+        {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
     ]
     return {
         **task,
@@ -367,84 +292,92 @@ def _proposed(form: str, rows: Rows, answer: str) -> Values:
     }
 
 
+def _shown(
+    form: str, found: Recognised, others: Sequence[str], groups: Sequence[str]
+) -> list[str]:
+    """Return the fields that are ticked: none that could be an answer, and none that tells of one."""
+    rows, answer = found.rows, found.answer
+    names = names_of(rows)
+    before = names[: names.index(answer)] if answer in names else []
+    return [
+        name
+        for name in others
+        if name not in found.secret
+        and not could_answer(form, rows, name)
+        and (name in before or all(row.get(name) for row in rows))
+        and not (
+            _names_answers(rows, name, answer)
+            if form == "ranking"
+            else _tells(rows, name, groups)
+        )
+    ]
+
+
+def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
+    """Return the guess about the list that each instance ranks, where there is one."""
+    name = task["answer"].get("candidates")
+    if task["form"] != "ranking" or not name:
+        return []
+    reason = f"“{name}” holds every answer and more in each row, and is named so"
+    return [Guess("candidates", name, LIKELY, reason)]
+
+
+def _lacks(task: Values, found: Recognised) -> list[Problem]:
+    """Return what is wrong with a ranking without documents. Raises InputRefused if no field could help."""
+    if task["form"] != "ranking" or found.pool or task["answer"].get("candidates"):
+        return []
+    fields = candidate_fields(found.rows, found.answer)
+    problem = without_candidates(found, fields)
+    if not fields:
+        raise InputRefused([problem])
+    return [problem]
+
+
+def _guess_shown(task: Values, found: Recognised) -> Guess:
+    shown = task["gold"]["shown"]
+    ids = found.keys.get("ids", ())
+    others = [
+        name
+        for name in names_of(found.rows)
+        if name not in (found.key, found.answer, *shown, *ids)
+    ]
+    reason = (
+        "texts that could not be the answer"
+        if shown
+        else "no field is surely none of the answer"
+    )
+    if others:
+        reason += (
+            f"; not ticked, since they could answer or tell: {', '.join(others[:10])}"
+        )
+    return Guess("shown", ", ".join(shown) or "–", LIKELY, reason)
+
+
 def _long(rows: Rows, shown: Sequence[str]) -> list[str]:
-    return [name for name in shown if _words(rows, name) >= TEXT]
-
-
-def _answer(form: str, rows: Rows, names: Sequence[str]) -> str:
-    fit = [name for name in names if _fits(form, [row.get(name) for row in rows])]
-    usual = [name for wanted in ANSWERS[form] for name in fit if name.lower() == wanted]
-    usual += [
-        name for wanted in ANSWERS[form] for name in fit if wanted in name.lower()
-    ]
-    fewest = sorted(fit, key=lambda name: len({str(row.get(name)) for row in rows}))
-    if not fit:
-        message = f"no field of the instances looks like an answer of the form {form}"
-        raise InputRefused(
-            [Problem(message=message, expected=f"a field such as “{ANSWERS[form][0]}”")]
-        )
-    return (usual or fewest)[0]
-
-
-def _fits(form: str, values: Sequence[Any]) -> bool:
-    there = [value for value in values if value not in (None, "", [])]
-    flat = [
-        own
-        for value in there
-        for own in (value if isinstance(value, list) else [value])
-    ]
-    if form == "labels":
-        words = [own for own in flat if isinstance(own, str)]
-        return (
-            len(words) == len(flat)
-            and len(there) == len(values)
-            and 1 < len(set(words)) <= MAX_LABELS
-        )
-    if form == "numbers":
-        return bool(flat) and len(there) == len(values) and all(map(_is_number, flat))
-    if form == "spans":
-        return bool(flat) and all(
-            isinstance(own, list) and len(own) in (2, 3) for own in flat
-        )
-    if form == "evidence":
-        return any(isinstance(value, list) or _kinds(value) for value in there)
-    if form == "ranking":
-        return bool(flat) and all(isinstance(own, str | int | dict) for own in flat)
-    return bool(flat) and all(isinstance(own, str) for own in flat)
-
-
-def _kinds(value: Any) -> set[str]:
-    """The labels of evidence by document."""
-    lists = value.values() if isinstance(value, dict) else ()
-    sets = [
-        own
-        for sets in lists
-        if isinstance(sets, list)
-        for own in sets
-        if isinstance(own, dict)
-    ]
-    return {str(own["label"]) for own in sets if "label" in own}
+    return [name for name in shown if words(rows, name) >= TEXT]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _labels(rows: Rows, answer: str) -> list[str]:
-    """The most frequent first."""
-    values = [row.get(answer) for row in rows]
+def _labels(found: Recognised) -> list[str]:
+    """The most frequent first; those of vectors in their order."""
+    if found.labels:
+        return [*found.labels]
+    values = [row.get(found.answer) for row in found.rows]
     flat = [
-        str(own)
+        label_text(own)
         for value in values
         for own in (value if isinstance(value, list) else [value])
-        if own
+        if own not in (None, "") and not isinstance(own, dict | list)
     ]
     return [label for label, _ in Counter(flat).most_common()]
 
 
 def _is_unit(rows: Rows, name: str) -> bool:
     """Whether it names what several instances belong to."""
-    own = _scalars(rows, name) or []
+    own = scalars(rows, name) or []
     is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
     return is_several and _IS_UNIT.search(name) is not None
 
@@ -466,7 +399,7 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]
         best = max(best, max(there) + max(map(sub, whole.values(), there)))
-    own = _scalars(rows, name)
+    own = scalars(rows, name)
     if own is not None and len(set(own)) <= min(MAX_CLASSES, len(rows) / 4):
         by_value = Counter(
             (str(row.get(name)), label) for row, label in zip(rows, groups, strict=True)
@@ -484,7 +417,7 @@ def _names_answers(rows: Rows, name: str, answer: str) -> bool:
     told = [
         row
         for row in rows
-        if any(own in str(row.get(name)) for own in _flat(row.get(answer)))
+        if any(own in str(row.get(name)) for own in ids_in(row.get(answer)))
     ]
     return len(told) > len(rows) / 2 and not any(
         isinstance(row.get(name), list) for row in told
@@ -510,7 +443,7 @@ def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str
 def _dimension(
     rows: Rows, name: str, answer: str, groups: Sequence[str]
 ) -> Values | None:
-    own = _scalars(rows, name)
+    own = scalars(rows, name)
     if own is None or len(own) < len(rows) / 2:
         return None
     said: Values = {"name": name, "field": name}
@@ -567,14 +500,8 @@ def _of_form(
         ]
         query = next(iter([*_long(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
-        for name in _names(rows):
-            both = [(row.get(name), row.get(answer)) for row in rows if name != answer]
-            if both and all(
-                isinstance(own, list) and {*_flat(gold)} <= {*_flat(own)}
-                for own, gold in both
-            ):
-                return found | {"candidates": name}, measures
-        return found, measures
+        named = next(filter(IS_CANDIDATES.search, candidate_fields(rows, answer)), "")
+        return found | ({"candidates": named} if named else {}), measures
     if form == "spans":
         text = next(iter(_long(rows, shown)), "text")
         kinds = sorted(
@@ -582,19 +509,35 @@ def _of_form(
         )
         return {"text": text, **({"labels": kinds} if kinds else {})}, measures
     if form == "evidence":
-        if kinds := sorted(set().union(*map(_kinds, values))):
+        if kinds := sorted(set().union(*map(evidence_labels, values))):
             return {
                 "shape": "sets",
                 "labels": kinds,
                 "abstain": "NOT_ENOUGH_INFO",
             }, measures
         kinds = sorted({str(row["label"]) for row in rows if "label" in row})
+        if not kinds:
+            message = f"“{answer}” has no labels, and there is no field “label”"
+            raise InputRefused([Problem(message=message, expected="a label for each")])
         return {"shape": "one", "labels": kinds}, [
             "fever_score",
             "label_accuracy",
             "evidence_f1",
         ]
     return {"field": "text"}, measures
+
+
+def candidate_fields(rows: Rows, answer: str) -> list[str]:
+    """Return the lists that hold every answer, and in nearly all instances more."""
+    found = []
+    for name in names_of(rows):
+        if name == answer or not all(isinstance(row.get(name), list) for row in rows):
+            continue
+        both = [({*ids_in(row.get(name))}, {*ids_in(row.get(answer))}) for row in rows]
+        more = sum(gold < own for own, gold in both)
+        if all(gold <= own for own, gold in both) and more >= HAS_MORE * len(rows):
+            found.append(name)
+    return found
 
 
 def _label_answer(

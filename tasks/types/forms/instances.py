@@ -32,6 +32,13 @@ from tasks.types.files import (
     reading_of,
 )
 from tasks.types.forms.mapping import Values, meant, with_path
+from tasks.types.forms.shapes import (
+    PLAIN,
+    GoldShape,
+    Queries,
+    is_file_named,
+    keyed_records,
+)
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.records import digest_of
 from tasks.types.run_forms import RunForm
@@ -232,6 +239,7 @@ class InstanceTask(ABC):
     dimensions: tuple[Dimension, ...] = ()
     unit: str = ""
     files: str = JSON_FORMS[0]
+    shape: GoldShape = PLAIN
     delimiter: str = ""
     #: Whether cells of a table may be in quotation marks; None for the rule of CSV or TSV.
     quotes: bool | None = None
@@ -277,6 +285,10 @@ class InstanceTask(ABC):
                 for own, answer in zip(gold, answers, strict=True)
             ]
         return gold, answers
+
+    def described(self, instance: Instance) -> Mapping[str, Any]:
+        """Return the record of an instance of which the gold is known, for classes and units."""
+        return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with a record of the pool besides its id."""
@@ -395,13 +407,17 @@ class InstanceTask(ABC):
         )
 
     def is_gold_file(self, name: str) -> bool:
-        return PurePosixPath(name).name == self.pool_file or self.is_instances_file(
-            name
+        return (
+            PurePosixPath(name).name == self.pool_file
+            or is_file_named(name, self.shape.queries)
+            or self.is_instances_file(name)
         )
 
     def is_instances_file(self, name: str) -> bool:
         path = PurePosixPath(name.removesuffix(PACKED))
         if path.name == self.pool_file or CLUTTER.intersection(path.parts):
+            return False
+        if is_file_named(name, self.shape.queries):
             return False
         if self.files in JSON_FORMS:
             return jsonlines.is_records_file(name)
@@ -415,7 +431,7 @@ class InstanceTask(ABC):
         """Documents of a pool are no instances."""
         is_pool = not self.is_instances_file(file.name)
         return (
-            None if is_pool else jsonlines.record_id(record.value, self.id)
+            None if is_pool else self.shape.name_of(record, self.id)
             for record in records
         )
 
@@ -462,7 +478,7 @@ class InstanceTask(ABC):
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are in this form, whatever the gold is in.
         others = [file for file in files if file.base == self.pool_file]
-        form = replace(self, files=JSON_FORMS[0]) if names else self
+        form = replace(self, files=JSON_FORMS[0], shape=PLAIN) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
 
     def public_files(
@@ -590,7 +606,7 @@ class InstanceTask(ABC):
         notes: Mapping[str, int],
     ) -> Pairs:
         names = [instance.id for instance in content.instances]
-        records = [instance.record for instance in content.instances]
+        records = [self.described(instance) for instance in content.instances]
         return Pairs(
             gold=gold,
             answers=answers,
@@ -640,13 +656,15 @@ class InstanceTask(ABC):
         by_id: dict[str, Instance] = {}
         fields: set[str] = set()
         rows = 0
+        queries = self._queries(files, problems)
         for file in files:
-            for record in (
+            for row in (
                 self.records(file, problems)
                 if self.is_instances_file(file.name)
                 else ()
             ):
                 rows += 1
+                record = queries.joined(row) if queries else row
                 if instance := self._instance(
                     record, by_id, problems, with_gold=with_gold
                 ):
@@ -705,10 +723,29 @@ class InstanceTask(ABC):
             else Instance(jsonlines.well_formed(name), gold, record.value)
         )
 
+    def _queries(self, files: Files, problems: Problems) -> Queries | None:
+        if not self.shape.queries or not files:
+            return None
+        return Queries(files, self.shape.queries, self.id, problems)
+
     def records(
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
-        if self.files in JSON_FORMS:
+        """Yield a record an instance, as the shape of the gold makes it."""
+        rows = self.rows_of(file, problems)
+        if self.shape == PLAIN:
+            return rows
+        is_table = self.files in TABLES
+        return self.shape.records(
+            rows, self.id, self.field, problems, is_table=is_table
+        )
+
+    def rows_of(
+        self, file: InputFile, problems: Problems
+    ) -> Iterator[jsonlines.Record]:
+        if self.shape.keyed:
+            yield from keyed_records(file, problems, self.id, self.field)
+        elif self.files in JSON_FORMS:
             yield from jsonlines.read_records(file, problems)
         elif self.files == TREC:
             yield from self._qrels(file, problems)

@@ -12,10 +12,12 @@ from tasks.types.forms.instances import (
     WRONG,
     Content,
     Fault,
+    Instance,
     InstanceTask,
     at_path,
 )
 from tasks.types.forms.mapping import Values, with_meant_keys
+from tasks.types.forms.shapes import PLAIN, ZERO_OR_ONE, is_on, label_text
 from tasks.types.jsonlines import Line
 from tasks.types.probabilities import (
     LabelWithProbabilities,
@@ -94,7 +96,10 @@ class LabelTask(InstanceTask):
         )
         lists = {probabilities, *([self.answer_key] if self.several else [])}
         return self._columns(
-            others=others, numbers=frozenset({confidence}), json=frozenset(lists)
+            others=(*others, *self.shape.columns),
+            instead=self.shape.columns,
+            numbers=frozenset({confidence}),
+            json=frozenset(lists),
         )
 
     def meant_record(
@@ -129,9 +134,11 @@ class LabelTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         key, probabilities = self.answer_key, None
         allowed = (*self.labels, *([self.abstain] if self.abstain else []))
-        labels = self._labels(
-            line.value.get(key, ABSENT), line.wrong, key, allowed, is_list=self.several
-        )
+        value = line.value.get(key, ABSENT)
+        own = self.shape.columns
+        if value is ABSENT and own and not line.value.keys().isdisjoint(own):
+            value = [line.value.get(column) for column in own]
+        labels = self._labels(value, line.wrong, key, allowed, is_list=self.several)
         if labels is None or self.several:
             return labels
         try:
@@ -152,6 +159,15 @@ class LabelTask(InstanceTask):
                 labels[0], probabilities, confidence=confidence, record=record
             )
         return labels[0]
+
+    def described(self, instance: Instance) -> Mapping[str, Any]:
+        value = at_path(instance.record, self.field)
+        is_plain = isinstance(value, str | int) or self.shape == PLAIN
+        if is_plain and not self.shape.separator and not isinstance(value, float):
+            return instance.record
+        gold = instance.gold
+        labels = [*gold] if isinstance(gold, tuple) else str(gold)
+        return {**instance.record, self.field: labels}
 
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
@@ -191,6 +207,34 @@ class LabelTask(InstanceTask):
     def gold_text(self, gold: Any) -> str:
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
 
+    def _parts(self, value: Any, fault: Fault, key: str) -> Any:
+        """Return the list that a value stands for; None, and noted, for a vector that is none."""
+        parts = self.shape.parts(value)
+        if self.shape.has_vectors and isinstance(parts, list):
+            return self._of_vector(parts, fault, key)
+        return parts
+
+    def _of_vector(
+        self, value: Sequence[Any], fault: Fault, key: str
+    ) -> list[str] | None:
+        """Return the labels at whose places a vector has 1; None, and noted, where it is none.
+
+        A run may also name its labels, or none.
+        """
+        if all(isinstance(own, str) and own in self.labels for own in value):
+            return [*value]
+        expected = f"{ZERO_OR_ONE} for each of {', '.join(self.labels)}"
+        if len(value) != len(self.labels):
+            fault(f"“{key}” has {len(value)} values", expected)
+            return None
+        signs = [is_on(own) for own in value]
+        if None in signs:
+            own = self.shape.columns
+            name = own[signs.index(None)] if own else key
+            fault(f"“{name}” is not {ZERO_OR_ONE}", expected)
+            return None
+        return [label for label, on in zip(self.labels, signs, strict=True) if on]
+
     def _confidence(self, line: Line) -> float | None:
         if self.confidence == NONE:
             return None
@@ -221,6 +265,10 @@ class LabelTask(InstanceTask):
         if value is ABSENT:
             fault(f"“{key}” is missing", expected)
             return None
+        if is_list and value not in allowed:
+            value = self._parts(value, fault, key)
+            if value is None:
+                return None
         # A cell of a table can hold one label of several.
         values = value if is_list and isinstance(value, list) else [value]
         if is_list and (
@@ -231,14 +279,13 @@ class LabelTask(InstanceTask):
             return None
         read = []
         for own in values:
-            if isinstance(own, bool) or not isinstance(own, str | int):
-                fault(
-                    f"“{key}” {'holds' if is_list else 'is'} {json_kind(own)}", expected
-                )
-                return None
-            label = equal_label(str(own), allowed)
+            label = (
+                equal_label(label_text(own), allowed)
+                if isinstance(own, str | int | float)
+                else None
+            )
             if label is None:
-                fault(no_label(str(own), allowed), expected)
+                fault(*_no_label(own, key, allowed, is_list=is_list))
                 return None
             read.append(label)
         given = Counter(read)
@@ -248,6 +295,16 @@ class LabelTask(InstanceTask):
         return LabelSet(
             given if self.any_of else (label for label in allowed if label in given)
         )
+
+
+def _no_label(
+    value: Any, key: str, allowed: Sequence[str], *, is_list: bool
+) -> tuple[str, str]:
+    """Return what is wrong with a value that is no label, and what was expected."""
+    expected = f"one of {', '.join(allowed)}"
+    if type(value) in (str, int):
+        return no_label(str(value), allowed), expected
+    return f"“{key}” {'holds' if is_list else 'is'} {json_kind(value)}", expected
 
 
 def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:

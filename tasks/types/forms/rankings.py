@@ -67,7 +67,7 @@ class RankingTask(InstanceTask):
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         """By candidate its grade."""
-        value = at_path(record, self.field)
+        value = self.shape.parts(at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]
         if isinstance(value, list) and all(isinstance(own, str | int) for own in value):

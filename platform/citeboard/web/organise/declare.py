@@ -47,6 +47,9 @@ from tasks.types.declared.baselines import BASELINES
 from tasks.types.declared.folder import CARD, TOML
 from tasks.types.declared.own_measures import MEASURES, read_measures
 from tasks.types.declared.proposals import declaration, measures_of
+from tasks.types.declared.read_shapes import OF_FORMS
+from tasks.types.declared.recognised import LIKELY, SURE, UNSURE
+from tasks.types.forms.shapes import SPACE
 from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyLines
 
@@ -88,6 +91,57 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
+#: Keys of [task.gold] that say what shape the gold has: a switch, a word, a field, fields, lines or a sign.
+SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
+SHAPES = {
+    "numbered": SWITCH,
+    "ids": FIELDS,
+    "columns": FIELDS,
+    "vector": SWITCH,
+    "separator": SIGN,
+    "item": WORD,
+    "document": FIELD,
+    "relevant": LINES,
+}
+#: Keys that are asked for only where the proposal has them.
+PROPOSED_ONLY = ("ids", "columns", "relevant")
+SHAPE_LABELS = {
+    "numbered": gettext_lazy("The number of a row is its id"),
+    "ids": gettext_lazy("Fields that make the id together"),
+    "columns": gettext_lazy("Columns that are the answer together"),
+    "vector": gettext_lazy("The answer is a list of 0 and 1, a place for each label"),
+    "separator": gettext_lazy("Sign between several answers in one text"),
+    "item": gettext_lazy("Key of a record that names it, in a list of records"),
+    "document": gettext_lazy("Field with the document, where each row is one"),
+    "relevant": gettext_lazy("Values that count as relevant, one a line"),
+}
+SHAPE_HELP = {
+    "numbered": gettext_lazy(
+        "The order of the rows is then part of the gold: the same rows in another order are other gold."
+    ),
+    "vector": gettext_lazy("The labels below are in the order of the places."),
+}
+SIGNS = [
+    ("", gettext_lazy("none")),
+    (SPACE, gettext_lazy("white space")),
+    (";", gettext_lazy("semicolon")),
+    ("|", gettext_lazy("vertical bar")),
+    (",", gettext_lazy("comma")),
+]
+#: Words for the parts of a proposal and for how sure they are.
+PARTS = {
+    "id": gettext_lazy("Id"),
+    "answer": gettext_lazy("Answer"),
+    "pool": gettext_lazy("Documents"),
+    "queries": gettext_lazy("Queries"),
+    "candidates": gettext_lazy("Candidates"),
+    "shown": gettext_lazy("Shown to participants"),
+}
+CONFIDENCES = {
+    SURE: gettext_lazy("sure"),
+    LIKELY: gettext_lazy("likely"),
+    UNSURE: gettext_lazy("unsure: look at it"),
+}
 
 
 class GoldOfTask(forms.Form):
@@ -98,8 +152,8 @@ class GoldOfTask(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Gold"),
         help_text=gettext_lazy(
-            "JSON lines, JSON, CSV or TSV, an instance a line; with a pool of candidates or documents a "
-            "zip of both."
+            "JSON lines, JSON, CSV or TSV, an instance a line; with documents or queries a zip of all. "
+            "Qrels with queries and documents are a ranking."
         ),
     )
     encoding = encoding_field()
@@ -129,6 +183,7 @@ class DeclarationForm(forms.Form):
     def __init__(self, data: Any, draft: Told, season: Season) -> None:
         self.task: Told = draft["task"]
         gold, said = self.task["gold"], self.task.get("answer", {})
+        self.guesses: list[Told] = draft.get("guesses", [])
         declared = self.task.get("dimensions", [])
         named = [
             {"name": own, "field": own} if isinstance(own, str) else own
@@ -152,6 +207,7 @@ class DeclarationForm(forms.Form):
             "unit": self.task.get("unit", ""),
             "shown": gold.get("shown", []),
             "hidden": gold.get("hidden", []),
+            **{name: gold[name] for name in SHAPES if name in gold},
             "dimensions": list(known),
             "baselines": baselines,
             **said,
@@ -168,6 +224,7 @@ class DeclarationForm(forms.Form):
         one, many = self._one, self._many
         one("key", _("Field with the id"), whole)
         one("gold", _("Field with the answer"), fields)
+        self._shape(gold, whole)
         one(
             "unit",
             _("Field of what belongs together"),
@@ -267,6 +324,33 @@ class DeclarationForm(forms.Form):
                 label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR
             )
 
+    def _shape(self, gold: Told, whole: list[Any]) -> None:
+        """Ask for what the form may have of the shape of its gold."""
+        self.shape = [
+            name
+            for name in SHAPES
+            if self.task["form"] in OF_FORMS.get(name, [self.task["form"]])
+            and (name in gold or name not in PROPOSED_ONLY)
+        ]
+        for name in self.shape:
+            kind, label = SHAPES[name], SHAPE_LABELS[name]
+            facts: Told = {
+                "label": label,
+                "required": False,
+                "help_text": SHAPE_HELP.get(name, ""),
+            }
+            if kind == FIELDS:
+                self._many(name, label, whole)
+            elif kind in (FIELD, SIGN):
+                choices = SIGNS if kind == SIGN else [("", _("none")), *whole]
+                self._one(name, label, choices)
+                self.fields[name].required = False
+            elif kind == SWITCH:
+                self.fields[name] = forms.BooleanField(**facts)
+            else:
+                own = LinesField if kind == LINES else forms.CharField
+                self.fields[name] = own(**facts)
+
     def _rule_set(self, number: int, rules: Told) -> None:
         end = f"_{number + 1}" if number else ""
         of = f" ({rules['name']})" if len(self.task["rules"]) > 1 else ""
@@ -309,6 +393,7 @@ class DeclarationForm(forms.Form):
         given = self.cleaned_data
         gold = {**self.task["gold"], "id": given["key"], "field": given["gold"]}
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
+        gold |= {name: given[name] or None for name in self.shape}
         said = {**self.task.get("answer", {})}
         said |= {name: given[name] for name in ANSWERS[self.task["form"]]}
         gold, said = with_file_names(self, gold, said)
@@ -504,7 +589,7 @@ def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told
 def _facts(told: Told) -> Told:
     return {
         name: told[name]
-        for name in ("task", "fields", "instances", "card")
+        for name in ("task", "fields", "instances", "card", "guesses")
         if name in told
     }
 
@@ -556,5 +641,14 @@ def _shown(form: DeclarationForm, told: Told) -> Told:
         "columns": list(told["board"][0]["scores"]) if rows else [],
         "rows": rows,
         "fields": told.get("fields", ()),
+        "guesses": [
+            {
+                **guess,
+                "part": PARTS[guess["part"]],
+                "is_unsure": guess["confidence"] == UNSURE,
+                "confidence": CONFIDENCES[guess["confidence"]],
+            }
+            for guess in form.guesses
+        ],
         **_problems(told, form),
     }

@@ -1,0 +1,522 @@
+"""The files that gold comes in: their rows, and which of them has answers, queries or documents."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any
+
+from tasks.types.declared.recognised import (
+    ANSWERS,
+    LIKELY,
+    NOTHING,
+    SURE,
+    UNSURE,
+    Guess,
+    Reading,
+    guess_answer,
+    guess_id,
+    is_key,
+    names_of,
+    scalars,
+    words,
+)
+from tasks.types.files import Files, InputFile
+from tasks.types.forms.instances import TREC
+from tasks.types.forms.shapes import QUERY, GoldShape, label_text, query_records
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.jsonlines import (
+    LINES,
+    Record,
+    is_records_file,
+    read_records,
+    record_id,
+)
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.tables import TABLES, TableForm, table_records
+from tasks.types.text import decoded
+
+Rows = Sequence[Mapping[str, Any]]
+Values = dict[str, Any]
+QRELS = (".txt", ".qrels", ".trec")
+_QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
+#: Fields of a single instance, which are no ids of instances.
+_IS_FIELD = re.compile(
+    r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
+)
+_IS_PAIR_ID = re.compile(
+    r"(^|[_\W])(id|key)s?$|[a-z](Id|ID)$|[a-z]id$|doc|corpus|query|claim|topic",
+    re.IGNORECASE,
+)
+_IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
+#: Words for documents that were looked at and do not count.
+_IS_IRRELEVANT = re.compile(
+    r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
+)
+MAX_WORDS, MAX_PAIRED = 10, 6
+
+
+@dataclass(frozen=True)
+class GoldFile:
+    """A file and its rows; ``keys`` are those of [task.gold] that say what file it is."""
+
+    file: InputFile
+    records: Sequence[Record]
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Rows:
+        return [record.value for record in self.records]
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The instances of gold with the answer under one field, and how the declaration reads them.
+
+    ``keys`` are those of [task.gold], ``labels`` those of vectors in their order. ``pool`` is the file of
+    documents and ``pool_key`` their ids; ``secret`` are fields of instances that say something of answers.
+    """
+
+    main: str
+    rows: Rows
+    keys: Values
+    guesses: Sequence[Guess]
+    labels: Sequence[str] = ()
+    pool: str = ""
+    pool_key: str = ""
+    queries: str = ""
+    secret: Sequence[str] = ()
+
+    @property
+    def key(self) -> str:
+        return str(self.keys["id"])
+
+    @property
+    def answer(self) -> str:
+        return str(self.keys["field"])
+
+
+def read_gold_files(
+    files: Files, form: str, gold: Values, problems: Problems
+) -> dict[str, GoldFile]:
+    """Return by name the files that have rows; others are passed over."""
+    found: dict[str, GoldFile] = {}
+    for file in files:
+        name = file.name.rpartition("/")[2]
+        if file.suffix.removeprefix(".") in TABLES:
+            found[name] = GoldFile(file, [*_table(file, problems, form, gold)])
+        elif is_records_file(file.name):
+            found[name] = _json_file(file, form, problems)
+        elif form == "ranking" and file.suffix in QRELS:
+            found[name] = _text_file(file)
+    return found
+
+
+def table_form(file: InputFile, gold: Values) -> TableForm:
+    kind = file.suffix.removeprefix(".")
+    if gold.get("files", kind) != kind:
+        return TableForm(kind)
+    return TableForm(kind, gold.get("delimiter", ""), gold.get("quotes"))
+
+
+def _table(
+    file: InputFile, problems: Problems, form: str, gold: Values
+) -> Iterator[Record]:
+    records = table_records(file, table_form(file, gold), problems)
+    if form != "numbers":
+        return records
+    # The cells of a table are texts.
+    return (
+        replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
+        for one in records
+    )
+
+
+def _as_number(cell: Any) -> Any:
+    for kind in (int, float):
+        with suppress(ValueError):
+            if math.isfinite(number := kind(cell)):
+                return number
+    return cell
+
+
+def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
+    if file.suffix in LINES or not (items := _keyed(file)):
+        return GoldFile(file, [*read_records(file, problems)])
+    fields = {name for value in items.values() for name in _fields_of(value)}
+    key = next(name for name in ("id", "key", "instance_id") if name not in fields)
+    records = [
+        Record(file.shown, None, place, {**_fields_of(value), key: name})
+        if _fields_of(value)
+        else Record(file.shown, None, place, {ANSWERS[form][0]: value, key: name})
+        for place, (name, value) in enumerate(items.items(), start=1)
+    ]
+    return GoldFile(file, records, {"files": "json", "keyed": True, "id": key})
+
+
+def _fields_of(value: Any) -> Mapping[str, Any]:
+    """Return the fields of an instance under its id; none of an answer alone, such as grades."""
+    if isinstance(value, dict) and not all(type(own) is int for own in value.values()):
+        return value
+    return {}
+
+
+def _keyed(file: InputFile) -> Mapping[str, Any] | None:
+    """Return an object with instances of one kind under ids; None for other JSON."""
+    with suppress(ValueError, InputRefused):
+        items = read_json(decoded(file.read()))
+        if not isinstance(items, dict) or len(items) < 2:
+            return None
+        kinds = {type(value) for value in items.values()}
+        if len(kinds) == 1 and not any(map(_IS_FIELD.fullmatch, items)):
+            return items
+    return None
+
+
+def _text_file(file: InputFile) -> GoldFile:
+    """Return a file of qrels with a row for each of its lines, or a table of queries without a header."""
+    lines = decoded(file.read()).splitlines()
+    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):
+        records = []
+        for number, line in filled:
+            topic, _, document, grade = line.split()
+            row = {TOPIC: topic, DOCUMENT: document, GRADE: max(0, int(grade))}
+            records.append(Record(file.shown, number, number, row, line))
+        return GoldFile(file, records, {"files": TREC})
+    return GoldFile(file, ())
+
+
+TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
+
+
+def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
+    """Return what the files are. Raises InputRefused with the reason where they are no gold of the form."""
+    main = next((name for name in read if name.startswith("gold")), next(iter(read)))
+    if form in ("ranking", "evidence"):
+        return _recognised_ranking(form, read, main)
+    return _recognised_rows(form, main, read[main])
+
+
+def _recognised_rows(
+    form: str,
+    main: str,
+    source: GoldFile,
+    *,
+    also: Callable[[Reading], bool] | None = None,
+    **facts: Any,
+) -> Recognised:
+    rows = source.rows
+    if source.keys.get("keyed"):
+        keys: Values = {"id": source.keys["id"]}
+        reason = "the file is an object with an instance under each id"
+        guess = Guess("id", keys["id"], SURE, reason)
+        without = [
+            {name: own for name, own in row.items() if name != keys["id"]}
+            for row in rows
+        ]
+        reading, answer = guess_answer(form, without, also=also)
+    else:
+        reading, answer = guess_answer(form, _without_ids(form, rows), also=also)
+        keys, guess = guess_id(form, _without(rows, reading), reading.field)
+    gold = {**source.keys, **keys, **reading.keys, "field": reading.field}
+    converted = [
+        {**row, reading.field: value}
+        for row, value in zip(_named(rows, keys), reading.values, strict=True)
+    ]
+    return Recognised(
+        main=main,
+        rows=_without_columns(converted, reading),
+        keys=gold,
+        guesses=(guess, answer, *facts.pop("guesses", ())),
+        labels=reading.labels,
+        **facts,
+    )
+
+
+def _without_ids(form: str, rows: Rows) -> Rows:
+    """Return rows without the field that surely is their id, which could be an answer too."""
+    keys, guess = guess_id(form, rows, "")
+    if guess.confidence != SURE or "ids" in keys or "numbered" in keys:
+        return rows
+    return [
+        {name: value for name, value in row.items() if name != keys["id"]}
+        for row in rows
+    ]
+
+
+def _without(rows: Rows, reading: Reading) -> Rows:
+    own = {reading.field, *reading.keys.get("columns", ())}
+    return [{name: v for name, v in row.items() if name not in own} for row in rows]
+
+
+def _without_columns(rows: Rows, reading: Reading) -> Rows:
+    own = set(reading.keys.get("columns", ()))
+    return [{name: v for name, v in row.items() if name not in own} for row in rows]
+
+
+def _named(rows: Rows, keys: Values) -> Rows:
+    """Return rows with their ids, as the declaration makes them."""
+    shape = GoldShape(
+        ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
+    )
+    if not (shape.ids or shape.numbered):
+        return rows
+    names = (
+        shape.name_of(Record("", None, place, row), keys["id"])
+        for place, row in enumerate(rows, start=1)
+    )
+    return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
+
+
+# Rankings and evidence.
+
+
+@dataclass(frozen=True)
+class _Pool:
+    name: str
+    key: str
+    ids: frozenset[str]
+
+
+def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
+    return [
+        _Pool(name, key, frozenset(str(row[key]) for row in source.rows))
+        for name, source in read.items()
+        if source.records and not source.keys
+        for key in names_of(source.rows)
+        if is_key(source.rows, key)
+    ]
+
+
+def ids_in(value: Any) -> Iterator[str]:
+    """Yield the ids that an answer names."""
+    if isinstance(value, dict):
+        yield from map(str, value)
+    elif isinstance(value, list):
+        for own in value:
+            yield from ids_in(own) if isinstance(own, list) else [str(own)]
+    elif value not in (None, ""):
+        yield str(value)
+
+
+def _recognised_ranking(
+    form: str, read: Mapping[str, GoldFile], main: str
+) -> Recognised:
+    pools = _pools(read)
+    if form == "ranking":
+        qrels = [name for name, own in read.items() if own.keys.get("files") == TREC]
+        if qrels:
+            return _of_qrels(read, qrels[0], pools)
+        for name, source in read.items():
+            if pair := _pair_of(source, [pool for pool in pools if pool.name != name]):
+                return _of_pairs(read, name, *pair, pools)
+    for pool in pools:
+        for name, source in read.items():
+            if name != pool.name and (found := _of_pool(form, name, source, pool)):
+                return found
+    return _recognised_rows(form, main, read[main])
+
+
+def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised | None:
+    """Return instances whose answers name documents of the pool alone."""
+
+    def is_known(reading: Reading) -> bool:
+        named = {
+            part.partition(":")[0] if form == "evidence" else part
+            for value in reading.values
+            for part in ids_in(value)
+        }
+        return bool(named) and named <= pool.ids
+
+    if not source.records:
+        return None
+    try:
+        found = _recognised_rows(form, name, source, also=is_known)
+    except InputRefused:
+        return None
+    values = [row.get(found.answer) for row in found.rows]
+    if not is_known(Reading(found.answer, values, "")):
+        return None
+    reason = f"“{pool.key}” of {pool.name} has every id of “{found.answer}”"
+    guess = Guess("pool", pool.name, SURE, reason)
+    return replace(
+        found, pool=pool.name, pool_key=pool.key, guesses=[*found.guesses, guess]
+    )
+
+
+def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> tuple[str, str, _Pool] | None:
+    """Return the fields with query and document of a file that has a row for each pair of them."""
+    rows = source.rows
+    if source.keys or len(rows) < 2:
+        return None
+    plain = [
+        name
+        for name in names_of(rows)
+        if _IS_PAIR_ID.search(name) and len(scalars(rows, name) or ()) == len(rows)
+    ][:MAX_PAIRED]
+    for query, document in permutations(plain, 2):
+        pairs = {(str(row[query]), str(row[document])) for row in rows}
+        documents = {document for _, document in pairs}
+        is_repeated = len({query for query, _ in pairs}) < len(rows) == len(pairs)
+        pool = next((pool for pool in pools if documents <= pool.ids), None)
+        if is_repeated and pool and words(rows, query) <= 2:
+            return query, document, pool
+    return None
+
+
+def _of_pairs(
+    read: Mapping[str, GoldFile],
+    name: str,
+    query: str,
+    document: str,
+    pool: _Pool,
+    pools: Sequence[_Pool],
+) -> Recognised:
+    source = read[name]
+    answer, keys, guess = _grades(source.rows, query, document)
+    keys = {"id": query, "field": answer, "document": document, **keys}
+    shape = GoldShape(document=document, relevant=tuple(keys.get("relevant", ())))
+    grouped = shape.records(source.records, query, answer, Problems(), is_table=False)
+    rows = [dict(record.value) for record in grouped]
+    reason = f"“{query}” stands in several rows, each with another “{document}”"
+    has = f"“{pool.key}” of {pool.name} has every “{document}”"
+    guesses = [
+        Guess("id", query, SURE, reason),
+        guess,
+        Guess("pool", pool.name, SURE, has),
+    ]
+    found = Recognised(
+        main=name,
+        rows=rows,
+        keys=keys,
+        guesses=guesses,
+        pool=pool.name,
+        pool_key=pool.key,
+        secret=_of_document(source.rows, query, document),
+    )
+    return _with_queries(read, found, [own for own in pools if own.key == query])
+
+
+def _grades(rows: Rows, query: str, document: str) -> tuple[str, Values, Guess]:
+    """Return the field with the grade of a row's document, and how it is read."""
+    for name in names_of(rows):
+        if name in (query, document) or not _IS_GRADE.search(name):
+            continue
+        texts = [label_text(row[name]) for row in rows if row.get(name) not in NOTHING]
+        if len(texts) < len(rows):
+            continue
+        if all(text.isdecimal() for text in texts):
+            reason = f"“{name}” has whole numbers, which are grades"
+            return name, {}, Guess("answer", name, LIKELY, reason)
+        distinct = [*dict.fromkeys(texts)]
+        counting = [own for own in distinct if not _IS_IRRELEVANT.fullmatch(own)]
+        if counting and len(distinct) <= MAX_WORDS:
+            reason = f"“{name}” has {len(distinct)} words, and {len(counting)} of them seem to mean relevant"
+            guess = Guess("answer", name, UNSURE, reason)
+            return name, {"relevant": counting}, guess
+    reason = f"each row has a relevant “{document}”; no field has grades"
+    return document, {}, Guess("answer", document, LIKELY, reason)
+
+
+def _of_document(rows: Rows, query: str, document: str) -> list[str]:
+    """Return the fields that may tell of the document instead of the query.
+
+    A field tells of the query where a document has several values of it, or where it is named like the query.
+    """
+    stem = re.split(r"[_\W]|(?=Id|ID)", query)[0].lower()
+    found = []
+    for name in names_of(rows):
+        values: dict[str, set[str]] = {}
+        for row in rows:
+            values.setdefault(str(row[document]), set()).add(str(row.get(name)))
+        is_own = stem and name.lower().startswith(stem)
+        if all(len(own) == 1 for own in values.values()) and not is_own:
+            found.append(name)
+    return found
+
+
+def _of_qrels(
+    read: Mapping[str, GoldFile], name: str, pools: Sequence[_Pool]
+) -> Recognised:
+    grades: dict[str, dict[str, int]] = {}
+    for row in read[name].rows:
+        grades.setdefault(row[TOPIC], {})[row[DOCUMENT]] = row[GRADE]
+    documents = {document for own in grades.values() for document in own}
+    pool = next((own for own in pools if documents <= own.ids), None)
+    rows = [{TOPIC: topic, "relevant": own} for topic, own in grades.items()]
+    reason = "the lines are qrels: topic, a number, document, grade"
+    has = "each topic of the qrels is an instance"
+    guesses = [Guess("id", TOPIC, SURE, has), Guess("answer", name, SURE, reason)]
+    if pool:
+        has = f"“{pool.key}” of {pool.name} has every document of the qrels"
+        guesses.append(Guess("pool", pool.name, SURE, has))
+    found = Recognised(
+        main=name,
+        rows=rows,
+        keys={"files": TREC, "id": TOPIC, "field": "relevant"},
+        guesses=guesses,
+        pool=pool.name if pool else "",
+        pool_key=pool.key if pool else "",
+    )
+    return _with_queries(read, found, pools)
+
+
+def _with_queries(
+    read: Mapping[str, GoldFile], found: Recognised, pools: Sequence[_Pool]
+) -> Recognised:
+    """Return what is recognised with the fields of a file of queries, where there is one."""
+    topics = {str(row[found.key]) for row in found.rows}
+    for name, source in read.items():
+        if name in (found.main, found.pool):
+            continue
+        own = [one for one in pools if one.name == name and topics <= one.ids]
+        key = own[0].key if own else found.key
+        records = (
+            source.records if own else [*query_records(source.file, key, Problems())]
+        )
+        fields = {record_id(record.value, key): record.value for record in records}
+        if not topics <= fields.keys() or (
+            "document" in found.keys and key != found.key
+        ):
+            continue
+        header = (
+            "" if own else f"; it has no header, so its fields are {key} and {QUERY}"
+        )
+        reason = f"{name} has every query of the gold{header}"
+        rows = [
+            {
+                **fields[str(row[found.key])],
+                **{head: value for head, value in row.items() if head != found.key},
+                key: row[found.key],
+            }
+            for row in found.rows
+        ]
+        return replace(
+            found,
+            rows=rows,
+            keys={**found.keys, "id": key, "queries": name},
+            queries=name,
+            guesses=[*found.guesses, Guess("queries", name, SURE, reason)],
+        )
+    return found
+
+
+def query_rows(source: GoldFile, key: str) -> Rows:
+    """Return the queries of a file, whether it has a header or not."""
+    return [record.value for record in query_records(source.file, key, Problems())]
+
+
+def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
+    """Return what is wrong with a ranking that has no documents to rank."""
+    message = "there is nothing to rank: no file has the documents that the gold names"
+    if fields:
+        shown = ", ".join(f"“{name}”" for name in fields)
+        expected = f"“Field with the candidates”: {shown} holds every answer and more; it would be shown"
+        return Problem(message=message, expected=expected)
+    expected = (
+        f"a zip of {found.main} and a file with an id and a text for each document"
+    )
+    return Problem(message=message, expected=expected)

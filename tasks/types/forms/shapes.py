@@ -1,0 +1,299 @@
+"""Shapes of gold files: how their rows become one record an instance, with the answer under one field.
+
+An id may be made of several fields or be the number of a row. An answer may stand in several columns, as a
+vector, in one text, in records of a list, or in several rows.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from tasks.types.files import Files, InputFile
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.jsonlines import Record, read_records, record_id
+from tasks.types.problems import Problems
+from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
+from tasks.types.text import decoded, json_fault, json_kind, kind_found
+
+#: Between the parts of an id that several fields make.
+BETWEEN = ":"
+#: The separator that stands for any white space.
+SPACE = " "
+#: The field of a query whose file has no header.
+QUERY = "query"
+MAX_GRADE = 100
+_ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
+ZERO_OR_ONE = "0 or 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldShape:
+    """What a declaration says of the shape of its gold; by default a row is an instance with its answer.
+
+    The values of ``ids`` make an id together; rows that are ``numbered`` have their numbers as ids, and a
+    ``keyed`` file is an object with an instance under each id. An answer is in several ``columns``, is a
+    ``vector``, is a text with a ``separator``, or has records of which the key ``item`` counts. Where
+    ``document`` is a field, each row is a document of an instance; ``relevant`` are the values of the
+    answer's field that count 1. ``queries`` is a file with further fields of the instances.
+    """
+
+    ids: tuple[str, ...] = ()
+    numbered: bool = False
+    keyed: bool = False
+    columns: tuple[str, ...] = ()
+    vector: bool = False
+    separator: str = ""
+    item: str = ""
+    document: str = ""
+    relevant: tuple[str, ...] = ()
+    queries: str = ""
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.vector or bool(self.columns)
+
+    def name_of(self, record: Record, key: str) -> str | None:
+        """Return the id of the instance that a row of the gold is of."""
+        if self.numbered:
+            return str(record.item)
+        if self.ids:
+            parts = [record_id(record.value, field) for field in self.ids]
+            return BETWEEN.join(map(str, parts)) if all(parts) else None
+        return record_id(record.value, key)
+
+    def records(
+        self,
+        rows: Iterable[Record],
+        key: str,
+        field: str,
+        problems: Problems,
+        *,
+        is_table: bool,
+    ) -> Iterator[Record]:
+        """Yield a record an instance, with its id under ``key`` and its answer under ``field``."""
+        if self.document:
+            yield from _of_documents(self, rows, key, field, problems)
+            return
+        has_own_ids = self.numbered or bool(self.ids)
+        for row in rows:
+            value = dict(row.value)
+            if has_own_ids:
+                if key in value:
+                    problems.append(row.problem(*_taken(key)))
+                    continue
+                name = self.name_of(row, key)
+                if name is None:
+                    missing = next(own for own in self.ids if not record_id(value, own))
+                    expected = f"a part of the id: {', '.join(self.ids)}"
+                    problems.append(row.problem(f"“{missing}” is missing", expected))
+                    continue
+                value[key] = name
+            if self.columns:
+                value[field] = [value.pop(column, None) for column in self.columns]
+            elif self.separator and is_table:
+                # A table has no other way to say that there is none.
+                value.setdefault(field, "")
+            yield replace(row, value=value)
+
+    def parts(self, value: Any) -> Any:
+        """Return the list that a value stands for; other values as they are."""
+        if isinstance(value, str):
+            if (text := value.strip()).startswith("["):
+                return listed(text)
+            if self.separator:
+                return split_at(text, self.separator)
+        if self.item and isinstance(value, dict) and self.item in value:
+            value = [value]
+        if self.item and isinstance(value, list):
+            return [
+                own.get(self.item) if isinstance(own, dict) else own for own in value
+            ]
+        return value
+
+
+PLAIN = GoldShape()
+
+
+def _taken(key: str) -> tuple[str, str]:
+    message = f"“{key}” is a field of the gold, and the name of the id that is made"
+    return message, "another name under “id” of the declaration"
+
+
+def split_at(text: str, separator: str) -> list[str]:
+    """Return the parts of a text without white space at their ends; empty ones are none."""
+    if separator == SPACE:
+        return text.split()
+    return [part for own in text.split(separator) if (part := own.strip())]
+
+
+def listed(text: str) -> Any:
+    """Return the list that a text spells in JSON or as Python prints it, the text where it spells none."""
+    for spelt in (text, text.replace("'", '"')):
+        with suppress(ValueError):
+            value = read_json(spelt)
+            return value if isinstance(value, list) else text
+    return text
+
+
+def is_on(value: Any) -> bool | None:
+    """Return what a cell of 0 or 1 says; None where it says something else."""
+    if isinstance(value, int | float | str):
+        text = str(value).strip()
+        return True if text in _ON else False if text in _OFF else None
+    return None
+
+
+def _of_documents(
+    shape: GoldShape,
+    rows: Iterable[Record],
+    key: str,
+    field: str,
+    problems: Problems,
+) -> Iterator[Record]:
+    """Yield an instance with the grades of all its rows, and the fields in which these rows agree."""
+    first: dict[str, Record] = {}
+    grades: dict[str, dict[str, int]] = {}
+    varying = {shape.document, field}
+    for row in rows:
+        name, document = record_id(row.value, key), record_id(row.value, shape.document)
+        if not name or not document:
+            missing = shape.document if name else key
+            problems.append(row.problem(f"“{missing}” is missing", "an id"))
+            continue
+        grade = _grade(shape, row.value.get(field), field)
+        own = grades.setdefault(name, {})
+        if grade is None:
+            found = row.value.get(field)
+            shown = f"“{found[:40]}”" if isinstance(found, str) else kind_found(found)
+            expected = (
+                f"a grade from 0 to {MAX_GRADE}, or “relevant” in the declaration"
+            )
+            problems.append(row.problem(f"“{field}” is {shown}", expected))
+        elif document in own:
+            message = f"“{document[:100]}” stands twice under instance “{name[:100]}”"
+            problems.append(row.problem(message, "each document once"))
+        else:
+            own[document] = grade
+            before = first.setdefault(name, row).value
+            varying |= {
+                head
+                for head in before.keys() | row.value.keys()
+                if before.get(head) != row.value.get(head)
+            }
+    for name, row in first.items():
+        same = {head: own for head, own in row.value.items() if head not in varying}
+        yield replace(row, value={**same, key: name, field: grades[name]})
+
+
+def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
+    """Return the grade of a row's document; each row counts 1 where its answer is the document."""
+    if field == shape.document:
+        return 1
+    if shape.relevant:
+        return None if value is None else int(label_text(value) in shape.relevant)
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MAX_GRADE else None
+
+
+def label_text(value: Any) -> str:
+    """Return how a label of JSON is written as a text: true, 1 and 0.5 as JSON has them, 1.0 as 1.
+
+    >>> [label_text(value) for value in (True, 1, 1.0, 0.5, "a")]
+    ['true', '1', '1', '0.5', 'a']
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def keyed_records(
+    file: InputFile, problems: Problems, key: str, field: str
+) -> Iterator[Record]:
+    """Yield an instance for each key of a JSON object: its fields, or its answer alone."""
+    expected = "an object with an instance under each id"
+    try:
+        items = read_json(decoded(file.read()), is_unique=file.reading > 1)
+    except ValueError as fault:
+        problems.append(file.problem(json_fault(fault), expected))
+        return
+    if not isinstance(items, dict):
+        problems.append(file.problem(f"found {json_kind(items)}", expected))
+        return
+    for place, (name, value) in enumerate(items.items(), start=1):
+        fields = value if isinstance(value, dict) and field in value else {field: value}
+        row = Record(file.shown, None, place, {**fields, key: name})
+        if key in fields:
+            problems.append(row.problem(*_taken(key)))
+        else:
+            yield row
+
+
+def as_keyed(
+    records: Iterable[Mapping[str, Any]], key: str, field: str
+) -> dict[str, Any]:
+    """Return the object that `keyed_records` reads as these records."""
+    found = {}
+    for record in records:
+        fields = {name: value for name, value in record.items() if name != key}
+        found[str(record[key])] = fields if fields.keys() != {field} else fields[field]
+    return found
+
+
+def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Record]:
+    """Yield the queries of a file; a table whose first row does not name ``key`` has no header."""
+    if file.suffix in (".json", ".jsonl", ".ndjson"):
+        yield from read_records(file, problems)
+        return
+    rows = list(table_rows(file, TableForm(SUFFIXES.get(file.suffix, TSV)), problems))
+    heads: Sequence[str] = (key, QUERY)
+    if rows and key in rows[0].cells:
+        heads, rows = rows[0].cells, rows[1:]
+    for place, row in enumerate(rows, start=1):
+        if len(row.cells) != len(heads):
+            expected = f"a header row with “{key}”, or an id and a query in each row"
+            found = f"a row of {len(row.cells)} cells, and no column “{key}”"
+            problems.append(file.problem(found, expected, line=row.line))
+            return
+        yield _query(file, row, place, heads)
+
+
+def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Record:
+    cells = dict(zip(heads, row.cells, strict=True))
+    return Record(file.shown, row.line, place, cells)
+
+
+class Queries:
+    """The queries of instances, by id."""
+
+    def __init__(self, files: Files, name: str, key: str, problems: Problems) -> None:
+        self._name, self._key, self._problems = name, key, problems
+        self._fields: dict[str, Mapping[str, Any]] = {}
+        own = [file for file in files if file.base == name]
+        for file in own:
+            for record in query_records(file, key, problems):
+                if query := record_id(record.value, key):
+                    self._fields.setdefault(query, record.value)
+        if not own and not problems.has_errors:
+            problems.append(files[0].problem(f"there is no file {name}", "the queries"))
+
+    def joined(self, record: Record) -> Record:
+        """Return a record with the fields of its query."""
+        name = record_id(record.value, self._key)
+        query = self._fields.get(name or "")
+        if query is None and not self._problems.has_errors:
+            message = f"instance “{name}” has no query in {self._name}"
+            self._problems.append(record.problem(message, "a query for each"))
+        return replace(record, value={**(query or {}), **record.value})
+
+
+def is_file_named(name: str, base: str) -> bool:
+    """Return True for the file of a gold archive that a declaration names."""
+    return bool(base) and PurePosixPath(name).name == base
