@@ -26,6 +26,7 @@ from tasks.types.declared.folder import (
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.files import InputFile, open_input
+from tasks.types.forms.bio import BIO, Keys, written_sentences
 from tasks.types.forms.instances import Instance
 from tasks.types.jsonlines import as_lines
 from tasks.types.problems import as_values, fatal
@@ -221,6 +222,7 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
             "ranking": ["d9", "d3"],
             "text": "…",
             "spans": [[4, 9]],
+            "tags": ["O", f"B-{(said.get('labels') or ['X'])[0]}"],
         }
         value: Any = examples.get(form, 3.5 if form == "numbers" else {})
         return {key: "s1", field: [value] if said.get("several") else value}
@@ -273,7 +275,13 @@ def _with_sample(
     given = [dict(instance.record) for instance in own]
     delimiter, quotes = (task["gold"].get(key) for key in ("delimiter", "quotes"))
     table = TableForm(form, delimiter or "", quotes)
-    sample = {f"sample/gold/gold.{form}": _written(given, table)}
+    if form == BIO:
+        tokens = task.get("answer", {}).get("tokens", Keys.tokens)
+        keys = Keys(task["gold"].get("id", Keys.id), tokens, task["gold"]["field"])
+        written = written_sentences(given, keys)
+    else:
+        written = _written(given, table)
+    sample = {f"sample/gold/gold.{form}": written}
     if name := task.get("pool", {}).get("file"):
         named = json.dumps([record[task["gold"]["field"]] for record in given])
         kept = [

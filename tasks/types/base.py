@@ -650,7 +650,7 @@ def checked_options(
 #: How an instance is drawn: sentences of a paper, a ranking, texts side by side, a text with marks, labels,
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
-LABELS, LINES = "labels", "lines"
+LABELS, LINES, TAGS = "labels", "lines", "tags"
 #: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.
 MAX_SHOWN, TOP = 2_000, 10
 #: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that

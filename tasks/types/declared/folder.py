@@ -20,10 +20,10 @@ from tasks.types.base import (
     cutoffs,
 )
 from tasks.types.declared.baselines import read_baselines
-from tasks.types.declared.keys import Faults, Keys, near, read_keys
+from tasks.types.declared.keys import Keys, near, read_keys
 from tasks.types.declared.measures import Naming
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
-from tasks.types.declared.read_forms import FORMS
+from tasks.types.declared.read_forms import FILES_OF, FORMS
 from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
 from tasks.types.forms.instances import FILE_FORMS, Dimension, InstanceTask
@@ -150,7 +150,7 @@ def _read(
     rules = keys.tables("rules")
     if not form:
         return None, faults
-    settings = {**_gold(gold, faults), "unit": unit, "dimensions": dimensions}
+    settings = {**_gold(gold, form), "unit": unit, "dimensions": dimensions}
     task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
     for table in (gold, answer):
         table.close()
@@ -194,7 +194,7 @@ def _read(
         title=title,
         unit=unit.replace("_", " ") or "instance",
         rules=rule_sets,
-        dimensions=tuple(dimension.name for dimension in dimensions),
+        dimensions=tuple(dimension.name for dimension in task.dimensions),
         public_files=_with_declaration(task, files),
         declared=declared,
         **facts,
@@ -264,8 +264,8 @@ def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[Inpu
     ]
 
 
-def _gold(gold: Keys, faults: Faults) -> dict[str, Any]:
-    form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
+def _gold(gold: Keys, task_form: str) -> dict[str, Any]:
+    form = gold.choice("files", FILES_OF.get(task_form, FILE_FORMS), FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
     quotes = gold.flag("quotes") if "quotes" in gold else None
     if quotes is not None and form not in TABLES:

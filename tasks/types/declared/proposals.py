@@ -17,7 +17,9 @@ from tasks.types.declared.baselines import BASELINES, TFIDF
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
 from tasks.types.files import Files, InputFile
+from tasks.types.forms.bio import BIO, SUFFIXES, Keys, sentence_records
 from tasks.types.forms.instances import at_path
+from tasks.types.forms.tags import BEGIN, NO_TYPE, OUTSIDE, strays, tag_parts
 from tasks.types.jsonlines import Record, is_records_file, read_records
 from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.tables import TABLES, TableForm, delimiter_of, table_records
@@ -44,6 +46,7 @@ ANSWERS = {
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
     "text": ("references", "reference", "summary", "target", "answer", "gold"),
     "spans": ("spans", "gold", "answer"),
+    "tags": ("tags", "ner_tags", "labels", "gold", "answer"),
     "evidence": ("evidence", "gold"),
     "numbers": ("score", "similarity", "rating", "gold", "answer"),
 }
@@ -52,6 +55,7 @@ MEASURES = {
     "ranking": ("mrr@10", "recall@10", "ndcg@10"),
     "text": ("rouge_l", "rouge_1", "rouge_2", "length"),
     "spans": ("partial_f1", "strict_f1", "character_f1"),
+    "tags": ("entity_f1", "entity_precision", "entity_recall"),
     "evidence": (
         "abstract_rationalized_f1",
         "abstract_label_only_f1",
@@ -61,6 +65,8 @@ MEASURES = {
 }
 #: What a task has several tables of; other lists of tables stand in a line.
 _ARRAYS = ("rules", "baselines")
+#: A tag of a token.
+_TAG = re.compile(r"O|[BI](-.*)?")
 _IS_ID = re.compile(r"(^|[_-])(id|key)s?$", re.IGNORECASE)
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
@@ -114,7 +120,9 @@ def look(
             [record.value for record in _records(file, problems, form, said)],
         )
         for file in files
-        if file.suffix.removeprefix(".") in TABLES or is_records_file(file.name)
+        if file.suffix.removeprefix(".") in TABLES
+        or is_records_file(file.name)
+        or _is_bio(file, form)
     }
     if not any(rows for _, rows in read.values()) or problems.has_errors:
         nothing = Problem(
@@ -155,7 +163,9 @@ def look(
                 else {"text": text}
             )
             task["pool"] = {"file": pool, "id": key, **texts}
-        if files_are := _file_form(read[main][0], said):
+        if _is_bio(read[main][0], form):
+            task["gold"] = {"files": BIO, **task["gold"]}
+        elif files_are := _file_form(read[main][0], said):
             task["gold"] = {**files_are, **task["gold"]}
     return Found(
         len(rows), _fields(rows), _fields(rows_of.get(pool, ())), list(read), task
@@ -185,6 +195,8 @@ def declaration(task: Values) -> str:
 def _records(
     file: InputFile, problems: Problems, form: str, gold: Values
 ) -> Iterator[Record]:
+    if _is_bio(file, form):
+        return sentence_records(file, problems, _tag_fault, Keys())
     if file.suffix.removeprefix(".") not in TABLES:
         return read_records(file, problems)
     records = table_records(file, _table_form(file, gold), problems)
@@ -195,6 +207,43 @@ def _records(
         replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
         for one in records
     )
+
+
+def _is_bio(file: InputFile, form: str) -> bool:
+    return form == "tags" and file.suffix in SUFFIXES
+
+
+def _tag_fault(tag: str) -> tuple[str, str] | None:
+    if _TAG.fullmatch(tag):
+        return None
+    return f"the tag is “{tag[:100]}”", "O, or B- or I- and a type"
+
+
+def _tags_of(rows: Rows, answer: str) -> list[list[str]]:
+    return [value for row in rows if isinstance(value := row.get(answer), list)]
+
+
+def _tag_answer(rows: Rows, answer: str) -> Values:
+    """Return [task.answer] of the form tags: the words are the list as long as that of the tags."""
+    words = [
+        name
+        for name in _names(rows)
+        if name != answer
+        and all(
+            isinstance(own := row.get(name), list) and len(own) == len(row[answer])
+            for row in rows
+        )
+    ]
+    tags = [tag for own in _tags_of(rows, answer) for tag in own]
+    types = Counter(tag[2:] or NO_TYPE for tag in tags if tag != OUTSIDE)
+    labels = tuple(label for label, _ in types.most_common())
+    stray = 0
+    for own in _tags_of(rows, answer):
+        stray += len(strays([tag_parts(tag, labels) or (OUTSIDE, "") for tag in own]))
+    # By IOB1 most entities begin with I-; single ones are faults of the gold.
+    is_lenient = stray > sum(tag.startswith(BEGIN) for tag in tags)
+    said: Values = {"tokens": next(iter(words), "tokens"), "labels": [*labels]}
+    return said | ({"repair": True} if is_lenient else {})
 
 
 def _as_number(cell: Any) -> Any:
@@ -406,6 +455,10 @@ def _fits(form: str, values: Sequence[Any]) -> bool:
         return bool(flat) and all(
             isinstance(own, list) and len(own) in (2, 3) for own in flat
         )
+    if form == "tags":
+        are_lists = all(isinstance(value, list) for value in there)
+        are_tags = all(isinstance(own, str) and _TAG.fullmatch(own) for own in flat)
+        return are_lists and are_tags and any(own != OUTSIDE for own in flat)
     if form == "evidence":
         return any(isinstance(value, list) or _kinds(value) for value in there)
     if form == "ranking":
@@ -581,6 +634,8 @@ def _of_form(
             {str(own[2]) for value in values for own in value or () if len(own) > 2}
         )
         return {"text": text, **({"labels": kinds} if kinds else {})}, measures
+    if form == "tags":
+        return _tag_answer(rows, answer), measures
     if form == "evidence":
         if kinds := sorted(set().union(*map(_kinds, values))):
             return {

@@ -48,7 +48,7 @@ SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
 #: What [task.answer] says by form: fields of the gold, choices, lines, words and numbers.
-FIELD, LINES, WORD, NUMBER = "field", "lines", "word", "number"
+FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
     "labels": {
@@ -61,6 +61,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "ranking": {"query": FIELD, "candidates": FIELD},
     "text": {},
     "spans": {"text": FIELD, "labels": LINES},
+    "tags": {"tokens": FIELD, "labels": LINES, "repair": SWITCH},
     "evidence": {"labels": LINES, "abstain": WORD},
     "numbers": {"least": NUMBER, "most": NUMBER, "step": NUMBER},
 }
@@ -73,6 +74,8 @@ LABELS = {
     "query": gettext_lazy("Field with the query"),
     "candidates": gettext_lazy("Field with the candidates of each instance"),
     "text": gettext_lazy("Field with the text"),
+    "tokens": gettext_lazy("Field with the words"),
+    "repair": gettext_lazy("Lenient reading: an I- that goes on no entity begins one"),
     "least": gettext_lazy("Least number"),
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
@@ -179,7 +182,11 @@ class DeclarationForm(forms.Form):
                 if kind == LINES
                 else forms.CharField
             )
-            if kind in (WORD, NUMBER, LINES):
+            if kind == SWITCH:
+                self.fields[name] = forms.BooleanField(
+                    label=LABELS[name], required=False
+                )
+            elif kind in (WORD, NUMBER, LINES):
                 self.fields[name] = own(
                     label=LABELS[name],
                     required=name == "labels" and self.task["form"] != "spans",
@@ -297,7 +304,10 @@ class DeclarationForm(forms.Form):
         gold = {**self.task["gold"], "id": given["key"], "field": given["gold"]}
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
         said = {**self.task.get("answer", {})}
-        said |= {name: given[name] for name in ANSWERS[self.task["form"]]}
+        said |= {
+            name: given[name] or None if kind == SWITCH else given[name]
+            for name, kind in ANSWERS[self.task["form"]].items()
+        }
         rule_sets = []
         for number, rules in enumerate(self.task["rules"]):
             end = f"_{number + 1}" if number else ""
