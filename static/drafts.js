@@ -55,7 +55,8 @@
   function isLong(form) {
     // A field may have the name of a property of its form.
     if (!form || form.getAttribute("method") !== "post" || form.querySelector("input[type=password]")) return false;
-    return Boolean(form.querySelector("textarea")) || fieldsOf(form).length >= MANY;
+    const fields = fieldsOf(form);
+    return fields.length >= MANY || fields.some((field) => field.tagName === "TEXTAREA");
   }
 
   function keyOf(form) {

@@ -188,12 +188,12 @@ def test_gold_of_several_zips_and_of_a_folder_with_its_nonce_is_the_same_gold(
     )
     files = [(name, packed.read(name)) for name in packed.namelist()]
     nonce = [one for one in files if one[0] == "nonce.txt"]
-    topics = sorted({name.split("/")[0] for name, _ in files if "/" in name})
+    topics = sorted({name.split("/")[1] for name, _ in files if "/" in name})
     assert len(topics) > 1
     zips = [
         (
             f"gold/{topic}.zip",
-            built(*(one for one in files if one[0].startswith(topic))),
+            built(*(one for one in files if f"/{topic}/" in one[0])),
         )
         for topic in topics
     ]
@@ -228,7 +228,7 @@ def write_every_kind(folder: Path) -> None:
         text += (
             f'[[tasks]]\nslug = "{kind.slug}"\ntitle = "{kind.title}"\ntype = "{kind.slug}"\n'
             f"[[tasks.gold]]\npaths = {names}\n"
-            '[[tasks.phases]]\nslug = "final"\ntitle = "Final"\nopens = 2020-01-01\n'
+            '[[tasks.phases]]\nslug = "final"\ntitle = "Final"\nopens = 2020-01-01T00:00:00Z\n'
         )
     (folder / "season.toml").write_text(text)
 

@@ -78,7 +78,7 @@ def test_a_season_file_is_loaded_into_a_new_season_and_into_its_own(
     path = tmp_path / "season.toml"
     path.write_text('[season]\nslug = "next"\ntitle = "Next"\n')
     made = site.load_season(path)
-    assert (made["season"], made["changes"]) == ("next", ["season: new"])
+    assert (made["season"], made["changes"]) == ("next", ["season next: created"])
     path.write_text('[season]\nslug = "next"\ntitle = "The next one"\n')
     shown = site.load_season(path, "next", dry_run="true")
     assert shown["dry_run"]

@@ -405,13 +405,7 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     if form == base.LABELS:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
     if form == base.TAGS:
-        gold, given = ({*side.split("\n")[1:]} for side in (shown.gold, shown.answer))
-        groups = {
-            ENTITY_FOUND: gold & given,
-            ENTITY_MISSED: gold - given,
-            ENTITY_WRONG: given - gold,
-        }
-        return {kind for kind, lines in groups.items() if lines}
+        return _kinds_of_entities(shown)
     if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
     if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words(
@@ -419,6 +413,16 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     ):
         return {NOTHING_SHARED}
     return set()
+
+
+def _kinds_of_entities(shown: base.ShownInstance) -> set[str]:
+    gold, given = ({*side.split("\n")[1:]} for side in (shown.gold, shown.answer))
+    groups = {
+        ENTITY_FOUND: gold & given,
+        ENTITY_MISSED: gold - given,
+        ENTITY_WRONG: given - gold,
+    }
+    return {kind for kind, lines in groups.items() if lines}
 
 
 def kind_label(kind: str) -> str:
