@@ -78,8 +78,7 @@ def test_who_becomes_an_organiser_in_my_place_is_shown_before_it_is_done(
     shown = client.post(where, {**given, "rehearsed": "other"})
     assert shown.status_code == 409
     page = text_of(shown)
-    assert "Nothing has been done yet." in page, page
-    print(page)
+    assert "Nothing has been done yet." in page
     assert "Olga made Eve an organiser" in page
     assert "Olga removed Olga as an organiser" in page
     assert [row.user for row in season.organisers.all()] == [olga]

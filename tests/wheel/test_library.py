@@ -86,7 +86,7 @@ def test_a_season_file_is_loaded_into_a_new_season_and_into_its_own(
     site.load_season(path, season="next")
     assert site.season("next").title == "The next one"
     path.write_text("[season]\n")
-    with pytest.raises(SiteRefused, match="“slug” is missing"):
+    with pytest.raises(SiteRefused, match="The file is refused"):
         site.load_season(path)
 
 
