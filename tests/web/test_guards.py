@@ -79,8 +79,8 @@ def test_who_becomes_an_organiser_in_my_place_is_shown_before_it_is_done(
     assert shown.status_code == 409
     page = text_of(shown)
     assert "Nothing has been done yet." in page
-    assert "Olga made Eve an organiser" in page
-    assert "Olga removed Olga as an organiser" in page
+    assert "made Eve an organiser" in page
+    assert "removed Olga as an organiser" in page
     assert [row.user for row in season.organisers.all()] == [olga]
     assert not Notification.objects.exists()
     client.post(where, given)
