@@ -10,6 +10,7 @@ from scoring.metrics.classification import (
     Classification,
     EachClass,
 )
+from scoring.metrics.entities import EachType, Entities
 from tasks.types import task_type
 from tasks.types.base import OptionRefused, Options, TaskType
 from tasks.types.problems import Unavailable
@@ -30,6 +31,7 @@ __all__ = [
 ]
 #: What stands by gold label, of each class; no other metric goes by these names.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
+_BY_KIND = {own.kind: own for own in (EachClass, EachType)}
 
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
@@ -101,7 +103,7 @@ def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
     own = [
         metric
         for metric in pooled
-        if metric.is_valid_in_one_label or isinstance(metric, Accuracy)
+        if metric.is_valid_in_one_label or isinstance(metric, Accuracy | Entities)
     ]
     counted = [
         metric
@@ -143,12 +145,12 @@ def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
     for metric in metrics:
         if (
             isinstance(metric, Classification)
-            and metric.kind == Classification.kind
+            and metric.kind in _BY_KIND
             and metric.labels
         ):
-            parts = OF_LABELS.items()
+            own, parts = _BY_KIND[metric.kind], OF_LABELS.items()
             return [
-                EachClass(name, metric.rules, part=part, labels=metric.labels)
+                own(name, metric.rules, part=part, labels=metric.labels)
                 for name, part in parts
             ]
     return []

@@ -364,6 +364,8 @@ class EachClass(OneClass):
     """The same of whichever label a class is of, as it stands by gold label; it rests on all instances."""
 
     is_valid_in_one_label = True
+    #: By what a single class is measured.
+    one_class: type[OneClass] = OneClass
 
     def __init__(
         self, name: str, rules: str, *, part: str, labels: Sequence[Label]
@@ -374,7 +376,7 @@ class EachClass(OneClass):
         own = {str(one): one for one in self.labels or ()}
         if label not in own:
             return None
-        return OneClass(
+        return self.one_class(
             self.name,
             self.rules,
             part=self.part,

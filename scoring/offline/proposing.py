@@ -29,6 +29,7 @@ from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.declared.recognised import Guess
 from tasks.types.files import InputFile, open_input
+from tasks.types.forms.bio import BIO, Keys, written_sentences
 from tasks.types.forms.instances import TREC, Content, Instance
 from tasks.types.forms.shapes import PLAIN, as_keyed
 from tasks.types.jsonlines import as_lines
@@ -242,6 +243,7 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
             "ranking": ["d9", "d3"],
             "text": "…",
             "spans": [[4, 9]],
+            "tags": ["O", f"B-{(said.get('labels') or ['X'])[0]}"],
         }
         value: Any = examples.get(form, 3.5 if form == "numbers" else {})
         return {key: "s1", field: [value] if said.get("several") else value}
@@ -351,6 +353,12 @@ def _sample_gold(
             for document, grade in instance.record[gold["field"]].items()
         ]
         sample["sample/gold/gold.qrels"] = "".join(lines)
+        return sample
+    if kind == BIO:
+        tokens = task.get("answer", {}).get("tokens", Keys.tokens)
+        keys = Keys(gold.get("id", Keys.id), tokens, gold["field"])
+        records = [dict(instance.record) for instance in own]
+        sample[f"sample/gold/gold.{BIO}"] = written_sentences(records, keys)
         return sample
     if gold.get("keyed"):
         key, field = gold["id"], gold["field"]

@@ -31,6 +31,7 @@ from tasks.types.forms.instances import (
 from tasks.types.forms.labels import LabelTask
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.spans import SpanTask
+from tasks.types.forms.tags import TagTask, strays
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import read_records, record_id
 from tasks.types.problems import Problems, Unavailable
@@ -321,6 +322,7 @@ class _Anomalies:
     def all(self) -> Iterator[GoldFinding]:
         yield from self._answer_first()
         yield from self._label_absent()
+        yield from self._tags_of_no_entity()
         yield from self._same_text_in_pool()
         yield from self._query_in_pool()
         yield from self._offset_text_mismatch()
@@ -384,6 +386,32 @@ class _Anomalies:
                 'a perfect run, unless the rule set says zero = "left-out"'
             )
             yield GoldFinding(kind="label_absent", count=len(absent), message=message)
+
+    def _tags_of_no_entity(self) -> Iterator[GoldFinding]:
+        """Yield the types that no entity has, and sentences with an `I-` that goes on no entity."""
+        if not isinstance(self.form, TagTask):
+            return
+        instances, labels = self.content.instances, self.form.labels
+        present = {label for instance in instances for _, _, label in instance.gold}
+        if absent := [label for label in labels if label not in present]:
+            named = ", ".join(f"“{_short(label)}”" for label in absent)
+            message = f"no entity has the type {named}"
+            yield GoldFinding(kind="label_absent", count=len(absent), message=message)
+        rows = [
+            row
+            for row, instance in enumerate(instances)
+            if strays(self.form.parts_of(instance.record))
+        ]
+        if rows:
+            reading = (
+                "the lenient reading begins an entity there"
+                if self.form.repair
+                else "the strict reading passes over it, and `repair = true` begins an entity there"
+            )
+            message = (
+                f"{len(rows)} sentences have an `I-` that goes on no entity: {reading}"
+            )
+            yield self._of_instances("stray_inside", rows, message)
 
     def _pool_texts(self) -> dict[str, str]:
         return {

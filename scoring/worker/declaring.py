@@ -49,6 +49,7 @@ FORMS = {
     "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
     "text": gettext_lazy("Text: compared with references"),
     "spans": gettext_lazy("Spans: places in a text"),
+    "tags": gettext_lazy("Tags: entities in sentences (BIO lines or lists)"),
     "evidence": gettext_lazy("Evidence: documents and sentences for a claim"),
     "numbers": gettext_lazy("Numbers: how similar, how good"),
 }

@@ -148,8 +148,12 @@ def prepared_upload(
     *,
     reading: int = READING_VERSION,
     encoding: str = "",
+    inputs: int = 0,
 ) -> Iterator[PreparedGold]:
-    """Yield the gold that a confined process has packed, as long as the block lasts. Raises InputRefused."""
+    """Yield the gold that a confined process has packed, as long as the block lasts. Raises InputRefused.
+
+    With ``inputs``, the file is an archive of so many of them, each in a folder that is called by its number.
+    """
     arguments = {
         # The whole of a folder: participants are given some of it.
         "task_type": json.dumps(dict(chosen.declared.files))
@@ -159,6 +163,7 @@ def prepared_upload(
         "filename": filename,
         "reading": reading,
         "encoding": encoding,
+        "inputs": inputs,
     }
     limits = limits_for_organisers()
     try:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
@@ -26,7 +26,13 @@ from tasks.types import (
     task_type,
 )
 from tasks.types.digests import is_nonce, salted_digest
-from tasks.types.files import NONCE_FILE, READING_VERSION, InputFile, open_input
+from tasks.types.files import (
+    NONCE_FILE,
+    READING_VERSION,
+    InputFile,
+    Limits,
+    open_input,
+)
 from tasks.types.references import referenced
 
 #: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
@@ -120,20 +126,58 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process: the packed files stand in its folder unless there is a problem."""
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        files = open_input(
-            Path(UPLOAD),
-            shown=name,
-            reading=facts["reading"],
-            encoding=facts.get("encoding", ""),
-        )
+        opened = _opened(name, int(facts.get("inputs", 0)))
+        encoding = facts.get("encoding", "")
+        files = [
+            replace(file, reading=facts["reading"], encoding=encoding)
+            for file in opened.files
+        ]
         prepared = prepare_gold(chosen, files, facts["options"], Path())
-        nonce = nonce_of([Path(UPLOAD)], prepared.digest)
+        nonce = nonce_of(opened.with_nonces, prepared.digest)
         prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
         return {"problems": problems.as_values(refused.problems)}
     return {
         name: value for name, value in vars(prepared).items() if name != "folder"
     } | {"problems": []}
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """``with_nonces`` are the inputs that may have a nonce beside their files."""
+
+    files: list[InputFile]
+    with_nonces: list[Path]
+
+
+def _opened(shown: str, inputs: int) -> _Opened:
+    """Return the files of the upload, which may hold several ``inputs``. Raises InputRefused.
+
+    Each of several inputs stands in a folder that is called by its number: a file, a zip of its own, or a
+    folder with its name, as `open_inputs` reads them on a disk.
+    """
+    if not inputs:
+        return _Opened(open_input(Path(UPLOAD), shown=shown), [Path(UPLOAD)])
+    opened = _Opened([], [])
+    limits = Limits(nested=tuple(map(str, range(inputs))))
+    for file in open_input(Path(UPLOAD), shown=shown, limits=limits):
+        number, _, name = file.name.partition("/")
+        parts = PurePosixPath(name).parts
+        is_nonce_file = parts[1:] == (NONCE_FILE,)
+        if not is_nonce_file and (len(parts) > 1 or not name.endswith(".zip")):
+            opened.files.append(replace(file, name=name))
+            continue
+        place = Path(f"input-{number}")
+        place.mkdir(exist_ok=True)
+        copy = place / (NONCE_FILE if is_nonce_file else UPLOAD)
+        with copy.open("wb") as target:
+            target.writelines(file.chunks())
+        if is_nonce_file:
+            opened.with_nonces.append(place)
+        else:
+            opened.with_nonces.append(copy)
+            opened.files.extend(open_input(copy, shown=file.shown))
+    return opened
 
 
 def prepare_gold(

@@ -656,7 +656,7 @@ def checked_options(
 #: How an instance is drawn: sentences of a paper, a ranking, texts side by side, a text with marks, labels,
 #: or whatever else is right line by line.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
-LABELS, LINES = "labels", "lines"
+LABELS, LINES, TAGS = "labels", "lines", "tags"
 #: Sentences of a report with what they cite, and nuggets, each with its judgements.
 REPORTS = "reports"
 #: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.

@@ -109,12 +109,15 @@ class AnswerForm:
     needs_all: bool = False
     #: The columns of a run as a table; empty where it cannot be one.
     table: str = ""
+    #: What else a run may be, as a message names it.
+    others: str = ""
 
     @property
     def files(self) -> str:
         tables = f", or CSV or TSV with a header row and the columns {self.table}"
         lines = f"JSON lines (`.jsonl`) or a JSON list (`.json`) of objects such as {self.example}"
-        return lines + (tables if self.table else "")
+        others = f", or {self.others}" if self.others else ""
+        return lines + (tables if self.table else "") + others
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputF
     others become problems, warnings where there are such files.
     """
     readable = [file for file in files if file.suffix in SUFFIXES]
-    readable = readable or [file for file in files if _begins_as_json(file)]
+    readable = readable or [file for file in files if begins_as_json(file)]
     for file in files:
         if file not in readable:
             message = f"a “{file.suffix or 'nameless'}” file"
@@ -218,7 +221,7 @@ def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputF
     return readable
 
 
-def _begins_as_json(file: InputFile) -> bool:
+def begins_as_json(file: InputFile) -> bool:
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
             if begin := line.removeprefix(codecs.BOM_UTF8).strip():

@@ -17,6 +17,7 @@ from tasks.types.forms.labels import NEEDED, LabelTask
 from tasks.types.forms.numbers import NumberTask
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.spans import SpanTask
+from tasks.types.forms.tags import BEGIN, OUTSIDE, TagTask
 from tasks.types.forms.texts import TextTask
 
 EMPTY, CONSTANT, FIRST, LONGEST, INPUT = (
@@ -62,6 +63,8 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
             return _rankings(form, content)
         case SpanTask():
             return _spans(form, content.instances)
+        case TagTask():
+            return _tags(form, content.instances)
     return TrivialAnswers()
 
 
@@ -285,3 +288,23 @@ def _spans(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
     if len(whole) == 1:
         return TrivialAnswers(runs=runs | {LONGEST: next(iter(whole.values()))})
     return TrivialAnswers(runs=runs, constants=whole)
+
+
+def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
+    """No entity, each word as one of a type, or the tags of the gold in any order."""
+    gold = [at_path(instance.record, form.field) for instance in instances]
+    sizes = [len(tags) for tags in gold]
+    drawn = []
+    for draw in range(DRAWS):
+        tags = [tag for own in gold for tag in own]
+        _random(draw).shuffle(tags)
+        left = iter(tags)
+        drawn.append([[next(left) for _ in range(size)] for size in sizes])
+    return TrivialAnswers(
+        runs={EMPTY: [[OUTSIDE] * size for size in sizes]},
+        constants={
+            label: [[f"{BEGIN}-{label}"] * size for size in sizes]
+            for label in form.labels
+        },
+        draws=drawn,
+    )

@@ -32,7 +32,7 @@ class Secrets(Enum):
         return [*answers[: SECRET[0]], *(answers[place] for place in self.value)]
 
 
-#: Every form that examples/tasks has is taken from there; nobody ships a task of texts.
+#: Every form that examples/tasks has is taken from there; nobody ships a task of texts or tags.
 TEXT_TASK = """[task]
 slug = "rewording"
 title = "Rewording"
@@ -45,6 +45,23 @@ shown = ["source"]
 [[task.rules]]
 name = "corrected"
 measures = ["rouge_1", "rouge_l"]
+"""
+
+
+TAG_TASK = """[task]
+slug = "methods"
+title = "Methods"
+form = "tags"
+
+[task.gold]
+field = "tags"
+
+[task.answer]
+labels = ["METHOD", "DATA"]
+
+[[task.rules]]
+name = "corrected"
+measures = ["entity_f1", "entity_recall"]
 """
 
 
@@ -160,6 +177,23 @@ def _spans() -> SmallTask:
     )
 
 
+TAGS = (["B-METHOD", "O", "O"], ["O", "B-METHOD", "O"], ["O", "O", "B-METHOD"])
+
+
+def _methods() -> SmallTask:
+    return SmallTask(
+        form="tags",
+        toml=TAG_TASK,
+        right=_cycle(TAGS),
+        wrong=_cycle(TAGS, 1),
+        neither=["B-DATA", "O", "O"],
+        files=_gold_lines(
+            lambda place: {"tokens": ["Reed", "Bark", f"{place}"]}, "tags"
+        ),
+        record=_answer("tags"),
+    )
+
+
 def _rewording() -> SmallTask:
     words = ("oak", "elm", "ash", "fir", "yew")
     return SmallTask(
@@ -237,7 +271,8 @@ def _evidence() -> SmallTask:
 SMALL_TASKS = {
     task.form: task
     for task in (
-        _intents(), _similarity(), _spans(), _rewording(), _retrieval(), _evidence(),
+        _intents(), _similarity(), _spans(), _methods(), _rewording(), _retrieval(),
+        _evidence(),
     )
 }  # fmt: skip
 

@@ -75,6 +75,11 @@ FORMS: dict[str, dict[str, Any]] = {
         "answer": {"field": "answer", "text": "body", "labels": ["A", "B"], "overlap": True},
         "rules": [{**RULES, "measures": ["strict_f1", {"name": "iou", "measure": "iou_f1", "threshold": 0.5}]}],
     },
+    "tags": {
+        "answer": {"field": "answer", "tokens": "words", "labels": ["A", "B"], "repair": True},
+        "gold": {**WHOLE["gold"], "files": "bio", "delimiter": ""},
+        "rules": [{**RULES, "measures": ["entity_f1", {"name": "all", "measure": "entity_recall"}]}],
+    },
     "evidence": {
         "answer": {"field": "answer", "shape": "sets", "labels": ["S", "R"], "given": "docs", "abstain": "N"},
         "pool": {"file": "corpus.jsonl", "id": "doc", "sentences": "body", "shown": ["title"]},

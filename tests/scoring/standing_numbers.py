@@ -41,6 +41,7 @@ from tasks.types.files import InputFile, open_input, open_inputs
 from tasks.types.forms.evidence import Verdict
 from tasks.types.forms.labels import LabelSet
 from tasks.types.forms.spans import Spans
+from tasks.types.forms.tags import Tags
 from tasks.types.forms.texts import References
 from tasks.types.probabilities import LabelWithProbabilities
 from tasks.types.problems import Unavailable
@@ -397,6 +398,11 @@ DECLARED: dict[str, tuple[str, str, str]] = {
         + ', { name = "iou", measure = "iou_f1", threshold = 0.5 }, { name = "iou_p", measure = "iou_precision", threshold = 0.2 }',
         "",
     ),
+    "tags": (
+        'labels = ["A", "B"]',
+        '"entity_precision", "entity_recall", "entity_f1"',
+        "",
+    ),
     "evidence": (
         'shape = "sets"\nlabels = ["S", "R"]',
         ", ".join(
@@ -471,6 +477,11 @@ def _gold(form: str, draw: random.Random) -> Any:
         )
         found.text = "one two three four five six seven eight nine"
         return found
+    if form == "tags":
+        starts = sorted(draw.sample(range(0, 40, 5), draw.randint(0, 4)))
+        return Tags(
+            (start, start + draw.randint(1, 5), draw.choice("AB")) for start in starts
+        )
     sets = [
         frozenset(draw.sample(range(6), draw.randint(1, 2)))
         for _ in range(draw.randint(1, 2))

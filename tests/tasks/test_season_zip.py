@@ -3,7 +3,9 @@
 import io
 import json
 import re
+import shutil
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -14,10 +16,11 @@ from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Gold, Organiser, Phase, Season, Submission, Task
 from tasks.seasons.file.sent import season_in_zip
-from tasks.types import InputRefused
+from tasks.types import InputRefused, task_types
 from tests import factories
 from tests.api.conftest import API
 from tests.tasks.seasons import write_season
+from tests.tasks.test_every_type import sample
 from tests.tasks.test_season_export import forget, settings_of
 from tests.web.reading import text_of
 from tests.web.test_declaring import lines, saved, sentences
@@ -158,6 +161,98 @@ def test_a_program_and_the_command_load_the_zip_too(client, ada, season, tmp_pat
     where = f"{API}/seasons/small/file/"
     answer = client.post(where, {"file": file, "dry_run": "true"}, headers=by)
     assert (answer.status_code, answer.json()["changes"]) == (200, [])
+
+
+def gold_of(season_zip: bytes, *files: tuple[str, bytes], paths: str) -> bytes:
+    """Return the zip with other files of gold, which the season file names."""
+    archive = zipfile.ZipFile(io.BytesIO(season_zip))
+    toml = re.sub(
+        rb'paths = \["gold/1a-test.zip"\]',
+        f"paths = {paths}".encode(),
+        archive.read("season.toml"),
+    )
+    kept = [name for name in archive.namelist() if "1a-test" not in name]
+    rest = [(name, archive.read(name)) for name in kept if name != "season.toml"]
+    return built(("season.toml", toml), *rest, *files)
+
+
+def test_gold_of_several_zips_and_of_a_folder_with_its_nonce_is_the_same_gold(
+    client, ada, tmp_path
+):
+    folder = write_season(tmp_path / "season")
+    call_command("load_season", str(folder), stdout=io.StringIO())
+    gold = Gold.objects.get()
+    content = given_out(client, with_gold=True)
+    packed = zipfile.ZipFile(
+        io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read("gold/1a-test.zip"))
+    )
+    files = [(name, packed.read(name)) for name in packed.namelist()]
+    nonce = [one for one in files if one[0] == "nonce.txt"]
+    topics = sorted({name.split("/")[1] for name, _ in files if "/" in name})
+    assert len(topics) > 1
+    zips = [
+        (
+            f"gold/{topic}.zip",
+            built(*(one for one in files if f"/{topic}/" in one[0])),
+        )
+        for topic in topics
+    ]
+    facts = ("digest", "plain_digest", "instances", "nonce")
+    expected = [getattr(gold, name) for name in facts]
+    names = json.dumps([name for name, _ in zips])
+    several = gold_of(content, *zips, paths=names)
+    loose = [(f"gold/1a/{name}", own) for name, own in files]
+    path = tmp_path / "season.zip"
+    for sent_zip in (several, gold_of(content, *loose, paths='["gold/1a"]')):
+        path.write_bytes(sent_zip)
+        with season_in_zip(path, "season.zip", by=ada, slug="small") as load:
+            assert load(dry_run=True).changes == []
+    forget()
+    with_nonce = [*zips, ("gold/more/nonce.txt", nonce[0][1])]
+    names = json.dumps([name for name, _ in with_nonce[:-1]] + ["gold/more"])
+    path.write_bytes(gold_of(content, *with_nonce, paths=names))
+    with season_in_zip(path, "season.zip", by=ada) as load:
+        load()
+    assert [getattr(Gold.objects.get(), name) for name in facts] == expected
+
+
+def write_every_kind(folder: Path) -> None:
+    """Write a season with a task of each built-in type, whose gold is that of its sample."""
+    text = '[season]\nslug = "small"\ntitle = "Every kind"\npublic = false\n'
+    for kind in task_types().values():
+        [*gold] = sample(kind)[0]
+        place = folder / "given" / kind.slug
+        place.mkdir(parents=True)
+        for path in gold:
+            copy = shutil.copytree if path.is_dir() else shutil.copy
+            copy(path, place / path.name)
+        names = json.dumps([f"given/{kind.slug}/{path.name}" for path in gold])
+        text += (
+            f'[[tasks]]\nslug = "{kind.slug}"\ntitle = "{kind.title}"\ntype = "{kind.slug}"\n'
+            f"[[tasks.gold]]\npaths = {names}\n"
+            '[[tasks.phases]]\nslug = "final"\ntitle = "Final"\nopens = 2020-01-01T00:00:00Z\n'
+        )
+    (folder / "season.toml").write_text(text)
+
+
+def test_a_season_of_every_built_in_kind_is_the_same_in_another_site(
+    client, ada, tmp_path
+):
+    write_every_kind(tmp_path)
+    call_command("load_season", str(tmp_path), stdout=io.StringIO())
+    path = tmp_path / "season.zip"
+    path.write_bytes(given_out(client, with_gold=True))
+    before = [settings_of(model, *OWN) for model in (Season, Task, Phase)]
+    facts = ("task__slug", "split", "digest", "nonce", "instances")
+    golds = sorted(Gold.objects.values_list(*facts))
+    assert len(golds) == len(task_types())
+    with season_in_zip(path, "season.zip", by=ada, slug="small") as load:
+        assert load(dry_run=True).changes == []
+    forget()
+    with season_in_zip(path, "season.zip", by=ada) as load:
+        load()
+    assert [settings_of(model, *OWN) for model in (Season, Task, Phase)] == before
+    assert sorted(Gold.objects.values_list(*facts)) == golds
 
 
 TOML = b'[season]\nslug = "small"\ntitle = "Small"\n'

@@ -130,6 +130,30 @@ def test_a_task_is_proposed_from_its_gold_previewed_and_saved_with_a_phase_and_i
     assert "majority" in board
 
 
+def test_a_task_of_tags_is_made_from_bio_lines_and_read_leniently_on_request(
+    client, season
+):
+    words = "".join(
+        f"{word} {'B-M' if at == place % 4 else 'I-M' if at == 5 else 'O'}\n"
+        + ("\n" if at == 8 else "")
+        for place in range(12)
+        for at, word in enumerate(WORDS[:9])
+    )
+    answer = begun(client, words.encode(), form="tags", name="gold.conll")
+    form = answer.context["form"]
+    facts = [form[name].value() for name in ("tokens", "labels", "repair")]
+    assert (facts[0], facts[2]) == ("tokens", None)
+    assert form["shown"].value() == ["tokens"]
+    strict = {row["system"]: [*row["values"]] for row in answer.context["rows"]}
+    assert strict["The gold itself"][0]["value"] == 1
+    changed = filled(answer, repair="on")
+    answer = client.post(place(), {**changed, "preview": ""})
+    assert saved(client, answer).status_code == 302
+    kind = Task.objects.get().task_type
+    assert (kind.declared.form, kind.pair.__self__.repair) == ("tags", True)
+    assert kind.dimensions == ("entity_type",)
+
+
 def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_it_anew(
     client, season
 ):

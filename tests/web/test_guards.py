@@ -69,6 +69,24 @@ def test_who_is_removed_is_shown_first_told_by_mail_and_brought_back(
     assert not mail.outbox
 
 
+def test_who_becomes_an_organiser_in_my_place_is_shown_before_it_is_done(
+    client, olga, season
+):
+    eve = factories.make_user(name="Eve", email="eve@example.org")
+    given = {"email": eve.email, "role": "hand-over"}
+    where = reverse("organise-people", args=["one"])
+    shown = client.post(where, {**given, "rehearsed": "other"})
+    assert shown.status_code == 409
+    page = text_of(shown)
+    assert "Nothing has been done yet." in page
+    assert "made Eve an organiser" in page
+    assert "removed Olga as an organiser" in page
+    assert [row.user for row in season.organisers.all()] == [olga]
+    assert not Notification.objects.exists()
+    client.post(where, given)
+    assert [row.user for row in season.organisers.all()] == [eve]
+
+
 FIRST, LATER = ("everyone", "scores", True), ("organisers", "nothing", False)
 
 
@@ -172,7 +190,8 @@ def shown_form(client, where):
         value = field.prepare_value(form[name].value())
         if value not in (None, False):
             shown[name] = value
-        shown[form.add_initial_prefix(name)] = "" if value is None else value
+        if field.show_hidden_initial:
+            shown[form.add_initial_prefix(name)] = "" if value is None else value
     return form, shown
 
 
@@ -212,3 +231,28 @@ def test_a_value_that_somebody_else_has_saved_meanwhile_is_named_before_it_is_re
     # A field that nobody else has touched is saved as before.
     other = {**again, "title": "Final B", form.add_initial_prefix("title"): "Final B"}
     assert client.post(where, {**other, "runs_per_day": "4"}).status_code == 302
+
+
+def test_a_date_that_somebody_else_has_changed_meanwhile_is_named_before_it_is_replaced(
+    client, olga, season
+):
+    may = dt.datetime(2031, 5, 1, tzinfo=dt.UTC)
+    task = factories.make_task(season=season, slug="cite")
+    dates = {"opens": may, "closes": may + dt.timedelta(9), "with_gold": False}
+    for slug in ("dev", "final"):
+        factories.make_phase(task=task, slug=slug, time_zone="UTC", **dates)
+    where = reverse("organise-calendar", args=["one"])
+    form, shown = shown_form(client, where)
+    # Two others have moved both closing times, and I have changed one of them.
+    Phase.objects.update(closes=may + dt.timedelta(19))
+    mine = {**shown, "tasks.cite.phases.dev.closes": "2031-05-15 00:00"}
+    asked = client.post(where, mine)
+    assert asked.status_code == 422
+    assert "changed it meanwhile to “2031-05-20 00:00”" in text_of(asked)
+    hidden = form.add_initial_prefix("tasks.cite.phases.dev.closes")
+    again = {**mine, hidden: asked.context["form"].data[hidden]}
+    assert client.post(where, again).status_code == 302
+    assert dict(Phase.objects.values_list("slug", "closes")) == {
+        "dev": may + dt.timedelta(14),
+        "final": may + dt.timedelta(19),
+    }

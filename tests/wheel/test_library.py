@@ -69,6 +69,27 @@ def test_seasons_boards_and_runs_are_objects_and_tables(site, phase, scored, tmp
         _ = run.stauts
 
 
+def test_a_season_file_is_loaded_into_a_new_season_and_into_its_own(
+    phase, live_server, tmp_path
+):
+    staff = make_user(is_staff=True)
+    secret = Token.objects.issue(user=staff, name="load", scope="write")[1]
+    site = client.Site(live_server.url, secret)
+    path = tmp_path / "season.toml"
+    path.write_text('[season]\nslug = "next"\ntitle = "Next"\n')
+    made = site.load_season(path)
+    assert (made["season"], made["changes"]) == ("next", ["season next: created"])
+    path.write_text('[season]\nslug = "next"\ntitle = "The next one"\n')
+    shown = site.load_season(path, "next", dry_run="true")
+    assert shown["dry_run"]
+    assert site.season("next").title == "Next"
+    site.load_season(path, season="next")
+    assert site.season("next").title == "The next one"
+    path.write_text("[season]\n")
+    with pytest.raises(SiteRefused, match="The file is refused"):
+        site.load_season(path)
+
+
 def test_every_cell_of_the_notebook_that_reads_a_board_runs(
     root, site, phase, scored, monkeypatch, capsys
 ):

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers
 from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
+from citeboard.acts.overwriting import OverwritingForm
 from citeboard.acts.rehearsal import Said, perform
 from citeboard.acts.season_settings import CHANGE_SETTINGS
 from citeboard.core.instants import WITHOUT_END
@@ -31,8 +32,11 @@ MOVE, COPY = "move", "copy"
 MAX_PROBLEMS = 5
 
 
-class CalendarForm(ActForm):
-    """Dates of a season and its phases, by their keys in the season file; those chosen move or are copied."""
+class CalendarForm(ActForm, OverwritingForm):
+    """Dates of a season and its phases, by their keys in the season file; those chosen move or are copied.
+
+    Only what was changed since the form was shown is saved.
+    """
 
     do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
     chosen = forms.MultipleChoiceField(required=False)
@@ -69,7 +73,12 @@ class CalendarForm(ActForm):
         self, key: str, label: str, at: dt.datetime | None, of: Season | Phase
     ) -> None:
         kind = EndField if key.endswith(".closes") else MomentField
-        field = kind(label=label, zone=of.zone, required=key.endswith(".opens"))
+        field = kind(
+            label=label,
+            zone=of.zone,
+            required=key.endswith(".opens"),
+            show_hidden_initial=True,
+        )
         field.widget.attrs["aria-label"] = label
         self.fields[key], self.initial[key] = field, at
 
@@ -110,9 +119,15 @@ class CalendarForm(ActForm):
             self.add_error(None, gettext("Choose the rows first."))
         if do == MOVE and days is None:
             self.add_error("days", gettext("By how many days?"))
+        self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            if key in cleaned and cleaned[key] != before:
+            # A program may leave out what the form held when it was shown.
+            is_ours = (
+                key in self.changed_data
+                or self.add_initial_prefix(key) not in self.data
+            )
+            if is_ours and key in cleaned and cleaned[key] != before:
                 values[key if "." in key else f"{SEASON}.{key}"] = cleaned[key]
         if not self.errors and do == MOVE:
             self._move(values, chosen, dt.timedelta(days=days or 0))

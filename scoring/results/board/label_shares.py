@@ -13,6 +13,7 @@ from citeboard.core.release import release
 from citeboard.core.words import listed
 from scoring.figures import Bars, HeatMap, Measured, Series
 from scoring.metrics import base, known_metric, metrics_of, of_labels
+from scoring.metrics.classification import Classification
 from scoring.metrics.discourse import (
     GOLD,
     RUN,
@@ -79,6 +80,8 @@ class Confusion:
 
 def has_labels(task_type: TaskType) -> bool:
     form = task_type.declared.form if task_type.declared else ""
+    if form == "tags":
+        return False
     return form == "labels" or bool(task_type.label_dimensions)
 
 
@@ -97,7 +100,7 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
         )
     except (Unreadable, KeyError):
         return None
-    if own is None or matrix is None:
+    if own is None or matrix is None or own.kind != Classification.kind:
         return None
     size = len(own.labels or ())
     wanted, answered = matrix[:, :size], matrix[:, size : 2 * size]

@@ -24,6 +24,11 @@ OUTCOME_LABELS = {
 }
 #: How an instance came out besides.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
+ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
+    "entity-found",
+    "entity-missed",
+    "entity-wrong",
+)
 HITS = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
 NO_HIT = "no-hit"
 KIND_LABELS = OUTCOME_LABELS | {
@@ -35,6 +40,9 @@ KIND_LABELS = OUTCOME_LABELS | {
     "hit-2-3": gettext_lazy("cited paper second or third"),
     "hit-4-10": gettext_lazy("cited paper fourth to tenth"),
     NO_HIT: gettext_lazy("cited paper not in the first ten"),
+    ENTITY_FOUND: gettext_lazy("an entity of the gold found"),
+    ENTITY_MISSED: gettext_lazy("an entity of the gold missed"),
+    ENTITY_WRONG: gettext_lazy("an entity that the gold does not have"),
 }
 NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
@@ -53,6 +61,7 @@ ASKED = {
     base.REPORTS: gettext_lazy(
         "Write a report on this topic and name the documents behind each sentence."
     ),
+    base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
 #: How a sentence or a nugget of a report was judged, in words and as it is drawn.
 JUDGED_LABELS = {
@@ -68,6 +77,7 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
+_TOKENS = re.compile(r"^(\d+)-(\d+) ")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
 #: Tags around the parts of what is given for a citation text.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
@@ -333,6 +343,29 @@ def _as_lines(text: str, others: Sequence[str], own: str) -> list[Line]:
     return [Line([Piece(line, kind)], kind, _whose(kind)) for line, kind in kinds]
 
 
+def _as_tags(text: str, others: Sequence[str], own: str) -> list[Line]:
+    """The sentence with its entities marked, then a line for each of them."""
+    sentence, *found = text.split("\n")
+    there = {line for other in others for line in other.split("\n")[1:]}
+    pieces, tokens, end = [], sentence.split(" "), 0
+    lines = []
+    for line in found:
+        kind = BOTH if line in there else own if others else PLACE
+        if (match := _TOKENS.match(line)) is None:
+            continue
+        first, last = int(match[1]) - 1, int(match[2])
+        pieces += [
+            Piece(f"{' '.join(tokens[end:first])} " if end < first else ""),
+            Piece(" ".join(tokens[first:last]), kind),
+            Piece(" "),
+        ]
+        lines.append(Line([Piece(line, kind)], kind, _whose(kind)))
+        end = last
+    pieces.append(Piece(" ".join(tokens[end:])))
+    marked = [piece for piece in pieces if piece.text]
+    return [Line(marked), *lines]
+
+
 def _whose(kind: str) -> str:
     return {
         BOTH: _("gold and answer"),
@@ -375,6 +408,7 @@ _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
     base.RANKING: _as_ranking,
     base.LABELS: _as_lines,
     base.LINES: _as_lines,
+    base.TAGS: _as_tags,
 }
 
 
@@ -406,6 +440,8 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
         return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
     if form == base.LABELS:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
+    if form == base.TAGS:
+        return _kinds_of_entities(shown)
     if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
     if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words(
@@ -413,6 +449,16 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     ):
         return {NOTHING_SHARED}
     return set()
+
+
+def _kinds_of_entities(shown: base.ShownInstance) -> set[str]:
+    gold, given = ({*side.split("\n")[1:]} for side in (shown.gold, shown.answer))
+    groups = {
+        ENTITY_FOUND: gold & given,
+        ENTITY_MISSED: gold - given,
+        ENTITY_WRONG: given - gold,
+    }
+    return {kind for kind, lines in groups.items() if lines}
 
 
 def kind_label(kind: str) -> str:

@@ -228,12 +228,19 @@ class SentZip(entries.FileAlone):
             place = self._scratch / f"gold-{len(self._gold)}"
             place.mkdir()
             path, shown = paths[0], paths[0].relative_to(self.folder).as_posix()
-            if len(paths) > 1 or path.is_dir():
+            inputs = len(paths) if len(paths) > 1 or path.is_dir() else 0
+            if inputs:
                 path = place / "gold.zip"
-                packing.write_archive(path, _members(self.folder, paths))
+                packing.write_archive(path, _members(paths))
                 shown = "gold.zip"
             with prepared_upload(
-                task_type, options, path, shown, self._by, reading=reading
+                task_type,
+                options,
+                path,
+                shown,
+                self._by,
+                reading=reading,
+                inputs=inputs,
             ) as prepared:
                 packed = place / "packed"
                 packed.mkdir()
@@ -283,11 +290,11 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _members(
-    folder: Path, paths: Sequence[Path]
+    paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the files of several paths under the names by which readers of folders know them."""
-    for path in paths:
+    """Yield the files of each path below its number, named as readers of folders know them."""
+    for number, path in enumerate(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 inside = file.relative_to(path.parent).as_posix()
-                yield inside, partial(_opened, file)
+                yield f"{number}/{inside}", partial(_opened, file)

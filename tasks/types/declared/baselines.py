@@ -244,6 +244,7 @@ BASELINES: Mapping[str, Mapping[str, Making]] = {
     "text": {"lead": _lead},
     "ranking": {"bm25": _bm25},
     "spans": {},
+    "tags": {},
     "evidence": {},
     "labels": {
         "majority": partial(_by_counts, "majority", MOST_FREQUENT),

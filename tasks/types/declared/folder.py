@@ -25,7 +25,7 @@ from tasks.types.declared.keys import Keys, near, read_keys
 from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
 from tasks.types.declared.measures import Naming
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
-from tasks.types.declared.read_forms import FORMS
+from tasks.types.declared.read_forms import FILES_OF, FORMS
 from tasks.types.declared.read_shapes import read_shape, secret_fields
 from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
@@ -204,7 +204,7 @@ def _read(
         title=title,
         unit=unit.replace("_", " ") or "instance",
         rules=rule_sets,
-        dimensions=tuple(dimension.name for dimension in dimensions),
+        dimensions=tuple(dimension.name for dimension in task.dimensions),
         public_files=_with_declaration(task, files),
         declared=declared,
         **facts,
@@ -275,7 +275,7 @@ def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[Inpu
 
 
 def _gold(gold: Keys, task_form: str) -> dict[str, Any]:
-    form = gold.choice("files", FILE_FORMS, FILE_FORMS[0])
+    form = gold.choice("files", FILES_OF.get(task_form, FILE_FORMS), FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
     quotes = gold.flag("quotes") if "quotes" in gold else None
     if quotes is not None and form not in TABLES:

@@ -23,7 +23,9 @@ from tasks.types.declared.recognised import (
     scalars,
     words,
 )
+from tasks.types.declared.tag_proposals import bio_records, is_bio
 from tasks.types.files import Files, InputFile
+from tasks.types.forms.bio import BIO
 from tasks.types.forms.instances import TREC
 from tasks.types.forms.shapes import QUERY, GoldShape, label_text, query_records
 from tasks.types.guarded.json_reader import read_json
@@ -105,7 +107,9 @@ def read_gold_files(
     found: dict[str, GoldFile] = {}
     for file in files:
         name = file.name.rpartition("/")[2]
-        if file.suffix.removeprefix(".") in TABLES:
+        if is_bio(file, form):
+            found[name] = GoldFile(file, bio_records(file, problems), {"files": BIO})
+        elif file.suffix.removeprefix(".") in TABLES:
             found[name] = GoldFile(file, [*_table(file, problems, form, gold)])
         elif is_records_file(file.name):
             found[name] = _json_file(file, form, problems)

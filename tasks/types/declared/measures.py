@@ -145,6 +145,10 @@ SPANS: Mapping[str, Measure] = {
         for part in PARTS
     },
 }
+TAGS: Mapping[str, Measure] = {
+    f"entity_{part}": _of("entities:Entities", given=("labels",), part=part)
+    for part in PARTS
+}
 SETS: Mapping[str, Measure] = {
     f"{measure}_{part}": _of("evidence:SciFact", measure=measure, part=part)
     for measure in (
@@ -204,6 +208,7 @@ CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
     "ranking": RANKING,
     "text": TEXTS,
     "spans": SPANS,
+    "tags": TAGS,
     "evidence": SETS,
     "evidence-one": ONE,
     "numbers": NUMBERS,

@@ -41,6 +41,7 @@ from tasks.types.declared.recognised import (
     secret_parts,
     words,
 )
+from tasks.types.declared.tag_proposals import tag_answer
 from tasks.types.files import Files, InputFile
 from tasks.types.forms.instances import TREC, at_path
 from tasks.types.forms.shapes import label_text
@@ -67,6 +68,7 @@ MEASURES = {
     "ranking": ("mrr@10", "recall@10", "ndcg@10"),
     "text": ("rouge_l", "rouge_1", "rouge_2", "length"),
     "spans": ("partial_f1", "strict_f1", "character_f1"),
+    "tags": ("entity_f1", "entity_precision", "entity_recall"),
     "evidence": (
         "abstract_rationalized_f1",
         "abstract_label_only_f1",
@@ -508,6 +510,8 @@ def _of_form(
             {str(own[2]) for value in values for own in value or () if len(own) > 2}
         )
         return {"text": text, **({"labels": kinds} if kinds else {})}, measures
+    if form == "tags":
+        return {**tag_answer(rows, answer)}, measures
     if form == "evidence":
         if kinds := sorted(set().union(*map(evidence_labels, values))):
             return {

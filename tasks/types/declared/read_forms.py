@@ -4,8 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tasks.types.declared.keys import Keys, kind
+from tasks.types.forms.bio import BIO
 from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, EvidenceTask
-from tasks.types.forms.instances import LEFT_OUT, WRONG, InstanceTask
+from tasks.types.forms.instances import (
+    JSON_FORMS,
+    LEFT_OUT,
+    WRONG,
+    Dimension,
+    InstanceTask,
+)
 from tasks.types.forms.labels import (
     NEEDED,
     NONE,
@@ -17,6 +24,7 @@ from tasks.types.forms.labels import (
 from tasks.types.forms.numbers import REDUCE, NumberTask
 from tasks.types.forms.rankings import LONGEST, RankingTask
 from tasks.types.forms.spans import SpanTask
+from tasks.types.forms.tags import ENTITY_TYPE, TagTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
@@ -25,6 +33,8 @@ Settings = Mapping[str, Any]
 #: Reads [task.answer] and other tables of [task], and of the rule sets what is missing.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
+#: The forms of files of gold, where a form of tasks has its own.
+FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 
 def _labels(
@@ -138,6 +148,40 @@ def _spans(
     )
 
 
+def _tags(
+    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+) -> InstanceTask | None:
+    labels, tokens = answer.texts("labels"), answer.text("tokens", "tokens")
+    for label in labels:
+        if label != label.strip("- "):
+            message = f"the type “{label}” begins or ends with a hyphen or a space"
+            answer.refuse("labels", message, "the types without `B-` and `I-`")
+    if tokens == settings["field"]:
+        answer.refuse(
+            "tokens", f"“{tokens}” is the answer", "the field with the tokens"
+        )
+    if tokens not in settings["shown"]:
+        settings = {**settings, "shown": (*settings["shown"], tokens)}
+    known: tuple[Dimension, ...] = settings["dimensions"]
+    if not any(own.field == settings["field"] for own in known):
+        if any(own.name == ENTITY_TYPE for own in known):
+            expected = f"another name; “{ENTITY_TYPE}” are the types of entities"
+            task.refuse("dimensions", f"“{ENTITY_TYPE}” is of another field", expected)
+        of_types = Dimension(name=ENTITY_TYPE, field=settings["field"])
+        settings = {**settings, "dimensions": (*known, of_types)}
+    field, repair = answer.text(ANSWER, ""), answer.flag("repair")
+    if not labels:
+        return None
+    return TagTask(
+        **settings,
+        answer_field=field,
+        labels=labels,
+        tokens=tokens,
+        repair=repair,
+        missing=_treatments(rules),
+    )
+
+
 def _pool(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
@@ -209,6 +253,7 @@ FORMS: Mapping[str, Reading] = {
     "ranking": _ranking,
     "text": _texts,
     "spans": _spans,
+    "tags": _tags,
     "evidence": _evidence,
     "numbers": _numbers,
 }

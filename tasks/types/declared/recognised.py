@@ -34,6 +34,7 @@ ANSWERS = {
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
     "text": ("references", "reference", "summary", "target", "answer", "gold"),
     "spans": ("spans", "gold", "answer"),
+    "tags": ("tags", "ner_tags", "labels", "gold", "answer"),
     "evidence": ("evidence", "gold"),
     "numbers": ("score", "similarity", "rating", "gold", "answer"),
 }
@@ -75,6 +76,7 @@ IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_CITED = re.compile(r"citation|reference|pmid|doi|source", re.IGNORECASE)
 _IS_WORDED = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
 _IS_TAG = re.compile(r"O|[BIES]-\S+")
+_IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
 _STEM = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
 
 
@@ -296,6 +298,7 @@ _COUNTED = {
     "numbers": "“{name}” holds numbers alone",
     "text": "“{name}” holds texts",
     "spans": "“{name}” holds lists of places",
+    "tags": "“{name}” holds a tag for each token",
     "evidence": "“{name}” holds lists of evidence",
 }
 
@@ -511,6 +514,13 @@ def _are_spans(values: Sequence[Any]) -> bool:
     )
 
 
+def _are_tag_lists(values: Sequence[Any]) -> bool:
+    there = [value for value in values if value not in (None, "", [])]
+    return all(isinstance(value, list) for value in there) and all(
+        isinstance(tag, str) and _IS_IOB_TAG.fullmatch(tag) for tag in _flattened(there)
+    )
+
+
 def _are_evidence(values: Sequence[Any]) -> bool:
     there = [value for value in values if value not in (None, "", [])]
     return any(_are_sentences(value) or bool(evidence_labels(value)) for value in there)
@@ -551,6 +561,7 @@ def evidence_labels(value: Any) -> set[str]:
 _FITS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "numbers": _are_numbers,
     "spans": _are_spans,
+    "tags": _are_tag_lists,
     "evidence": _are_evidence,
     "text": _are_texts,
 }
@@ -589,7 +600,7 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
     ]
     if form == "labels" and _are_tags(present(rows, name)):
         message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
-        return message, "labels of whole instances"
+        return message, "labels of whole instances, or the form tags"
     records = list(_inner_records(values))
     slots = dict.fromkeys(slot for own in records for slot in own)
     if not records or len(records) < len(values) or len(slots) < 2:

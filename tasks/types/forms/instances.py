@@ -307,6 +307,16 @@ class InstanceTask(ABC):
         return ()
 
     @property
+    def answer_dimensions(self) -> tuple[str, ...]:
+        """The dimensions whose classes are the values of the answer's own field."""
+        own = (
+            dimension for dimension in self.dimensions if dimension.field == self.field
+        )
+        return tuple(
+            one.name for one in own if not (one.reading or one.cuts or one.joined)
+        )
+
+    @property
     def shown_dimensions(self) -> tuple[str, ...]:
         """The dimensions whose classes follow from fields that participants see."""
         return tuple(
@@ -322,6 +332,14 @@ class InstanceTask(ABC):
             and not is_within(path, self.field)
             and not any(is_within(path, hidden) for hidden in self.hidden)
         )
+
+    def features_of(self, dimension: Dimension, content: Content) -> Any:
+        """Return the classes of each instance by the dimension."""
+        return dimension.features([instance.record for instance in content.instances])
+
+    def shown_text(self, name: str, value: Any) -> str:
+        """Return a field that participants see as people read it."""
+        return _class_name(value)
 
     def gold_text(self, gold: Any) -> str:
         return str(gold)
@@ -614,7 +632,7 @@ class InstanceTask(ABC):
             if self.unit
             else names,
             features={
-                dimension.name: dimension.features(records)
+                dimension.name: self.features_of(dimension, content)
                 for dimension in self.dimensions
             },
             names=names,
@@ -636,7 +654,8 @@ class InstanceTask(ABC):
             yield ShownInstance(
                 name=instance.id,
                 given="\n".join(
-                    f"{name}: {_class_name(value)}" for name, value in shown.items()
+                    f"{name}: {self.shown_text(name, value)}"
+                    for name, value in shown.items()
                 ),
                 gold=self.gold_text(instance.gold),
                 answer="" if answer is None else self.answer_text(answer),

@@ -113,12 +113,7 @@ class LabelTask(InstanceTask):
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
-        own = (
-            dimension for dimension in self.dimensions if dimension.field == self.field
-        )
-        return tuple(
-            one.name for one in own if not (one.reading or one.cuts or one.joined)
-        )
+        return self.answer_dimensions
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)

@@ -33,6 +33,8 @@ WORDS = (
     _("just now"),
     _("in less than a minute"),
     _("here"),
+    _("What you typed here is back. It has not been sent."),
+    _("Discard it"),
 )
 
 register = template.Library()

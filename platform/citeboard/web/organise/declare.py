@@ -61,8 +61,8 @@ _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT, A_DAY = "declared-task", 86_400
 #: For how long the first phase is proposed to be open.
 OPEN_FOR = dt.timedelta(days=90)
-#: Kinds of values in [task.answer]: fields of the gold, choices, lines, words and numbers.
-FIELD, LINES, WORD, NUMBER = "field", "lines", "word", "number"
+#: Kinds of values in [task.answer]: fields of the gold, choices, lines, words, numbers and switches.
+FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
     "labels": {
@@ -75,6 +75,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "ranking": {"query": FIELD, "candidates": FIELD},
     "text": {},
     "spans": {"text": FIELD, "labels": LINES},
+    "tags": {"tokens": FIELD, "labels": LINES, "repair": SWITCH},
     "evidence": {"labels": LINES, "abstain": WORD},
     "numbers": {"least": NUMBER, "most": NUMBER, "step": NUMBER},
 }
@@ -87,6 +88,8 @@ LABELS = {
     "query": gettext_lazy("Field with the query"),
     "candidates": gettext_lazy("Field with the candidates of each instance"),
     "text": gettext_lazy("Field with the text"),
+    "tokens": gettext_lazy("Field with the words"),
+    "repair": gettext_lazy("Lenient reading: an I- that goes on no entity begins one"),
     "least": gettext_lazy("Least number"),
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
@@ -247,7 +250,11 @@ class DeclarationForm(forms.Form):
                 if kind == LINES
                 else forms.CharField
             )
-            if kind in (WORD, NUMBER, LINES):
+            if kind == SWITCH:
+                self.fields[name] = forms.BooleanField(
+                    label=LABELS[name], required=False
+                )
+            elif kind in (WORD, NUMBER, LINES):
                 self.fields[name] = own(
                     label=LABELS[name],
                     required=name == "labels" and self.task["form"] != "spans",
@@ -395,7 +402,10 @@ class DeclarationForm(forms.Form):
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
         gold |= {name: given[name] or None for name in self.shape}
         said = {**self.task.get("answer", {})}
-        said |= {name: given[name] for name in ANSWERS[self.task["form"]]}
+        said |= {
+            name: given[name] or None if kind == SWITCH else given[name]
+            for name, kind in ANSWERS[self.task["form"]].items()
+        }
         gold, said = with_file_names(self, gold, said)
         rule_sets = []
         for number, rules in enumerate(self.task["rules"]):

@@ -1,6 +1,5 @@
 """Settings of a season, its tasks and phases, by forms and by its file; seasons made anew."""
 
-import datetime as dt
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from django.contrib import messages
 from django.core import signing
 from django.core.files import File
 from django.db import models
-from django.http import FileResponse, HttpRequest, HttpResponse, QueryDict
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
@@ -25,6 +24,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.acts.declared import EndField, LinesField, MomentField
 from citeboard.acts.new_seasons import CLONE, FROM_PRESET
+from citeboard.acts.overwriting import OverwritingForm
 from citeboard.acts.rehearsal import Rehearsal, done, perform, rehearsed_load
 from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
 from citeboard.background.kinds import archives_of, jobs_of, outcome_of
@@ -93,7 +93,7 @@ def edit(
         zone=zone,
     )
     pages.require_known_fields(request, form)
-    if form.is_valid() and not form.asks_before_overwriting():
+    if form.is_valid() and (form.is_new or not form.asks_before_overwriting()):
         prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
             if form.is_new and prefix in rows_of(season, held=False):
@@ -236,13 +236,7 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
     )
 
 
-def _text(value: Any) -> str:
-    """Return the value of a field as a form sends it, a line for each of several."""
-    values = value if isinstance(value, list) else ["" if value is None else value]
-    return "\n".join(str(one).replace("\r\n", "\n").strip() for one in values)
-
-
-class SettingsForm(forms.Form):
+class SettingsForm(OverwritingForm):
     """Only what was changed since the form was shown is sent on: two people do not undo each other."""
 
     def __init__(
@@ -322,38 +316,9 @@ class SettingsForm(forms.Form):
             found[f"{prefix}.options"] = options or None
         return found
 
-    def asks_before_overwriting(self) -> bool:
-        """Return True if somebody has saved another value of a field since this form was shown.
-
-        The fault names that value; a form that is sent again after it takes its place.
-        """
-        newer = {}
-        for name in self.changed_data if not self.is_new else ():
-            field, shown = self.fields[name], self.add_initial_prefix(name)
-            if not field.show_hidden_initial or shown not in self.data:
-                continue
-            hidden = field.hidden_widget()
-            value = self.get_initial_for_field(field, name)
-            if isinstance(field, MomentField) and isinstance(value, dt.datetime):
-                # The form was shown with the clocks of the zone before.
-                value = field.written(value, self.zone)
-            present = _text(field.prepare_value(value))
-            before = _text(hidden.value_from_datadict(self.data, self.files, shown))
-            if present not in (before, _text(self[name].data)):
-                newer[shown] = hidden, present
-                words = _(
-                    "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."
-                )
-                self.add_error(name, words % {"value": present})
-        if newer:
-            data = QueryDict(mutable=True)
-            for name in self.data:
-                data.setlist(name, self.data.getlist(name))  # type: ignore[attr-defined]
-            self.data = data
-            for shown, (hidden, present) in newer.items():
-                is_list = isinstance(hidden, forms.MultipleHiddenInput)
-                data.setlist(shown, present.split("\n") if is_list else [present])
-        return bool(newer)
+    def zone_shown(self, field: MomentField) -> ZoneInfo:
+        """Return the zone before, which the same form may change."""
+        return self.zone
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
         fields = {key: name for name, key in self.keys.items()} | (

@@ -1,5 +1,6 @@
 """Participants and organisers of the season, terms, questions, and webhooks."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -136,7 +137,8 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    GIVE_ROLE,
+    # Programs, which are asked nothing, give a role at once.
+    replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
     at="role",

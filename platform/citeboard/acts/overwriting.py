@@ -1,0 +1,57 @@
+"""Forms that several people fill in at once: nobody replaces a newer value without having seen it."""
+
+import datetime as dt
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from citeboard.acts.declared import MomentField
+
+
+def _text(value: Any) -> str:
+    """Return the value of a field as a form sends it, a line for each of several."""
+    values = value if isinstance(value, list) else ["" if value is None else value]
+    return "\n".join(str(one).replace("\r\n", "\n").strip() for one in values)
+
+
+class OverwritingForm(forms.Form):
+    """A form whose fields with ``show_hidden_initial`` send what they held when the form was shown."""
+
+    def zone_shown(self, field: MomentField) -> ZoneInfo:
+        """Return the zone whose clocks the field had when the form was shown."""
+        return field.zone
+
+    def asks_before_overwriting(self) -> bool:
+        """Return True if somebody has saved another value of a field since this form was shown.
+
+        The fault names that value; a form that is sent again after it takes its place.
+        """
+        newer = {}
+        for name in self.changed_data:
+            field, shown = self.fields[name], self.add_initial_prefix(name)
+            if not field.show_hidden_initial or shown not in self.data:
+                continue
+            hidden = field.hidden_widget()
+            value = self.get_initial_for_field(field, name)
+            if isinstance(field, MomentField) and isinstance(value, dt.datetime):
+                value = field.written(value, self.zone_shown(field))
+            present = _text(field.prepare_value(value))
+            before = _text(hidden.value_from_datadict(self.data, self.files, shown))
+            if present not in (before, _text(self[name].data)):
+                newer[shown] = hidden, present
+                words = _(
+                    "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."
+                )
+                self.add_error(name, words % {"value": present})
+        if newer:
+            data = QueryDict(mutable=True)
+            for name in self.data:
+                data.setlist(name, self.data.getlist(name))  # type: ignore[attr-defined]
+            self.data = data
+            for shown, (hidden, present) in newer.items():
+                is_list = isinstance(hidden, forms.MultipleHiddenInput)
+                data.setlist(shown, present.split("\n") if is_list else [present])
+        return bool(newer)

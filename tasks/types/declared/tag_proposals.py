@@ -1,0 +1,61 @@
+"""The form `tags` in files of gold: BIO lines, and lists of tags beside lists of tokens."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tasks.types.declared.recognised import Rows, names_of
+from tasks.types.files import InputFile
+from tasks.types.forms.bio import SUFFIXES, Keys, sentence_records
+from tasks.types.forms.tags import BEGIN, NO_TYPE, OUTSIDE, strays, tag_parts
+from tasks.types.jsonlines import Record
+from tasks.types.problems import Problems
+
+_TAG = re.compile(r"O|[BI](-.*)?")
+
+
+def is_bio(file: InputFile, form: str) -> bool:
+    return form == "tags" and file.suffix in SUFFIXES
+
+
+def bio_records(file: InputFile, problems: Problems) -> list[Record]:
+    """Return a record for each sentence of BIO lines."""
+    return [*sentence_records(file, problems, _tag_fault, Keys())]
+
+
+def _tag_fault(tag: str) -> tuple[str, str] | None:
+    if _TAG.fullmatch(tag):
+        return None
+    return f"the tag is “{tag[:100]}”", "O, or B- or I- and a type"
+
+
+def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
+    """Return [task.answer]: the tokens are the list as long as that of the tags."""
+    tokens = [
+        name
+        for name in names_of(rows)
+        if name != answer and all(_is_as_long(row, name, answer) for row in rows)
+    ]
+    lists = [value for row in rows if isinstance(value := row.get(answer), list)]
+    types = Counter(
+        tag[2:] or NO_TYPE for tags in lists for tag in tags if tag != OUTSIDE
+    )
+    labels = tuple(label for label, _ in types.most_common())
+    said = {"tokens": next(iter(tokens), "tokens"), "labels": [*labels]}
+    return said | ({"repair": True} if _is_lenient(lists, labels) else {})
+
+
+def _is_as_long(row: Mapping[str, Any], name: str, answer: str) -> bool:
+    own = row.get(name)
+    return isinstance(own, list) and len(own) == len(row[answer])
+
+
+def _is_lenient(lists: Sequence[Sequence[str]], labels: Sequence[str]) -> bool:
+    """Return True for IOB1, where most entities begin with I-; single ones are faults of the gold."""
+    stray = sum(
+        len(strays([tag_parts(tag, labels) or (OUTSIDE, "") for tag in tags]))
+        for tags in lists
+    )
+    begun = sum(tag.startswith(BEGIN) for tags in lists for tag in tags)
+    return stray > begun

@@ -1,0 +1,135 @@
+"""BIO lines as CoNLL has them: a token and its tag on each, and an empty line after a sentence."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.types.files import InputFile
+from tasks.types.jsonlines import Record
+from tasks.types.problems import Problems
+from tasks.types.text import decoded, nfc
+
+BIO = "bio"
+SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
+#: How CoNLL 2003 marks the beginning of a document.
+DOCUMENT = "-DOCSTART-"
+_ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
+#: The field of the document's number, where the file marks documents.
+DOCUMENT_FIELD = "document"
+
+#: What is wrong with a tag and what was expected; None where nothing is.
+TagFault = Callable[[str], tuple[str, str] | None]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The fields of a sentence in a record."""
+
+    id: str = "id"
+    tokens: str = "tokens"
+    tags: str = "tags"
+
+
+@dataclass(frozen=True)
+class OtherToken:
+    """A token of a run that is not the one of the gold."""
+
+    line: int
+    texts: tuple[str, str]
+
+
+@dataclass
+class Sentence:
+    """``number`` counts from 1, ``id`` is that of a comment, ``line`` that of the first token; ``document``
+    is the number of the document, 0 where the file marks none.
+    """
+
+    number: int
+    id: str
+    document: int
+    line: int = 0
+    raw: str = ""
+    tokens: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    is_sound: bool = True
+
+    def differs(self, tokens: Sequence[str]) -> OtherToken | None:
+        """Return the first token that is not the one of these."""
+        for place, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
+            if nfc(own) != nfc(other):
+                texts = (
+                    f"the token is “{own[:100]}”",
+                    f"“{other[:100]}”, as given out",
+                )
+                return OtherToken(self.line + place, texts)
+        if len(self.tokens) == len(tokens):
+            return None
+        texts = (f"the sentence has {len(self.tokens)} tokens", f"{len(tokens)}")
+        return OtherToken(self.line, texts)
+
+
+def read_sentences(
+    file: InputFile, problems: Problems, tag_fault: TagFault
+) -> Iterator[Sentence]:
+    """Yield the sentences without faults; note what is wrong with each line of the others."""
+    sentence = Sentence(1, "", 0)
+    for place, raw in enumerate(file.lines(), start=1):
+        text = decoded(raw).strip("\r\n")
+        if text.strip(" \t"):
+            if fault := _take(sentence, text, place, tag_fault):
+                problems.append(file.problem(*fault, line=place, raw=text))
+                sentence.is_sound = False
+        elif sentence.line:
+            if sentence.is_sound:
+                yield sentence
+            sentence = Sentence(sentence.number + 1, "", sentence.document)
+    if sentence.line and sentence.is_sound:
+        yield sentence
+
+
+def _take(
+    sentence: Sentence, text: str, place: int, tag_fault: TagFault
+) -> tuple[str, str] | None:
+    """Add a line to a sentence; return what is wrong with the line and what was expected."""
+    parts = text.split("\t") if "\t" in text else text.split(" ")
+    parts = [part for own in parts if (part := own.strip())]
+    if not sentence.line:
+        if comment := _ID.fullmatch(text.strip()):
+            sentence.id = comment[1]
+            return None
+        if parts[0] == DOCUMENT:
+            sentence.document += 1
+            return None
+        sentence.line, sentence.raw = place, text
+    token, tag = parts[0], parts[-1]
+    sentence.tokens.append(token)
+    sentence.tags.append(tag)
+    return tag_fault(tag) if len(parts) > 1 else ("no token and tag", "TOKEN TAG")
+
+
+def sentence_records(
+    file: InputFile, problems: Problems, tag_fault: TagFault, keys: Keys
+) -> Iterator[Record]:
+    """Yield a record for each sentence, whose id is that of its comment or its number."""
+    for sentence in read_sentences(file, problems, tag_fault):
+        value: dict[str, Any] = {
+            keys.id: sentence.id or str(sentence.number),
+            keys.tokens: sentence.tokens,
+            keys.tags: sentence.tags,
+        }
+        if sentence.document:
+            value[DOCUMENT_FIELD] = str(sentence.document)
+        yield Record(file.shown, sentence.line, sentence.number, value, sentence.raw)
+
+
+def written_sentences(rows: Iterable[Mapping[str, Any]], keys: Keys) -> str:
+    """Return the records as BIO lines with their ids."""
+    return "\n".join(
+        f"# id = {row[keys.id]}\n"
+        + "".join(
+            f"{token}\t{tag}\n"
+            for token, tag in zip(row[keys.tokens], row[keys.tags], strict=True)
+        )
+        for row in rows
+    )

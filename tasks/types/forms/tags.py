@@ -1,0 +1,283 @@
+"""A tag for each token of a sentence, from which follow the entities: BIO files and lists of tags."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from tasks.types import jsonlines
+from tasks.types.base import TAGS, Index, Options
+from tasks.types.files import CLUTTER, PACKED, Files, InputFile
+from tasks.types.forms.bio import BIO, SUFFIXES, Keys, read_sentences, sentence_records
+from tasks.types.forms.instances import (
+    Content,
+    Dimension,
+    Fault,
+    InstanceTask,
+    at_path,
+)
+from tasks.types.jsonlines import Line, Record
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
+from tasks.types.run_forms import RunForm
+from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
+
+OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
+#: The type of an entity whose tags name none, as seqeval calls it.
+NO_TYPE = "_"
+#: The dimension of the types of entities, where a task does not name it.
+ENTITY_TYPE = "entity_type"
+#: First token, the token after the last, and type.
+Entity = tuple[int, int, str]
+
+
+class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
+    """The entities of a sentence in their order; ``tokens`` are those of the sentence."""
+
+    tokens: Sequence[str]
+
+
+@lru_cache(maxsize=4096)
+def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return what a tag begins with and its type; None if it is no tag of these types."""
+    if tag == OUTSIDE:
+        return OUTSIDE, ""
+    mark, rest = tag[:1], tag[1:]
+    if mark not in (BEGIN, INSIDE) or (rest and not rest.startswith("-")):
+        return None
+    label = equal_label(rest[1:] or NO_TYPE, labels)
+    return None if label is None else (mark, label)
+
+
+def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
+    """Return the entities of a sentence.
+
+    By IOB2 an entity begins at `B-` and goes on over each `I-` of the same type; another `I-` is of no
+    entity. With ``repair`` such an `I-` begins one, as in conlleval.
+    """
+    found: list[Entity] = []
+    start, label = -1, ""
+    for place, (mark, own) in enumerate([*parts, (OUTSIDE, "")]):
+        if start >= 0 and mark == INSIDE and own == label:
+            continue
+        if start >= 0:
+            found.append((start, place, label))
+        is_begin = mark == BEGIN or (repair and mark == INSIDE)
+        start, label = (place, own) if is_begin else (-1, "")
+    return found
+
+
+def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the places of the `I-` that go on no entity of the same type."""
+    before = [(OUTSIDE, ""), *parts[:-1]]
+    return [
+        place
+        for place, ((mark, label), (previous, other)) in enumerate(
+            zip(parts, before, strict=True)
+        )
+        if mark == INSIDE and (previous == OUTSIDE or other != label)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagTask(InstanceTask):
+    """A tag for each of the ``tokens``: `O`, or `B-` or `I-` and one of ``labels``, the types of entities.
+    ``repair`` selects the lenient reading.
+    """
+
+    drawn_as: ClassVar[str] = TAGS
+    noun: ClassVar[str] = "list of tags"
+    labels: tuple[str, ...]
+    tokens: str = "tokens"
+    repair: bool = False
+
+    @property
+    def example(self) -> Any:
+        return [OUTSIDE, f"{BEGIN}-{self.labels[0]}", f"{INSIDE}-{self.labels[0]}"]
+
+    @property
+    def form(self) -> jsonlines.AnswerForm:
+        return replace(super().form, others="BIO lines (`TOKEN TAG`)")
+
+    @property
+    def run_form(self) -> RunForm:
+        return replace(super().run_form, is_line=_may_be_bio)
+
+    @property
+    def label_dimensions(self) -> tuple[str, ...]:
+        return self.answer_dimensions
+
+    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+        tokens = at_path(record, self.tokens)
+        if not are_texts(tokens) or not tokens:
+            found = "empty" if tokens == [] else kind_found(tokens)
+            fault(f"“{self.tokens}” is {found}", 'a list of texts: ["We", "use"]')
+            return None
+        value = at_path(record, self.field)
+        return self._tags(value, self.field, tokens, fault)
+
+    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+        tokens = index["tokens"].get(name)
+        if tokens is None:
+            return None
+        value = line.value.get(self.answer_key)
+        return self._tags(value, self.answer_key, tokens, line.wrong)
+
+    def index_facts(self, content: Content) -> Index:
+        by_name = {
+            instance.id: at_path(instance.record, self.tokens)
+            for instance in content.instances
+        }
+        return {
+            "tokens": {
+                name: tokens if are_texts(tokens) else []
+                for name, tokens in by_name.items()
+            }
+        }
+
+    def _tags(
+        self, value: Any, key: str, tokens: Sequence[str], fault: Fault
+    ) -> Tags | None:
+        if not are_texts(value):
+            fault(f"“{key}” is {kind_found(value)}", "a list of tags, one a token")
+            return None
+        if len(value) != len(tokens):
+            fault(
+                f"“{key}” has {len(value)} tags", f"{len(tokens)}, one for each token"
+            )
+            return None
+        parts = []
+        for place, tag in enumerate(value, start=1):
+            own = tag_parts(tag, self.labels)
+            if own is None:
+                fault(f"tag {place} of “{key}” is {self._misfit(tag)}", self._expected)
+                return None
+            parts.append(own)
+        found = Tags(entities(parts, repair=self.repair))
+        found.tokens = tokens
+        return found
+
+    def parts_of(self, record: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return what each tag of a sound record of gold begins with, and its type."""
+        tags = at_path(record, self.field)
+        return [part for tag in tags if (part := tag_parts(tag, self.labels))]
+
+    @property
+    def _expected(self) -> str:
+        return (
+            f"{OUTSIDE}, or {BEGIN}- or {INSIDE}- and one of {', '.join(self.labels)}"
+        )
+
+    def _misfit(self, tag: str) -> str:
+        meant = next((own for own in self.labels if nearly_equal(tag[2:], own)), None)
+        is_near = meant is not None and tag[:1].upper() in (BEGIN, INSIDE)
+        hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
+        return f"“{tag[:100]}”{hint}"
+
+    # Files of BIO lines.
+
+    def is_instances_file(self, name: str) -> bool:
+        if self.files != BIO:
+            return super().is_instances_file(name)
+        path = PurePosixPath(name.lower().removesuffix(PACKED))
+        has_clutter = CLUTTER.intersection(PurePosixPath(name).parts)
+        return path.suffix in SUFFIXES and not has_clutter
+
+    def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
+        """With BIO, a record a sentence, whose id is in a comment or its number."""
+        if self.files != BIO:
+            yield from super().records(file, problems)
+            return
+        keys = Keys(self.id, self.tokens, self.field)
+        yield from sentence_records(file, problems, self._line_fault, keys)
+
+    def _line_fault(self, tag: str) -> tuple[str, str] | None:
+        """Return what is wrong with the tag of a line, and what was expected."""
+        if tag_parts(tag, self.labels) is not None:
+            return None
+        return f"the tag is {self._misfit(tag)}", self._expected
+
+    def read_run(
+        self, files: Files, index: Index, options: Options
+    ) -> tuple[Any, list[Problem]]:
+        problems = Problems(counts=jsonlines.MAX_COUNTED)
+        lines = []
+        for file in files:
+            try:
+                is_bio = _is_bio(file)
+                lines.append(self._as_lines(file, index, problems) if is_bio else file)
+            except TooManyProblems:
+                raise
+            except InputRefused as refused:
+                problems.extend(refused.problems)
+        if problems.has_errors:
+            return None, problems
+        return super().read_run(lines, index, options)
+
+    def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
+        """Return the sentences of a run as JSON lines, each on the line that it begins on."""
+        names = index["instances"]
+        spelling = {nfc(name): name for name in names}
+        content, at = [], 1
+        for sentence in read_sentences(file, problems, self._line_fault):
+            name = sentence.id
+            if not name and sentence.number <= len(names):
+                name = names[sentence.number - 1]
+            wanted = index["tokens"].get(spelling.get(nfc(name), name))
+            if not name:
+                message = f"this is sentence {sentence.number}"
+                problems.append(
+                    file.problem(message, f"{len(names)} sentences", line=sentence.line)
+                )
+            elif wanted is not None and (other := sentence.differs(wanted)):
+                problems.append(file.problem(*other.texts, line=other.line))
+            else:
+                record = {self.id: name, self.answer_key: sentence.tags}
+                content.append(b"\n" * (sentence.line - at))
+                content.append(jsonlines.as_lines([record]))
+                at = sentence.line + 1
+        data = b"".join(content)
+        name = f"{file.name}.jsonl"
+        return replace(file, name=name, open=lambda: BytesIO(data), encoding="")
+
+    # What pages show.
+
+    def features_of(self, dimension: Dimension, content: Content) -> Any:
+        """A dimension of the tags themselves is one of the entities' types."""
+        if dimension.field != self.field:
+            return super().features_of(dimension, content)
+        types = (
+            [label for _, _, label in instance.gold] for instance in content.instances
+        )
+        return dimension.features([{self.field: own} for own in types])
+
+    def shown_text(self, name: str, value: Any) -> str:
+        if name == self.tokens and are_texts(value):
+            return " ".join(map(_shown, value))
+        return super().shown_text(name, value)
+
+    def gold_text(self, gold: Any) -> str:
+        """Return the sentence and, a line each, its entities with the numbers of their tokens."""
+        tokens = [*map(_shown, gold.tokens)]
+        lines = (
+            f"{start + 1}-{end} {label}: {' '.join(tokens[start:end])}"
+            for start, end, label in gold
+        )
+        return "\n".join([" ".join(tokens), *lines])
+
+
+def _shown(token: str) -> str:
+    """Return a token without spaces, so that those between tokens can be told from them."""
+    return "\u00a0".join(token.split()) or "·"
+
+
+def _is_bio(file: InputFile) -> bool:
+    if file.suffix in jsonlines.SUFFIXES:
+        return False
+    return file.suffix in SUFFIXES or not jsonlines.begins_as_json(file)
+
+
+def _may_be_bio(line: bytes) -> bool:
+    tag = (line[:4000].split() or [b""])[-1]
+    return tag == b"O" or tag.startswith((b"B-", b"I-"))
