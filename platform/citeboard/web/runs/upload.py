@@ -21,7 +21,7 @@ from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_
 from scoring.results.board.exports import csv_text
 from scoring.results.runs.team_view import as_told
 from scoring.worker.supply import supply_warnings
-from tasks.models import Bundle, Phase, Registration, Season, Submission
+from tasks.models import Bundle, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs
 from tasks.seasons.cards import card
 from tasks.submissions import bundles, run_card
@@ -92,6 +92,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "measures": run_card.measures_for(phase.task.task_type),
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
+        "seeds": phase.seeds,
     }
     team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
     form = RunForm(**sent(request), **asked, is_check=is_check)
@@ -255,6 +256,7 @@ def _submitted(
                 card=form.card(),
                 metadata=metadata,
                 priority=said.get("priority"),
+                seeds_of=said.get("seeds_of", ""),
                 warnings=warnings,
             )
     except CardIncomplete as refused:
@@ -285,6 +287,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     asked: dict[str, Any] = {
         "teams": teams,
         "phases": phases,
+        "seeds": _seeds(phases),
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(
             dict.fromkeys(
@@ -315,6 +318,12 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         )[:10],
     }
     return _shown(request, "runs/season_upload.html", context)
+
+
+def _seeds(phases: Sequence[Phase]) -> str:
+    """Whether a file for several tasks may or cannot be a seed; each task decides on its own part."""
+    takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
+    return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
 
 def _bundled(
@@ -362,6 +371,7 @@ def _bundled(
                     system=said["system"],
                     description=said["description"],
                     kind=said["kind"],
+                    seeds_of=said.get("seeds_of", ""),
                 ),
                 metadata=metadata,
                 warnings=warnings,
