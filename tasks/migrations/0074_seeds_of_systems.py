@@ -1,5 +1,6 @@
 """Teams declare runs to be seeds of one system, as far as the task lets them."""
 
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -7,6 +8,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('tasks', '0071_rows_of_gold'),
+        ('teams', '0011_country_and_legal_name'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -19,5 +22,9 @@ class Migration(migrations.Migration):
             model_name='task',
             name='seeds',
             field=models.CharField(choices=[('allowed', 'allowed'), ('needed', 'needed'), ('refused', 'refused')], db_default='allowed', default='allowed', help_text='Whether a run may, must or cannot be declared a seed of a system, whose mean ranks. A change is for later runs.', max_length=10, verbose_name='runs as seeds of a system'),
+        ),
+        migrations.AddIndex(
+            model_name='submission',
+            index=models.Index(condition=models.Q(('seeds_of', ''), _negated=True), fields=['phase'], name='submission_seed'),
         ),
     ]

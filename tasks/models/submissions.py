@@ -213,6 +213,9 @@ class Submission(models.Model):
                 fields=["phase"], condition=Q(is_alike=True), name="submission_alike"
             ),
             models.Index(
+                fields=["phase"], condition=~Q(seeds_of=""), name="submission_seed"
+            ),
+            models.Index(
                 fields=["phase", "status"],
                 condition=Q(has_failed=True),
                 name="submission_failed",

@@ -29,6 +29,7 @@ from scoring.results.board.standings import (
     Row,
     cached_standings,
 )
+from scoring.results.board.stored_ranks import means_of
 from scoring.results.board.verdict import Verdict
 from scoring.results.board.visibility import (
     Audience,
@@ -521,7 +522,10 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart(
-            [row.evaluation for row in ranked], (-places).tolist(), metric
+            [row.evaluation for row in ranked],
+            (-places).tolist(),
+            metric,
+            means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
     # Best first, so that whoever is above has been looked at.
