@@ -69,6 +69,8 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
+    #: Says that the row is a mean over seeds, and of how many systems it is the best.
+    seed_words: str = ""
 
     @property
     def metric(self) -> str:
@@ -242,7 +244,12 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
 def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
     """Of these runs, as far as they stand on the board that everybody may see."""
     board = cached_standings(phase, None, audience=Audience.PUBLIC)
-    return _placed(board, [row for row in board.systems if row.submission in runs])
+    named = [
+        row
+        for row in board.systems
+        if any(run.submission in runs for run in row.runs or [row])
+    ]
+    return _placed(board, named)
 
 
 def _kept_places(
@@ -296,6 +303,7 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
             tied=tied,
             column=ranking,
             cell=row.scores.get(ranking.name) if ranking else None,
+            seed_words=", ".join(row.seed_words),
         )
         for row in rows
     )

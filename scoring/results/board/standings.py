@@ -189,16 +189,27 @@ class Row(CountingRun):
 
     @property
     def marked_name(self) -> str:
-        runs, systems = {"number": len(self.runs)}, {"number": self.best_of}
         marks = [
             (self.is_contrastive, CONTRASTIVE),
             (self.has_organiser, WITH_ORGANISER),
-            (bool(self.runs), _("mean of %(number)s runs") % runs),
-            (self.best_of > 1, _("best of %(number)s") % systems),
         ]
         return ", ".join(
-            [self.display_name, *(str(words) for holds, words in marks if holds)]
+            [
+                self.display_name,
+                *(str(words) for holds, words in marks if holds),
+                *self.seed_words,
+            ]
         )
+
+    @property
+    def seed_words(self) -> list[str]:
+        """Say that the row is a mean over seeds, and of how many systems it is the best."""
+        words = []
+        if self.runs:
+            words.append(_("mean of %(number)s runs") % {"number": len(self.runs)})
+        if self.best_of > 1:
+            words.append(_("best of %(number)s") % {"number": self.best_of})
+        return words
 
 
 @dataclass
@@ -247,6 +258,14 @@ class Board:
     @property
     def has_means(self) -> bool:
         return any(row.runs for row in self.rows)
+
+    def mean_of(self, run: int) -> Row | None:
+        """Return the row of the mean over seeds that a run is one of; None if it stands for itself."""
+        means = (row for row in self.rows if row.runs)
+        return next(
+            (mean for mean in means if any(run == own.submission for own in mean.runs)),
+            None,
+        )
 
     @cached_property
     def of_first_runs(self) -> "Board":
@@ -488,9 +507,9 @@ def standing_of(
 ) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
         board = cached_standings(phase, viewer, rules)
-        for row in board.rows:
+        for row in run_rows(board.rows):
             if row.submission == submission and row.scores:
-                return board, row.first_run or row
+                return board, row
     return None
 
 

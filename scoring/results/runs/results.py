@@ -173,12 +173,12 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
         }
     rules = phase.task.rules
     board = standings.cached_standings(phase, viewer, rules[0] if rules else None)
+    if mean := board.mean_of(submission.pk):
+        words = _(
+            "A seed of %(system)s, whose mean over %(number)s runs stands on the board."
+        )
+        return {"reason": words % {"system": mean.system, "number": len(mean.runs)}}
     for row in board.rows:
-        if submission.pk in {run.submission for run in row.runs}:
-            words = _(
-                "A seed of %(system)s, whose mean over %(number)s runs stands on the board."
-            )
-            return {"reason": words % {"system": row.system, "number": len(row.runs)}}
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)
             reason = "" if row.rank else _("Not ranked.")

@@ -4,8 +4,9 @@ import json
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
 
-from scoring.models import Evaluation, SystemComparison, SystemMean
+from scoring.models import Evaluation, FrozenBoard, SystemComparison, SystemMean
 from scoring.results.board import exports
 from scoring.results.board.standings import standings
 from scoring.results.board.verdict import TEST, TEST_OF_MEANS
@@ -179,3 +180,29 @@ def test_without_seeds_the_verdict_names_the_test_as_ever(scored_phase):
     compared.compare(scored_phase)
     board = standings(Phase.objects.get(pk=scored_phase.pk), VISITOR)
     assert board.verdict.test == TEST
+
+
+def test_a_frozen_board_keeps_its_mean_when_a_run_is_withdrawn_since(phase):
+    first, *_others = seeds(phase, 0.9, 0.4)
+    now = timezone.now()
+    Phase.objects.filter(pk=phase.pk).update(frozen_from=now)
+    FrozenBoard.objects.create(
+        phase=phase,
+        rules="corrected",
+        gold=Evaluation.objects.first().gold,
+        frozen_from=now,
+        evaluations=list(Evaluation.objects.values_list("pk", flat=True)),
+    )
+    before = shown(phase)
+    Submission.objects.filter(pk=first.pk).update(status="withdrawn")
+    assert shown(phase) == before == [("Owl", 1, pytest.approx(0.65), [0.9, 0.4])]
+
+
+def test_the_page_of_a_seed_names_its_system(client, phase):
+    [first, second] = seeds(phase, 0.9, 0.4)
+    for run in (first, second):
+        page = text_of(client.get(f"{boards.address('board', phase)}runs/{run.pk}/"))
+        assert "a seed of Owl" in page
+    board = standings(phase, VISITOR)
+    [row] = board.of_first_runs.rows
+    assert (row.system, row.value) == (f"Owl, run {first.number}", 0.9)
