@@ -7,6 +7,7 @@ from django.db import transaction
 
 from scoring.metrics import Metric, base, metric_of, metrics_of
 from scoring.models import Evaluation, SystemComparison, SystemMean
+from scoring.models.counting import has_seeds
 from scoring.offline.compare import aligned
 from scoring.offline.evaluate import Statistics
 from scoring.results.board.comparisons import (
@@ -20,12 +21,15 @@ from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
 from tasks.models import Gold, Phase
 from tasks.models.seasons import bump_version
 
+#: Rows that a mean is compared with before the job renews its lease.
+AT_A_TIME = 8
+
 log = logging.getLogger(__name__)
 
 
 def some_means(phase: Phase, rules: str, gold: Gold) -> bool:
     """Compute what is missing of one mean; False if nothing is. Raises StatisticsAway."""
-    if rules not in phase.task.rules or not phase.takes_seeds:
+    if rules not in phase.task.rules or not has_seeds(phase):
         return False
     audiences = [Audience.ORGANISER, *([Audience.PUBLIC] if phase.is_frozen() else [])]
     for audience in audiences:
@@ -80,7 +84,7 @@ def _ends(board: Board, mean: Row) -> dict[str, list[float]]:
 
 
 def _some_comparisons(board: Board, means: Sequence[Row]) -> bool:
-    """Compare the mean that lacks most of its comparisons with all rows that it is not compared with."""
+    """Compare the mean that lacks most of its comparisons with some rows that it is not compared with."""
     if board.ranking is None or not board.ranking.is_exchangeable:
         return False
     rows = {row.system_digest: row for row in board.rows if row.rank is not None}
@@ -102,7 +106,10 @@ def _some_comparisons(board: Board, means: Sequence[Row]) -> bool:
     system = max(left, key=lambda own: len(left[own]), default="")
     if not left.get(system):
         return False
-    found = [_comparison(board, rows[system], rows[other]) for other in left[system]]
+    found = [
+        _comparison(board, rows[system], rows[other])
+        for other in left[system][:AT_A_TIME]
+    ]
     with transaction.atomic():
         SystemComparison.objects.bulk_create(found, ignore_conflicts=True)
         bump_version(board.phase.pk, 0)
