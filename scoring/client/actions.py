@@ -134,6 +134,8 @@ def submit(args: argparse.Namespace) -> int:
     if args.priority is not None:
         require_priorities(site, phase, args.kind)
         fields["priority"] = str(args.priority)
+    if args.seeds_of:
+        fields["seeds_of"] = args.seeds_of
     more = {"metadata": args.metadata} if args.metadata else {}
     for path in more.values():
         if not path.is_file():

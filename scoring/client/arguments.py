@@ -20,10 +20,13 @@ CARD = (
     "model",
     "external_resources",
     "human_in_the_loop",
+    "seed",
     "wall_seconds",
     "cpu_seconds",
     "memory_mib",
     "gpu_seconds",
+    "tokens",
+    "cost_usd",
 )
 
 

@@ -36,7 +36,7 @@ from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.manual_scores import figures_of
 from scoring.results.board.query import UnknownColumn
 from scoring.results.board.snapshots import keep_cited
-from scoring.results.board.standings import Board, Cell, Column, Row
+from scoring.results.board.standings import Board, Cell, Column, Row, run_rows
 from scoring.results.board.visibility import is_public
 from scoring.results.comparison.reading import Page, ReadInstance
 from tasks.models import Submission
@@ -114,7 +114,7 @@ LEVEL = 0.95
 
 def as_every_eval_ever(results: Results) -> bytes:
     """Schema 0.3.0 of https://github.com/evaleval/every_eval_ever: a record for each system."""
-    records = [every_eval_ever_record(results, row) for row in results.rows]
+    records = [every_eval_ever_record(results, row) for row in run_rows(results.rows)]
     filled = [record for record in records if record["evaluation_results"]]
     return packed(
         [(f"{_place(results, record)}.json", json_text(record)) for record in filled]
@@ -278,7 +278,7 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
         f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}"
     )
     files = []
-    for row in results.rows:
+    for row in run_rows(results.rows):
         if entries := [
             {
                 "dataset": {
@@ -301,9 +301,10 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
 
 def as_ir_metadata(results: Results) -> bytes:
     """`ir_metadata` of each run, https://www.ir-metadata.org; read by `tasks.submissions.ir_metadata`."""
-    runs = Submission.objects.in_bulk([row.submission for row in results.rows])
+    rows = run_rows(results.rows)
+    runs = Submission.objects.in_bulk([row.submission for row in rows])
     files = []
-    for row in results.rows:
+    for row in rows:
         if not row.is_human:
             description = runs[row.submission].description if row.says_who else ""
             content = as_yaml(ir_metadata_of(results, row, description))

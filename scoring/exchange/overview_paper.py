@@ -269,7 +269,8 @@ def _board_part(board: Board) -> PaperFiles:
 def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]]]:
     if not (dimensions := offered_dimensions(board)):
         return
-    view = replace(board, rows=board.systems)
+    of_runs = board.of_first_runs
+    view = replace(of_runs, rows=of_runs.systems)
     yield (
         _("All classes and metrics"),
         [

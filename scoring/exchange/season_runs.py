@@ -18,7 +18,7 @@ from citeboard.core.templatetags.page import iso
 from scoring.exchange.results import file_name, zip_entry
 from scoring.models import OF_RANKING, Evaluation, Score
 from scoring.results.board.exports import csv_text
-from scoring.results.board.standings import Board
+from scoring.results.board.standings import Board, run_rows
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 
@@ -113,11 +113,12 @@ def _line(run: Submission, score: Score | None) -> Iterator[object]:
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
     """A file on disk that goes when it is closed; what has no file is left out."""
-    runs = Submission.objects.in_bulk([row.submission for row in board.systems])
+    rows = run_rows(board.systems)
+    runs = Submission.objects.in_bulk([row.submission for row in rows])
     archive = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  (its reader closes it)
     try:
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-            for row in board.systems:
+            for row in rows:
                 run = runs[row.submission]
                 if run.file:
                     suffix = PurePosixPath(run.filename).suffix.lower()

@@ -51,6 +51,7 @@ from scoring.models.human import (
 )
 from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.models.reported import Paper, Reported, ReportedTable
+from scoring.models.systems import SystemComparison, SystemMean, digest_of_runs
 
 __all__ = [
     "CRITERIA",
@@ -100,7 +101,10 @@ __all__ = [
     "Signature",
     "SigningKey",
     "Snapshot",
+    "SystemComparison",
+    "SystemMean",
     "Withheld",
     "class_numbers",
+    "digest_of_runs",
     "save_breakdowns",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import Metric, WeightedMetric, finite, unit_rows
+from scoring.metrics.base import Floats, Metric, WeightedMetric, finite, unit_rows
 from scoring.offline.evaluate import Measurements, measured
 from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.offline.parts import Part, rows_of_part
@@ -28,30 +28,36 @@ TRIALS = 10_000
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
-    """The two runs' rows, by unit, of a metric whose rows can be exchanged.
-
-    A unit that one of them lacks has a row of zeros there, which counts for nothing.
-    """
+    """The two runs' rows, by unit, of a metric whose rows can be exchanged."""
     assert metric.is_exchangeable, metric.name
-    resampled = [run.resampled for run in (a, b)]
-    names = np.union1d(*(np.array(of_run, dtype=str) for of_run, _ in resampled))
-    both = [
+    return significance.Paired(metric, *aligned(metric, [a, b]))
+
+
+def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
+    """Return the rows of each run by unit, so that row i of all of them belongs to the same unit.
+
+    A unit that a run lacks has a row of zeros there, which counts for nothing.
+    """
+    resampled = [run.resampled for run in runs]
+    every = [np.array(of_run, dtype=str) for of_run, _ in resampled]
+    names = np.unique(np.concatenate(every))
+    own = [
         unit_rows(metric, run.matrices[metric.statistic], run.units, run.clusters)
-        for run in (a, b)
+        for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # Rows of the same instances in the same order, each with its unit's number among the names of both.
-        for rows, (of_run, _) in zip(both, resampled, strict=True):
+        # Rows of the same instances in the same order, each with its unit's number among the names of all.
+        for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
             )
-        return significance.Paired(metric, both[0], both[1])
+        return own
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
-    spread = np.zeros((2, len(names), max(rows.shape[1] for rows in both)))
-    for side, (of_run, numbers), rows in zip(spread, resampled, both, strict=True):
+    spread = np.zeros((len(runs), len(names), max(rows.shape[1] for rows in own)))
+    for side, (of_run, numbers), rows in zip(spread, resampled, own, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
         side[np.searchsorted(names, occurring), : rows.shape[1]] = rows
-    return significance.Paired(metric, spread[0], spread[1])
+    return list(spread)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,7 @@ class NoInterval(StrEnum):
     """Why a number has no interval."""
 
     FEW_UNITS = "few-units"
+    FEW_RUNS = "few-runs"
     FEW_CARRIERS = "few-carriers"
     TOO_FAR = "too-far"
     FEW_OF_A_CLASS = "few-of-a-class"
@@ -192,16 +193,18 @@ def score_bounds(
     value_range: Range,
     *,
     level: float = LEVEL,
+    df: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of values with these errors; NaN where there is no interval.
 
-    ``units`` is Kish's number. A range with two ends gives a Wilson interval, a range without ends the value
-    ± t errors. ``one_ended_bounds`` is for a range with one end.
+    ``units`` is Kish's number, and ``df`` the degrees of freedom if they do not follow from it. A range with
+    two ends gives a Wilson interval, a range without ends the value ± t errors. ``one_ended_bounds`` is for a
+    range with one end.
     """
     low, high = value_range
     if math.isinf(low) != math.isinf(high):
         raise ValueError(f"from {low} to {high}: expected two ends or none")
-    t = _t_values(level, units)
+    t = _t_values(level, units, df)
     values = np.asarray(values, dtype=np.float64)
     if math.isinf(low):
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
@@ -227,25 +230,33 @@ def one_ended_bounds(
     value_range: Range,
     *,
     level: float = LEVEL,
+    more_variance: float = 0.0,
+    df: float | None = None,
 ) -> tuple[Floats, Floats]:
     """The ends for values with one end, such as an error from 0 on or R² up to 1, over so many units. (…, n)
     ``left_out`` are the values without each unit. Away from the end t errors of the distance's logarithm,
     made larger by half of one in so many units, since few units seldom show a long tail. Towards the end
     plain t errors, no further than the end. NaN where all units are equal or the value is at its end.
+    ``more_variance`` is that of another source than the units, such as seeds; ``df`` as in ``score_bounds``.
     """
     low, high = value_range
     end, sign = (low, 1) if math.isinf(high) else (high, -1)
-    t, values = _t_values(level, units), np.asarray(values, dtype=np.float64)
+    t, values = _t_values(level, units, df), np.asarray(values, dtype=np.float64)
     distances, errors = sign * (values - end), jackknife_error(left_out)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         of_logs = jackknife_error(np.log(sign * (left_out - end)))
+        if more_variance:
+            of_logs = np.sqrt(of_logs**2 + more_variance / distances**2)
+            errors = np.sqrt(errors**2 + more_variance)
         far = distances * np.exp(t * of_logs * (1 + 1 / (2 * np.asarray(units))))
         near = np.maximum(distances - t * errors, 0.0)
         ends = _nothing_of_width_0(end + sign * near, end + sign * far, errors)
     return ends if sign > 0 else (ends[1], ends[0])
 
 
-def _t_values(level: float, units: float | Floats) -> Floats:
+def _t_values(level: float, units: float | Floats, df: float | None = None) -> Floats:
+    if df is not None:
+        return np.asarray(t_quantile((1 + level) / 2, max(1.0, df)))
     if isinstance(units, float | int):
         return np.asarray(t_quantile((1 + level) / 2, max(1.0, units - 1)))
     from scipy.special import stdtrit
@@ -277,6 +288,7 @@ def difference_bounds(
     *,
     same: float | Floats = 0.0,
     level: float = LEVEL,
+    df: float | None = None,
 ) -> tuple[Floats, Floats]:
     """The ends for differences of two values of one metric, whose errors are those of the difference. Between
     minus and plus the range a Wilson interval. ``same`` is the share of units in which both runs are the
@@ -285,7 +297,7 @@ def difference_bounds(
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)
-    t = _t_values(level, units)
+    t = _t_values(level, units, df)
     if math.isinf(size):
         return _nothing_of_width_0(
             differences - t * errors, differences + t * errors, errors

@@ -20,6 +20,7 @@ from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
+from scoring.worker.compare_seeds import some_means
 from tasks.jobs import interruptions
 from tasks.jobs.engine import JobLost, heartbeat, row_of
 from tasks.jobs.queue_choice import claimable, served
@@ -69,6 +70,13 @@ def compare(job: Job) -> None:
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
             at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
             if not has_found and any(
+                some_means(phase, order.rules, gold) for gold in golds.values()
+            ):
+                has_found = True
+                _renew(job)
+                # The ranks follow from it, and are stored once nothing is left.
+                left_by_gold.clear()
+            if not has_found and any(
                 some_classes(phase, order.rules, gold) for gold in golds.values()
             ):
                 has_found, priority = True, Job.Priority.CLASSES
@@ -108,7 +116,11 @@ class Left:
             audience=Audience.ORGANISER,
             stores_ranks=True,
         )
-        ranked = [row.evaluation for row in board.rows if row.rank is not None]
+        ranked = [
+            row.evaluation
+            for row in board.rows
+            if row.rank is not None and not row.runs
+        ]
         self.rows = sorted(
             Evaluation.objects.filter(pk__in=ranked, withheld="").values_list(
                 "pk", flat=True

@@ -27,9 +27,9 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class CardField(Asked):
-    """A text, an address (``is_link``), a month or day (``is_date``), names between commas (``is_list``), or
-    one of ``values``. ``marked`` are the words by which a board marks a run that chose so. What
-    ``names_team`` may say whose the run is, and is shown only where the team's name is.
+    """A text, a word (``is_short``), an address (``is_link``), a month or day (``is_date``), names between
+    commas (``is_list``), or one of ``values``. ``marked`` are the words by which a board marks a run that
+    chose so. What ``names_team`` may say whose the run is, and is shown only where the team's name is.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +37,7 @@ class CardField(Asked):
     is_link: bool = False
     is_date: bool = False
     is_list: bool = False
+    is_short: bool = False
     max_length: int = 1000
 
     @property
@@ -128,6 +129,13 @@ CARD = {
             asks=_(
                 "Whether a person looked at the test data and changed an answer, a query or a prompt."
             ),
+        ),
+        CardField(
+            name="seed",
+            english=_("Seed"),
+            is_short=True,
+            max_length=40,
+            asks=_("The random seed of this run, such as 42."),
         ),
     )
 }

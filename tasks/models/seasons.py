@@ -374,6 +374,11 @@ class Organiser(models.Model):
 class Task(Configured):
     """A task type as a season runs it: with its rule sets and settings."""
 
+    class Seeds(models.TextChoices):
+        ALLOWED = "allowed", _("allowed")
+        NEEDED = "needed", _("needed")
+        REFUSED = "refused", _("refused")
+
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="tasks")
     slug = models.SlugField(max_length=60)
     title = models.CharField(max_length=120)
@@ -459,6 +464,17 @@ class Task(Configured):
             "Of Hugging Face, such as owner/name: results for its leaderboards name it."
         ),
     )
+    seeds = models.CharField(
+        _("runs as seeds of a system"),
+        max_length=10,
+        choices=Seeds,
+        default=Seeds.ALLOWED,
+        db_default=Seeds.ALLOWED,
+        help_text=_(
+            "Whether a run may, must or cannot be declared a seed of a system, whose mean ranks. A change is "
+            "for later runs."
+        ),
+    )
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
@@ -483,6 +499,7 @@ class Task(Configured):
         "max_seconds": Setting(at_most="SCORING_TIMEOUT", on_board=False),
         "max_memory_mb": Setting(at_most="SCORING_MEMORY_MB", on_board=False),
         "hub_dataset": Setting(in_api=True, on_board=False),
+        "seeds": Setting(in_api=True, on_board=False),
     }
 
     class Meta:
@@ -903,6 +920,16 @@ class Phase(Configured):
             f"share-{self.min_answered_share}": self.min_answered_share,
         }
         return " ".join(word for word, holds in words.items() if holds)
+
+    @property
+    def takes_seeds(self) -> bool:
+        """Whether runs can stand together: not where each score is told by itself, or ranked by month."""
+        return not (self.ladder or self.has_monthly_ranks)
+
+    @property
+    def seeds(self) -> str:
+        """Whether its runs may, must or cannot be seeds of a system."""
+        return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
 
     @property
     def has_monthly_ranks(self) -> bool:

@@ -170,6 +170,10 @@ class Submission(models.Model):
         db_default=0,
         help_text="Its place among the team's runs, where the first few are judged.",
     )
+    seeds_of = late_text(
+        80,
+        help_text="The system of which this run is one seed; empty of a run on its own.",
+    )
     exclusion = late_text(
         12,
         choices=Exclusion,
@@ -207,6 +211,9 @@ class Submission(models.Model):
             models.Index(fields=["sha256", "team"], name="submission_same_file"),
             models.Index(
                 fields=["phase"], condition=Q(is_alike=True), name="submission_alike"
+            ),
+            models.Index(
+                fields=["phase"], condition=~Q(seeds_of=""), name="submission_seed"
             ),
             models.Index(
                 fields=["phase", "status"],

@@ -16,7 +16,8 @@ from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
-from tasks.submissions import refusals, run_card, submit
+from tasks.submissions import refusals, run_card, seeds, submit
+from tasks.submissions.looks import check_look
 from tasks.submissions.uploads import Upload, checksum, discard, stored_run
 from tasks.types import Problem
 from tasks.types.problems import capped, from_values, merged
@@ -140,7 +141,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     if before := _sent_before(season, team, details, sha256):
         return before
     submit.check_registered(season, team)
-    submit.check_look(season, team, details.system)
+    check_look(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
         parts = parts_of(
@@ -167,6 +168,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             replace(part, findings=replace(part.findings, about=about[part.phase.pk]))
             for part in parts
         ]
+    for part in parts:
+        seeds.check_declared(part.phase, team, details.seeds_of)
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():

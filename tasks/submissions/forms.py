@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import Team
-from tasks.models import Phase, Submission
+from tasks.models import Phase, Submission, Task
 from tasks.models.run_cards import CARD, COSTS, METHOD, REQUIRABLE, CardField
 from tasks.submissions.run_card import MAX_SYSTEM, TEAM_KINDS, TeamMeasure
 from tasks.submissions.uploads import upload_limit
@@ -31,7 +31,7 @@ def card_form_field(known: CardField) -> forms.Field:
         return forms.ChoiceField(
             choices=[("", gettext("not said")), *known.choices.items()], **shared
         )
-    is_short = known.is_link or known.is_date or known.is_list
+    is_short = known.is_short or known.is_link or known.is_date or known.is_list
     widget = forms.TextInput if is_short else forms.Textarea(attrs={"rows": 2})
     return forms.CharField(max_length=known.max_length, widget=widget, **shared)
 
@@ -83,6 +83,16 @@ class RunForm(forms.Form):
         required=False,
     )
 
+    seeds_of = forms.CharField(
+        label=_("Seed of"),
+        required=False,
+        max_length=MAX_SYSTEM,
+        help_text=_(
+            "Of several runs of one system that differ by chance alone, such as by their random seeds: the "
+            "system's name, the same for each. The board ranks their mean and shows the runs below it."
+        ),
+        error_messages={"required": _("Give the system's name.")},
+    )
     priority = forms.IntegerField(
         label=_("Priority"),
         required=False,
@@ -99,6 +109,7 @@ class RunForm(forms.Form):
         *args: Any,
         teams: list[Team],
         has_priority: bool = False,
+        seeds: str = Task.Seeds.ALLOWED,
         measures: Sequence[TeamMeasure] = (),
         required: Sequence[str] = (),
         is_check: bool = False,
@@ -138,6 +149,11 @@ class RunForm(forms.Form):
             self.fields["system"].required = False
         if not has_priority:
             del self.fields["priority"]
+        if seeds == Task.Seeds.REFUSED:
+            del self.fields["seeds_of"]
+        else:
+            is_needed = seeds == Task.Seeds.NEEDED and not is_check
+            self.fields["seeds_of"].required = is_needed
         if len(teams) > 1:
             field = self.fields["team"]
             assert isinstance(field, forms.ModelChoiceField)

@@ -305,19 +305,28 @@ class RunDetails:
     description: str
     kind: str
     idempotency_key: str = ""
+    seeds_of: str = ""
 
 
 def checked_details(
-    *, system: str, description: str = "", kind: str, idempotency_key: str = ""
+    *,
+    system: str,
+    description: str = "",
+    kind: str,
+    idempotency_key: str = "",
+    seeds_of: str = "",
 ) -> RunDetails:
     name, text = plain_text.one_line(system), plain_text.plain_paragraphs(description)
-    given = RunDetails(name, text, kind, idempotency_key.strip())
+    group = plain_text.one_line(seeds_of)
+    given = RunDetails(name, text, kind, idempotency_key.strip(), group)
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
     words = _("the name has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
         faults["system"] = fault
+    if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, words):
+        faults["seeds_of"] = fault
     words = _("the description has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(
         given.description, plain_text.MAX_DESCRIPTION, words
@@ -385,6 +394,22 @@ COST_MEASURES = (
         asks=gettext_noop(
             "Seconds, over all GPUs; say in the description which they are."
         ),
+    ),
+    TeamMeasure(
+        name="tokens",
+        english=gettext_noop("Tokens"),
+        unit="tokens",
+        highest=1e15,
+        asks=gettext_noop(
+            "Tokens that language models read and wrote, on the whole split."
+        ),
+    ),
+    TeamMeasure(
+        name="cost_usd",
+        english=gettext_noop("Money"),
+        unit="USD",
+        highest=1e9,
+        asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
 #: What a task type may leave to teams, by name.

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.lookalikes import written_otherwise
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
 from tasks.jobs.leases import create_check, create_jobs, lacks_supply
@@ -32,7 +31,8 @@ from tasks.models import (
     Task,
 )
 from tasks.registration.entries import lock_entry, terms_to_accept
-from tasks.submissions import reading, refusals, run_acts, run_card
+from tasks.submissions import reading, refusals, run_acts, run_card, seeds
+from tasks.submissions.looks import check_look
 from tasks.submissions.refusals import CardIncomplete, RunRejected
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem, TaskType
@@ -87,6 +87,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     card: Mapping[str, object] | None = None,
     metadata: Upload | None = None,
     priority: int | None = None,
+    seeds_of: str = "",
     warnings: Sequence[Problem] = (),
 ) -> Submission:
     """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
@@ -96,6 +97,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         description=description,
         kind=kind,
         idempotency_key=idempotency_key,
+        seeds_of=seeds_of,
     )
     kind_of_task, figures = phase.task.task_type, team_figures or {}
     said = said_of(
@@ -105,6 +107,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     if before := _sent_before(phase, team, details, sha256):
         return before
     check_look(phase.task.season, team, details.system)
+    seeds.check_declared(phase, team, details.seeds_of)
     # What is refused in any case is refused before the file is read, and asked again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
@@ -130,6 +133,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
             return before
         now = timezone.now()
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
+        seeds.check_declared(phase, team, details.seeds_of)
         facts = check_entry(phase, team, now, upload.begun_at, upload.size)
         if unread is None:
             run_card.require_card(phase, said)
@@ -242,16 +246,6 @@ def check_registered(season: Season, team: Team) -> None:
         raise refusals.NotRegistered.of(team, season)
 
 
-def check_look(season: Season, team: Team, system: str) -> None:
-    """ASCII is what another name would be made to look like."""
-    others = Submission.objects.filter(phase__task__season=season).exclude(team=team)
-    if not system.isascii() and written_otherwise(others, "system", system):
-        words = _(
-            "a system of others in this season has a name that looks like this one in other letters"
-        )
-        raise ValidationError({"system": words})
-
-
 def require_terms(season: Season, user: User | None) -> None:
     terms = terms_to_accept(season, user) if user else None
     if terms is not None:
@@ -314,7 +308,8 @@ def queue_run(
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
     facts |= {
-        name: getattr(details, name) for name in ("system", "kind", "idempotency_key")
+        name: getattr(details, name)
+        for name in ("system", "kind", "idempotency_key", "seeds_of")
     }
     facts |= {
         name: getattr(stored, name) for name in ("file", "filename", "sha256", "size")

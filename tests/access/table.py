@@ -225,6 +225,7 @@ TABLE = {
     "submission-withdraw": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-select": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-priority": post(DONE_FOR_OWN_OR_ORGANISED),
+    "submission-seed": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-accept": post(DONE_FOR_ORGANISERS),
     "submission-disqualify": post(DONE_FOR_ORGANISERS),
     "submission-hide": post(DONE_FOR_ORGANISERS),
@@ -627,6 +628,7 @@ TABLE = {
     "api:close": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:select": post((401, 404, 404, 404, 409, 400, 404, 400), TOKEN_FIRST),
     "api:priority": post((401, 404, 404, 404, 400, 400, 404, 400), TOKEN_FIRST),
+    "api:seed": post((401, 404, 404, 404, 200, 400, 404, 400), TOKEN_FIRST),
     "organise-outside": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "api:outside": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
     "organise-errata": form(ORGANISED, LACKING_FOR_ORGANISERS),
@@ -836,7 +838,7 @@ HELPED = (
 #: Of runs that a helper sees, but only their teams and organisers change.
 NOT_HELPED = (
     "api:accept", "api:cancel", "api:disqualify", "api:hide", "api:reinstate", "api:select", "api:withdraw",
-    "api:priority",
+    "api:priority", "api:seed",
 )  # fmt: skip
 
 

@@ -176,6 +176,7 @@ def bodies(scene) -> dict[str, dict]:
         },
         "organise-board": {"board": "nobody"},
         "organise-freeze": {"frozen_from": "2091-05-10T12:00"},
+        "submission-seed": {"seeds_of": "One", "reason": "Asked for."},
         "submission-withdraw": {"reason": "Asked for."},
         "submission-disqualify": {"reason": "Not its own."},
         "submission-hide": {"reason": "Asked for."},

@@ -56,6 +56,7 @@ BY_OPERATION = {
     "disqualify": "submission-disqualify",
     "hide": "submission-hide",
     "set_priority": "submission-priority",
+    "seed": "submission-seed",
     "reinstate": "submission-reinstate",
     "select": "submission-select",
     "withdraw": "submission-withdraw",

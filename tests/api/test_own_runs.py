@@ -21,7 +21,8 @@ from tests.factories import (
 MEMBERS = {
     "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
     "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion", "exclusion_reason",
-    "priority", "status", "since", "reason", "replace_until", "team_reported", "progress", "url", "page",
+    "priority", "seeds_of", "status", "since", "reason", "replace_until", "team_reported", "progress", "url",
+    "page",
 }  # fmt: skip
 
 

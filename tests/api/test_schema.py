@@ -91,6 +91,7 @@ def test_what_is_sent_is_described_as_a_form_with_a_file(schema):
     assert form["properties"]["run"]["format"] == "binary"
     assert sorted(form["required"]) == ["run", "system"]
     told = {"wall_seconds", "cpu_seconds", "memory_mib", "gpu_seconds", "mauve"}
+    told |= {"tokens", "cost_usd", "seeds_of"}
     said = {"run", "system", "team", "description", "kind", "metadata", "priority"}
     assert set(form["properties"]) == {*said, *told, *CARD}
     assert "Idempotency-Key" in [

@@ -43,6 +43,7 @@ DISQUALIFIED, HIDDEN = ({"exclusion": why} for why in ("disqualified", "hidden")
 LATE, SELECTED = {"is_late": True}, {"is_selected": True}
 CONTRASTIVE = {"kind": "contrastive"}
 SAME_TIME = {"submitted_at": boards.START}
+SEED = {"seeds_of": "A"}
 JUDGE_TWO, SHOW_CONTRASTIVE = {"priority_runs": 2}, {"shows_contrastive": True}
 
 CASES = [
@@ -280,6 +281,75 @@ CASES = [
         last="a1",
         all="a1",
         priority="a1",
+        phase=SHOW_CONTRASTIVE,
+    ),
+    Case(
+        "two seeds have a lower mean than a run on its own",
+        {"a1": LOW, "a2": SEED | {"value": 0.9}, "a3": SEED | {"value": 0}, "b1": LOW},
+        best="a2 a3 b1",
+        last="a2 a3 b1",
+        all="a1 a2 a3 b1",
+        priority="a1 b1",
+    ),
+    Case(
+        "a run on its own is better than the mean of seeds",
+        {"a1": SEED | HIGH, "a2": SEED | LOW, "a3": {"value": 0.55}},
+        best="a3",
+        last="a3",
+        all="a1 a2 a3",
+        priority="a1 a2",
+    ),
+    Case(
+        "a seed without a value takes the value of its system",
+        {"a1": SEED | HIGH, "a2": SEED | UNDEFINED | SELECTED, "a3": LOW},
+        best="a3",
+        last="a3",
+        all="a1 a2 a3",
+        priority="a1 a2",
+        selected="a1 a2",
+    ),
+    Case(
+        "a seed is withdrawn, another hidden",
+        {"a1": SEED, "a2": SEED | HIDDEN, "a3": SEED | WITHDRAWN, "a4": LOW},
+        best="a1",
+        last="a4",
+        all="a1 a4",
+        priority="a1",
+    ),
+    Case(
+        "the last run was a seed and is withdrawn",
+        {"a1": LOW, "a2": SEED, "a3": SEED, "a4": SEED | WITHDRAWN},
+        best="a2 a3",
+        last="a2 a3",
+        all="a1 a2 a3",
+        priority="a1",
+    ),
+    Case(
+        "the first seed by priority is withdrawn",
+        {"a1": SEED | WITHDRAWN, "a2": {}, "a3": SEED, "a4": {}},
+        best="a2",
+        last="a4",
+        all="a2 a3 a4",
+        priority="a2 a3",
+        phase=JUDGE_TWO,
+    ),
+    Case(
+        "two teams have systems of one name",
+        {"a1": SEED | SELECTED, "b1": SEED, "a2": SEED, "b2": SEED | LATE},
+        best="a1 a2 b1",
+        last="a1 a2 b1",
+        all="a1 a2 b1",
+        priority="a1 a2 b1",
+        selected="a1 a2",
+    ),
+    Case(
+        "contrastive seeds stand beside the seeds that rank",
+        {"a1": SEED, "a2": SEED | CONTRASTIVE, "a3": SEED | CONTRASTIVE, "a4": HIGH},
+        best="a2 a3 a4",
+        last="a2 a3 a4",
+        all="a1 a2 a3 a4",
+        priority="a1 a2 a3",
+        selected="a2 a3",
         phase=SHOW_CONTRASTIVE,
     ),
     Case(

@@ -16,7 +16,8 @@ from scoring.results.runs import confirming
 from scoring.results.runs.team_view import hides_outcome
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_organise
-from tasks.submissions import run_acts
+from tasks.submissions import run_acts, seeds
+from tasks.submissions.run_card import MAX_SYSTEM
 
 
 def visible_runs(user: object) -> QuerySet[Submission]:
@@ -92,6 +93,16 @@ class PriorityForm(ReasonForm):
     api = {**ReasonForm.api, "priority": "1 comes first."}
 
 
+class SeedForm(ReasonForm):
+    """The system of which a run is one seed."""
+
+    seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM)
+    api = {
+        **ReasonForm.api,
+        "seeds_of": "The same name for each run of the system; empty: the run stands for itself.",
+    }
+
+
 @dataclass(frozen=True)
 class ChangeOfRun(Act):
     """Done by the run's own team; by organisers of its season with a reason, which the team reads."""
@@ -139,6 +150,13 @@ def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     return gettext("The run is %(status)s."), {"status": run.get_status_display()}
 
 
+def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
+    if run.seeds_of:
+        words = gettext("The run is a seed of %(system)s now.")
+        return words, {"system": run.seeds_of}
+    return gettext("The run stands for itself now."), {}
+
+
 #: By the end of their addresses.
 CHANGES = {
     "cancel": ChangeOfRun(
@@ -164,6 +182,15 @@ CHANGES = {
         _("Run %(number)s of %(team)s has priority %(priority)s now."),
         role=run_to_change,
         form=PriorityForm,
+    ),
+    "seed": ChangeOfRun(
+        lambda run, by, reason, seeds_of: seeds.declare_seed(
+            run, by, reason, seeds_of=seeds_of
+        ),
+        "Declare a run a seed of a system, whose mean the board ranks, or a run on its own again.",
+        _seed,
+        role=run_to_change,
+        form=SeedForm,
     ),
     "accept": by_organisers(
         run_acts.accept_late,

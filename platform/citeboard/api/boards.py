@@ -1,7 +1,7 @@
 """A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -36,7 +36,12 @@ from scoring.results.board.confirming import (
     confirmation_of,
     errata_for,
 )
-from scoring.results.board.exports import described, verdict_values
+from scoring.results.board.exports import (
+    TeamFigures,
+    described,
+    seed_values,
+    verdict_values,
+)
 from scoring.results.board.manual_scores import figures_of, manual_scores_of
 from scoring.results.board.public_results import first_places
 from scoring.results.board.query import (
@@ -109,6 +114,17 @@ CellSerializer = serializer(
     low=float | None,
     high=float | None,
 )
+SeedSerializer = serializer(
+    "Seed",
+    "A run below the mean over the seeds of its system.",
+    submission=int,
+    system=str,
+    number=(int, "Counts the team's runs in the phase."),
+    sent=dt.datetime,
+    scores=serializers.DictField(child=CellSerializer()),
+    team_reported=dict[str, float],
+    card=dict[str, str],
+)
 RowSerializer = serializer(
     "Row",
     "A team's counting run, a contrastive one without a rank, or a baseline without team and rank.",
@@ -137,6 +153,15 @@ RowSerializer = serializer(
     card=(
         dict[str, str],
         "How it was made, as its team says; what could name a hidden team is left out.",
+    ),
+    best_of=serializers.IntegerField(
+        required=False,
+        help_text="On a board with means over seeds, among how many systems of its team it is the best.",
+    ),
+    runs=SeedSerializer(
+        many=True,
+        required=False,
+        help_text="Of a mean over seeds, its runs; `submission` is the first, `scores` are the means.",
     ),
 )
 SeparationSerializer = mirror(
@@ -326,11 +351,11 @@ def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "verdict": verdict_values(verdict),
         "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_row(board, row, figures.get(row.submission, {})) for row in rows],
+        "rows": [_row(board, row, figures) for row in rows],
     }
 
 
-def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
+def _row(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
     facts = described(board, row)
     del facts["sent"]
     return facts | {
@@ -338,8 +363,9 @@ def _row(board: Board, row: Row, team_reported: Mapping[str, float]) -> dict[str
         "team_name": row.team,
         "has_organiser": row.has_organiser,
         "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
-        "team_reported": team_reported,
+        "team_reported": {} if row.runs else figures.get(row.submission, {}),
         "card": row.card,
+        **seed_values(row, figures),
     }
 
 

@@ -117,6 +117,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
             "exclusion",
             "exclusion_reason",
             "priority",
+            "seeds_of",
             "status",
             "since",
             "reason",

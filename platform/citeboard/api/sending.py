@@ -139,6 +139,7 @@ class CheckForm(RepairedForm):
     team = optional_text(None, NOT_CHECKED)
     kind = optional_text(None, NOT_CHECKED)
     priority = serializers.IntegerField(required=False, help_text=NOT_CHECKED)
+    seeds_of = optional_text(None, NOT_CHECKED)
 
 
 class SentForm(DescribedForm):
@@ -154,6 +155,10 @@ class SentForm(DescribedForm):
     )
     kind = serializers.ChoiceField(
         choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value
+    )
+    seeds_of = optional_text(
+        MAX_SYSTEM,
+        "The system of which the run is one seed, the same for each of its runs; the board ranks their mean.",
     )
 
 
@@ -237,6 +242,10 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
+#: What is said of a run beside its card and figures.
+SAID = ("system", "description", "kind", "seeds_of")
+
+
 def _unknown_fields(
     request: Request, type_of_form: type[DescribedForm]
 ) -> list[Problem]:
@@ -251,9 +260,7 @@ def _sent(
     type_of_form: type[SentForm],
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     key = request.headers.get("Idempotency-Key", "")
-    details = {name: form[name] for name in ("system", "description", "kind")} | {
-        "idempotency_key": key
-    }
+    details = {name: form[name] for name in SAID} | {"idempotency_key": key}
     team = team_of_sender(request.user, season, form.get("team", ""))
     with (
         received(form["run"]) as upload,

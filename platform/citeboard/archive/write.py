@@ -32,7 +32,7 @@ from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluatio
 from scoring.offline import compare, verify
 from scoring.receipts import log
 from scoring.results.board import charts, exports, manual_scores
-from scoring.results.board.standings import Board, Cell, Row, standings
+from scoring.results.board.standings import Board, Cell, Row, run_rows, standings
 from scoring.results.board.visibility import Audience, Visibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
 from tasks.gold.gold_files import open_archive
@@ -99,7 +99,9 @@ class _Writing:
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
         self.shown = [board for boards in self.boards.values() for board in boards]
         # Other runs of the teams stay private.
-        numbers = {row.submission for board in self.shown for row in board.board.rows}
+        numbers = {
+            row.submission for board in self.shown for row in run_rows(board.board.rows)
+        }
         standing = Submission.objects.filter(pk__in=numbers).select_related(
             "team", "phase__task__season"
         )
@@ -310,7 +312,9 @@ class _Writing:
             board.json_path,
             exports.as_json(board.board, rows, manual_scores.figures_of(rows)),
         )
-        self._text(verify.tests_of(board.json_path), _json(_tests(board.board)))
+        if not board.board.has_means:
+            # Ranks of means follow from more than paired tests, which a reader could not repeat.
+            self._text(verify.tests_of(board.json_path), _json(_tests(board.board)))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -384,7 +388,7 @@ class ArchivedBoard:
                 row,
                 [_cell_text(row.scores.get(column.name)) for column in board.columns],
             )
-            for row in board.rows
+            for row in board.with_runs
         ]
 
     def chart(self) -> str:

@@ -164,6 +164,9 @@ ACTIONS = {
     "run-given another priority": _(
         "given another priority run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
+    "run-declared a seed": _(
+        "changed of which system run %(number)s (%(system)s) of %(team)s in %(phase)s is a seed"
+    ),
     "tries-given": _("gave %(tries)s to %(team)s in %(phase)s"),
     "tries-taken-back": _("took back %(tries)s from %(team)s in %(phase)s"),
     "failure-acknowledged": _("acknowledged: the failure of %(run)s"),

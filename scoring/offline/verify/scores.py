@@ -101,7 +101,9 @@ def check_board(
 ) -> None:
     """Compare the scores of a board with the evaluations in the archive."""
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    for row in board["rows"]:
+    # The numbers of a mean over seeds are those of its runs.
+    rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
+    for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])
         evaluation = evaluations.get((row["submission"], board["rules"]))
         for name, cell in row["scores"].items():

@@ -66,7 +66,10 @@ def ranking_chart(board: Board) -> Dots | None:
     cells = [row.scores.get(ranking.name) for row in rows]
     return Dots(
         title=f"{board.phase.task}, {board.phase}: {label}",
-        labels=[f"{row.system} ({row.display_name})" for row in rows],
+        labels=[
+            f"{row.system} ({', '.join([row.display_name, *row.seed_words])})"
+            for row in rows
+        ],
         series=[Series(name=label, values=[Measured.of(cell) for cell in cells])],
         axis=value_axis(label, ranking.scale),
     )

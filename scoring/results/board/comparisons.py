@@ -26,6 +26,7 @@ from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
 from scoring.results.board.comparison_state import order_of
 from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.seeds import MeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
@@ -210,9 +211,11 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
     ).order_by()
 
 
-def p_values(evaluations: Sequence[int], metric: str) -> Floats:
+def p_values(
+    evaluations: Sequence[int], metric: str, means: MeanRows | None = None
+) -> Floats:
     """Return the p-values of rows i and j at ``[i, j]`` and ``[j, i]``: `NOT_YET` before they are compared,
-    NaN if their comparison has none.
+    NaN if their comparison has none. Those of ``means`` are not of their evaluations.
     """
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)
@@ -224,6 +227,12 @@ def p_values(evaluations: Sequence[int], metric: str) -> Floats:
     ordered = np.asarray(evaluations, float)[order]
     i, j = (order[np.searchsorted(ordered, found[:, end])] for end in (0, 1))
     p[i, j] = p[j, i] = found[:, 2]
+    if means is not None:
+        for place in means.places:
+            p[place, :] = p[:, place] = NOT_YET
+            p[place, place] = math.nan
+        for (one, other), pair in means.comparisons().items():
+            p[one, other] = p[other, one] = math.nan if pair.p is None else pair.p
     return p
 
 
@@ -256,21 +265,31 @@ def compute_ranks(
     values: Sequence[float | None],
     metric: str,
     *,
+    means: MeanRows | None = None,
     is_settled: bool = False,
 ) -> Ranks:
     """Return the ranks of the rows, best first; higher ``values`` are better.
 
     A board that ``is_settled`` keeps the chance of its order, which all rows shrink there.
     """
-    p = p_values(evaluations, metric)
+    p = p_values(evaluations, metric, means)
     merits = [math.nan if value is None else value for value in values]
     standings = significance.standings_of(merits, p)
     first_two = None
-    if len(evaluations) > 1 and p[0, 1] != NOT_YET:
+    if means is not None and not means.places.isdisjoint((0, 1)):
+        if pair := means.comparisons().get((0, 1)):
+            first_two = FirstTwo(
+                units=pair.units, differ=standings[1].low > 1, p=pair.p
+            )
+    elif len(evaluations) > 1 and p[0, 1] != NOT_YET:
+        of_means = () if means is None else means.places
         shrinking = [
             evaluation
-            for evaluation, standing in zip(evaluations, standings, strict=True)
+            for place, (evaluation, standing) in enumerate(
+                zip(evaluations, standings, strict=True)
+            )
             if is_settled or standing.low <= standings[0].high
+            if place not in of_means
         ]
         differ = standings[1].low > 1
         first_two = _first_two(
@@ -338,11 +357,14 @@ def _order_chance(
 
 
 def told_apart(
-    rows: Sequence[int], values: Sequence[float | None], metric: str
+    rows: Sequence[int],
+    values: Sequence[float | None],
+    metric: str,
+    means: MeanRows | None = None,
 ) -> NDArray[np.bool_]:
     """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(merits, p_values(rows, metric))
+    return significance.surely_above(merits, p_values(rows, metric, means))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -206,6 +207,7 @@ class CountingRun:
     #: Another once it was scored anew.
     scoring: str = ""
     has_organiser: bool = False
+    seeds_of: str = ""
 
 
 Run = TypeVar("Run", bound=CountingRun)
@@ -360,8 +362,35 @@ def counting_runs(
             output_field=TextField(),
         ),
         Exists(organisers),
+        "submission__seeds_of",
     )
     return [made(*row) for row in rows]
+
+
+def systems_tried(
+    phase: Phase, rules: str | None, gold: Gold | None, at: dt.datetime | None = None
+) -> Counter[str]:
+    """Count the systems of each team, by its slug, of which a run was scored and may have been the best.
+
+    Runs that were withdrawn since count, so that a frozen board keeps its numbers; excluded runs do not.
+    """
+    tried = Evaluation.objects.filter(
+        phase=phase,
+        rules=rules,
+        gold=gold,
+        submission__status__in=(
+            Submission.Status.SCORED,
+            Submission.Status.WITHDRAWN,
+        ),
+    )
+    rows = tried.known_at(at).competing().primary().order_by()
+    systems = {
+        (team, seeds_of or run)
+        for team, seeds_of, run in rows.values_list(
+            "team__slug", "submission__seeds_of", "submission"
+        )
+    }
+    return Counter(team for team, _system in systems)
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:

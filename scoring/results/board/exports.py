@@ -26,7 +26,7 @@ from scoring.results.board.formatting import (
 )
 from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
 from scoring.results.board.public_results import LAST, LEFT_OUT
-from scoring.results.board.standings import Board, Row
+from scoring.results.board.standings import Board, Row, run_rows
 from scoring.results.board.verdict import RankedSystem, Verdict
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import EVERY
@@ -145,6 +145,26 @@ def described(board: Board, row: Row) -> dict[str, Any]:
     }
 
 
+def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
+    """Return what a row with several runs has besides; nothing on a board without means."""
+    best = {"best_of": row.best_of} if row.best_of > 1 else {}
+    if not row.runs:
+        return best
+    runs = [
+        {
+            "submission": run.submission,
+            "system": run.system,
+            "number": run.number,
+            "sent": iso(run.submitted_at),
+            "scores": {name: cell.as_dict() for name, cell in run.scores.items()},
+            "team_reported": of_teams.get(run.submission, {}),
+            "card": run.card,
+        }
+        for run in row.runs
+    ]
+    return {**best, "runs": runs}
+
+
 def verdict_values(verdict: Verdict | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
@@ -180,11 +200,14 @@ def heads_and_lines(
         if any(measure in figures for figures in of_teams.values())
     ]
     card_fields = [
-        name for name in run_cards.CARD if any(name in row.card for row in rows)
+        name
+        for name in run_cards.CARD
+        if any(name in row.card for row in run_rows(rows))
     ]
     entered = manual_scores_of(board, rows)
     confirmation = confirming.confirmation_of(board)
     has_organisers = any(row.has_organiser for row in rows)
+    has_means = any(row.runs for row in rows)
     names = [column.name for column in board.columns]
     heads: list[object] = [
         *_COMMON,
@@ -198,9 +221,10 @@ def heads_and_lines(
         *(["has_organiser"] if has_organisers else []),
         *(["priority"] if board.goes_by_priority else []),
         *(["results"] if confirmation else []),
+        *(["mean_of", "seed_of", "best_of"] if has_means else []),
     ]
 
-    def line(row: Row) -> Iterator[object]:
+    def line(row: Row, seed_of: str = "") -> Iterator[object]:
         facts = described(board, row)
         yield from (plain(facts[name]) for name in _COMMON)
         for column in board.columns:
@@ -213,12 +237,12 @@ def heads_and_lines(
             f"v{board.gold.number}" if board.gold else "",
             board.by,
         )
-        yield from (
-            of_teams.get(row.submission, {}).get(figure, "") for figure in reported
-        )
+        own = {} if row.runs else of_teams.get(row.submission, {})
+        yield from (own.get(figure, "") for figure in reported)
         yield from (plain(row.card.get(name, "")) for name in card_fields)
         yield from (
-            entered.value(measure, row.submission) for measure in entered.measures
+            "" if row.runs else entered.value(measure, row.submission)
+            for measure in entered.measures
         )
         if has_organisers:
             yield "yes" if row.has_organiser else ""
@@ -226,8 +250,16 @@ def heads_and_lines(
             yield row.priority or ""
         if confirmation:
             yield confirmation.words
+        if has_means:
+            yield from (len(row.runs) or "", plain(seed_of), row.best_of or "")
 
-    return heads, map(line, rows)
+    def lines() -> Iterator[Iterator[object]]:
+        for row in rows:
+            yield line(row)
+            for run in row.runs:
+                yield line(run, seed_of=row.system)
+
+    return heads, lines()
 
 
 def as_json(
@@ -278,13 +310,14 @@ def as_json(
                     else {}
                 ),
                 "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
-                "team_reported": of_teams.get(row.submission, {}),
+                "team_reported": {} if row.runs else of_teams.get(row.submission, {}),
                 **({"card": row.card} if row.card else {}),
                 **(
                     {"outside": measured}
-                    if (measured := entered.of(row.submission))
+                    if not row.runs and (measured := entered.of(row.submission))
                     else {}
                 ),
+                **seed_values(row, of_teams),
             }
             for row in rows
         ],
@@ -461,6 +494,7 @@ def _class_tables(board: Board) -> Iterator[ClassTable]:
 
 
 def classes_csv(board: Board) -> str:
+    board = board.of_first_runs
     gold = f"v{board.gold.number}" if board.gold else ""
 
     def lines() -> Iterator[list[object]]:
@@ -490,6 +524,8 @@ def classes_csv(board: Board) -> str:
 
 
 def classes_json(board: Board) -> str:
+    board = board.of_first_runs
+
     def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))

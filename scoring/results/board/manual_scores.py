@@ -16,7 +16,7 @@ from citeboard.core import audit, plain_text
 from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.models import ManualMeasure, ManualScore
-from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.standings import Board, Row, run_rows, standings
 from scoring.results.board.visibility import Visibility
 from tasks.models import Phase, Submission, TeamFigure, seasons
 from tasks.seasons.phase_acts import locked_phase
@@ -49,7 +49,8 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     if board.visibility != Visibility.SCORES:
         return ManualScores(measures=[], values={})
     scores = ManualScore.objects.filter(
-        measure__phase=board.phase, submission__in=[row.submission for row in rows]
+        measure__phase=board.phase,
+        submission__in=[row.submission for row in run_rows(rows)],
     )
     if board.frozen_at is not None:
         scores = scores.filter(measure__entered_at__lte=board.frozen_at)
@@ -232,7 +233,8 @@ class TeamReported:
 
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     by_run: dict[int, dict[str, float]] = defaultdict(dict)
-    figures = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
+    runs = [row.submission for row in run_rows(rows)]
+    figures = TeamFigure.objects.filter(submission__in=runs)
     for submission, name, value in figures.values_list(
         "submission_id", "name", "value"
     ):
@@ -242,7 +244,7 @@ def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
 
 def team_reported(board: Board) -> TeamReported:
     figures = figures_of(board.rows)
-    rows = [row for row in board.rows if row.submission in figures]
+    rows = [row for row in run_rows(board.rows) if row.submission in figures]
     occurring = {name for one in figures.values() for name in one}
     measures = [measure for measure in EVERY.values() if measure.name in occurring]
     return TeamReported(measures=measures, rows=rows, figures=figures)

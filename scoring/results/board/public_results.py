@@ -29,6 +29,7 @@ from scoring.results.board.standings import (
     Row,
     cached_standings,
 )
+from scoring.results.board.stored_ranks import means_of
 from scoring.results.board.verdict import Verdict
 from scoring.results.board.visibility import (
     Audience,
@@ -68,6 +69,8 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
+    #: Says that the row is a mean over seeds, and of how many systems it is the best.
+    seed_words: str = ""
 
     @property
     def metric(self) -> str:
@@ -241,7 +244,12 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
 def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
     """Of these runs, as far as they stand on the board that everybody may see."""
     board = cached_standings(phase, None, audience=Audience.PUBLIC)
-    return _placed(board, [row for row in board.systems if row.submission in runs])
+    named = [
+        row
+        for row in board.systems
+        if any(run.submission in runs for run in row.runs or [row])
+    ]
+    return _placed(board, named)
 
 
 def _kept_places(
@@ -295,6 +303,7 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
             tied=tied,
             column=ranking,
             cell=row.scores.get(ranking.name) if ranking else None,
+            seed_words=", ".join(row.seed_words),
         )
         for row in rows
     )
@@ -521,7 +530,10 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart(
-            [row.evaluation for row in ranked], (-places).tolist(), metric
+            [row.evaluation for row in ranked],
+            (-places).tolist(),
+            metric,
+            means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
     # Best first, so that whoever is above has been looked at.

@@ -15,8 +15,15 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from citeboard.teams.access import teams_of
 from scoring.metrics import UnknownMetric, metric_of
-from scoring.models import BoardOrder, MonthlyRanks, Score, Signature, Withheld
-from scoring.results.board import formatting, visibility as visible
+from scoring.models import (
+    BoardOrder,
+    MonthlyRanks,
+    Score,
+    Signature,
+    Withheld,
+    digest_of_runs,
+)
+from scoring.results.board import formatting, seeds, visibility as visible
 from scoring.results.board.cache import SECONDS, board_version, digest_of
 from scoring.results.board.comparisons import (
     SIGNIFICANCE,
@@ -30,6 +37,7 @@ from scoring.results.board.counting import (
     counting_runs,
     gold_at,
     scores_of,
+    systems_tried,
 )
 from scoring.results.board.human_columns import human_columns
 from scoring.results.board.stored_ranks import (
@@ -52,6 +60,11 @@ CONTRASTIVE, WITH_ORGANISER = (
     gettext_lazy("with an organiser"),
 )
 MAX_NUMBERS = 20_000
+
+
+def run_rows(rows: "Sequence[Row]") -> "list[Row]":
+    """Return a row for each run: in the place of a mean those of its runs."""
+    return [run for row in rows for run in row.runs or [row]]
 
 
 class UnknownRules(LookupError):
@@ -118,6 +131,30 @@ class Row(CountingRun):
     rank_high: int | None = None
     #: The adjusted p of the comparison that decides on the rank.
     p: float | None = None
+    #: Of a mean over seeds the rows of its runs, the first that was sent first.
+    runs: list["Row"] = field(default_factory=list)
+    #: On a board with means, among how many systems of its team the row is the best; 0 elsewhere.
+    best_of: int = 0
+
+    @property
+    def first_run(self) -> "Row | None":
+        """The first run of a mean, with the mean's ranks and a name that says which run it is."""
+        if not self.runs:
+            return None
+        name = {"system": self.system, "number": self.runs[0].number}
+        return replace(
+            self.runs[0],
+            system=_("%(system)s, run %(number)s") % name,
+            rank=self.rank,
+            rank_low=self.rank_low,
+            rank_high=self.rank_high,
+        )
+
+    @property
+    def system_digest(self) -> str:
+        return digest_of_runs(
+            (row.evaluation, row.scoring) for row in self.runs or [self]
+        )
 
     @property
     def is_baseline(self) -> bool:
@@ -157,8 +194,22 @@ class Row(CountingRun):
             (self.has_organiser, WITH_ORGANISER),
         ]
         return ", ".join(
-            [self.display_name, *(str(words) for holds, words in marks if holds)]
+            [
+                self.display_name,
+                *(str(words) for holds, words in marks if holds),
+                *self.seed_words,
+            ]
         )
+
+    @property
+    def seed_words(self) -> list[str]:
+        """Say that the row is a mean over seeds, and of how many systems it is the best."""
+        words = []
+        if self.runs:
+            words.append(_("mean of %(number)s runs") % {"number": len(self.runs)})
+        if self.best_of > 1:
+            words.append(_("best of %(number)s") % {"number": self.best_of})
+        return words
 
 
 @dataclass
@@ -183,6 +234,45 @@ class Board:
     frozen_at: dt.datetime | None = None
     #: By whose private part of the split the rows are ranked; None where they are not, or not yet.
     ranks_of: dt.date | None = None
+
+    @property
+    def ranked_rows(self) -> list[RankedRow]:
+        has_means = self.has_means
+        return [
+            RankedRow(
+                evaluation=row.evaluation,
+                scoring=row.scoring,
+                value=None if row.value is None else significant(row.value),
+                system=row.system_digest if has_means else "",
+                is_mean=bool(row.runs),
+            )
+            for row in self.rows
+            if row.rank is not None
+        ]
+
+    @property
+    def with_runs(self) -> list[Row]:
+        """The rows, each mean followed by the runs below it."""
+        return [each for row in self.rows for each in (row, *row.runs)]
+
+    @property
+    def has_means(self) -> bool:
+        return any(row.runs for row in self.rows)
+
+    def mean_of(self, run: int) -> Row | None:
+        """Return the row of the mean over seeds that a run is one of; None if it stands for itself."""
+        means = (row for row in self.rows if row.runs)
+        return next(
+            (mean for mean in means if any(run == own.submission for own in mean.runs)),
+            None,
+        )
+
+    @cached_property
+    def of_first_runs(self) -> "Board":
+        """The board for pages of classes and instances, which show the first run of a mean in its place."""
+        if not self.has_means:
+            return self
+        return replace(self, rows=[row.first_run or row for row in self.rows])
 
     @property
     def version(self) -> int:
@@ -242,6 +332,7 @@ class Board:
             separation=self.separation,
             untested=self.untested,
             equal_to_first=self.equal_to_first,
+            has_means=any(row.runs and row.rank is not None for row in self.rows),
         )
 
     @property
@@ -340,6 +431,7 @@ def standings(
         return board
     board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
     _fill(board)
+    _merge_seeds(board)
     rank(board.rows)
     if phase.has_monthly_ranks:
         _rank_by_month(board)
@@ -363,8 +455,9 @@ def standings(
 def _hide_other_teams(board: Board, viewer: object) -> None:
     """Remove or replace the names of all teams but the viewer's own."""
     own_teams = set(teams_of(viewer).values_list("slug", flat=True))
-    for row in board.rows:
+    for row in board.with_runs:
         if row.team_slug not in own_teams:
+            row.best_of = 0
             row.team = (
                 registrations.pseudonym(row.alias) if board.phase.shows_teams else None
             )
@@ -374,7 +467,7 @@ def _hide_other_teams(board: Board, viewer: object) -> None:
 
 def _hide_scores(board: Board) -> None:
     board.columns = []
-    for row in board.rows:
+    for row in board.with_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
         # Both numbers reveal the distance between scores.
@@ -414,7 +507,7 @@ def standing_of(
 ) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
         board = cached_standings(phase, viewer, rules)
-        for row in board.rows:
+        for row in run_rows(board.rows):
             if row.submission == submission and row.scores:
                 return board, row
     return None
@@ -500,14 +593,7 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
             gold=board.gold,
             metric=board.ranking.metric,
             frozen_at=board.frozen_at,
-            rows=[
-                RankedRow(
-                    evaluation=row.evaluation,
-                    scoring=row.scoring,
-                    value=None if row.value is None else significant(row.value),
-                )
-                for row in rows
-            ],
+            rows=board.ranked_rows,
         ),
         stores=stores_ranks,
     )
@@ -568,6 +654,78 @@ def _fill(board: Board) -> None:
         row.is_comparable = ranked_by is not None
         if ranking and ranked_by is not None and ranked_by.value is not None:
             row.value = ranking.sign * ranked_by.value
+
+
+def _merge_seeds(board: Board) -> None:
+    """Let one row with the means take the place of runs that are seeds of one system."""
+    if not board.phase.takes_seeds:
+        return
+    groups: dict[tuple[str | None, str, str], list[Row]] = {}
+    for row in board.rows:
+        if row.seeds_of:
+            groups.setdefault((row.team_slug, row.kind, row.seeds_of), []).append(row)
+    means = [
+        _mean_row(sorted(runs, key=lambda row: (row.submitted_at, row.number)))
+        for runs in groups.values()
+        if len(runs) > 1
+    ]
+    if means:
+        merged = {run.evaluation for mean in means for run in mean.runs}
+        board.rows = [row for row in board.rows if row.evaluation not in merged] + means
+        _give_intervals(board, means)
+        _count_systems(board)
+
+
+def _give_intervals(board: Board, means: list[Row]) -> None:
+    """Give means the intervals that the worker has computed."""
+    intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
+    for mean in means:
+        own = intervals.get(mean.scoring, {})
+        for column in board.columns:
+            cell = mean.scores.get(column.name)
+            if cell is not None and cell.value is not None and column.metric in own:
+                low, high = own[column.metric]
+                mean.scores[column.name] = cell._replace(low=low, high=high)
+
+
+def _count_systems(board: Board) -> None:
+    """Say of each row that is the best of its team's systems how many there are."""
+    if board.phase.counting != Phase.Counting.BEST:
+        return
+    number = systems_tried(board.phase, board.rules, board.gold, board.frozen_at)
+    for row in board.rows:
+        if row.competes and not row.is_contrastive and row.team_slug:
+            row.best_of = number[row.team_slug]
+
+
+def _mean_row(runs: list[Row]) -> Row:
+    first = runs[0]
+    mean = replace(
+        first,
+        system=first.seeds_of,
+        runs=runs,
+        card=seeds.shared_card([run.card for run in runs]),
+        priority=min(run.priority for run in runs),
+        scores={
+            name: _mean_cell([run.scores[name] for run in runs])
+            for name, cell in first.scores.items()
+            if cell.score > 0 and all(name in run.scores for run in runs)
+        },
+        value=seeds.mean_of([run.value for run in runs]),
+        is_comparable=all(run.is_comparable for run in runs),
+    )
+    mean.scoring = mean.system_digest
+    return mean
+
+
+def _mean_cell(cells: list[Cell]) -> Cell:
+    return Cell(
+        score=cells[0].score,
+        value=seeds.mean_of([cell.value for cell in cells]),
+        low=None,
+        high=None,
+        withheld=next((cell.withheld for cell in cells if cell.withheld), ""),
+    )
 
 
 def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:

@@ -3,10 +3,11 @@
 import datetime as dt
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from scoring.models import BoardOrder, BoardRanks
 from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
+from scoring.results.board.seeds import MeanRows
 from tasks.models import Gold, Phase
 
 #: Raised when stored ranks have other fields or follow from other arithmetic.
@@ -15,11 +16,26 @@ VERSION = 2
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRow:
-    """``scoring`` is another once the run was scored again; a higher ``value`` is better."""
+    """``scoring`` is another once the run was scored again; a higher ``value`` is better.
+
+    ``system`` is the digest of its runs on a board with means over seeds. The ``scoring`` of a mean is this
+    digest, so that the digest of a board without means has no part of it.
+    """
 
     evaluation: int
     scoring: str
     value: float | None
+    system: str = field(default="", repr=False)
+    is_mean: bool = field(default=False, repr=False)
+
+
+def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows | None:
+    """Return which rows are means over seeds; None if none is."""
+    places = frozenset(place for place, row in enumerate(rows) if row.is_mean)
+    if not places:
+        return None
+    systems = [row.system for row in rows]
+    return MeanRows(phase=phase.pk, metric=metric, systems=systems, places=places)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +46,10 @@ class RankedBoard:
     metric: str
     rows: Sequence[RankedRow]
     frozen_at: dt.datetime | None = None
+
+    @property
+    def means(self) -> MeanRows | None:
+        return means_of(self.phase, self.metric, self.rows)
 
     def inputs(self, revision: int, *, is_settled: bool) -> str:
         """Return a digest of what complete ranks follow from.
@@ -69,6 +89,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
         [row.evaluation for row in board.rows],
         [row.value for row in board.rows],
         board.metric,
+        means=board.means,
         is_settled=is_settled,
     )
     if order and stores:

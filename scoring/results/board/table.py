@@ -95,36 +95,66 @@ def table(
     begins_group = _groups(board, rows, query)
     for row, begins in zip(rows, begins_group, strict=True):
         is_own = row.team_slug in own_teams
-        run = f"{root}runs/{row.submission}/"
-        first = row.scores.get(board.ranking.name) if board.ranking else None
-        scale = board.ranking.scale if board.ranking else 1.0
-        ends = interval(first.low, first.high, scale) if first else ""
-        sent = row.submitted_at.astimezone(dt.UTC)
-        lines.append(
-            Line(
-                row=row,
-                kind=_kind(row, begins_group=begins, is_own=is_own),
-                rank=board.rank_of(row),
-                name=_name(board, row, is_own=is_own),
-                is_own=is_own,
-                href=run if board.columns else "",
-                compare_href=f"{root}{compare}{row.submission}" if compare else "",
-                first=_number(first, scale, run),
-                interval=ends,
-                whisker=whisker(first, axis, ends),
-                rest=[
-                    _number(row.scores.get(column.name), column.scale, run)
-                    for column in others
-                ],
-                sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
-                day=_day(sent),
-            )
-        )
+        places = Places(root=root, compare=compare, axis=axis, others=others)
+        kind = _kind(row, begins_group=begins, is_own=is_own)
+        name = _name(board, row, is_own=is_own)
+        lines.append(_line(board, row, places, kind=kind, name=name, is_own=is_own))
+        for run in row.runs:
+            name = _("run {number}").format(number=run.number)
+            lines.append(_line(board, run, places, kind="seed", name=name))
     return Table(
         heads=_heads(board.ranking, others, query),
         lines=lines,
         axis_ends=[in_decimals(end) for end in axis.ends] if axis else [],
         has_ranking=board.ranking is not None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """What the lines of a table share: addresses, the axis, and the columns that do not rank."""
+
+    root: str
+    compare: str
+    axis: "Axis | None"
+    others: list[Column]
+
+
+def _line(
+    board: Board,
+    row: Row,
+    places: Places,
+    *,
+    kind: str,
+    name: str,
+    is_own: bool = False,
+) -> Line:
+    # No page explains a mean; those of its runs explain theirs.
+    run = "" if row.runs else f"{places.root}runs/{row.submission}/"
+    compares = bool(run) and bool(places.compare)
+    first = row.scores.get(board.ranking.name) if board.ranking else None
+    scale = board.ranking.scale if board.ranking else 1.0
+    ends = interval(first.low, first.high, scale) if first else ""
+    sent = row.submitted_at.astimezone(dt.UTC)
+    return Line(
+        row=row,
+        kind=kind,
+        rank=board.rank_of(row),
+        name=name,
+        is_own=is_own,
+        href=run if board.columns else "",
+        compare_href=f"{places.root}{places.compare}{row.submission}"
+        if compares
+        else "",
+        first=_number(first, scale, run),
+        interval=ends,
+        whisker=whisker(first, places.axis, ends),
+        rest=[
+            _number(row.scores.get(column.name), column.scale, run)
+            for column in places.others
+        ],
+        sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
+        day=_day(sent),
     )
 
 
@@ -161,7 +191,7 @@ def _number(cell: Cell | None, scale: float, run: str) -> Number:
     text = shown(
         cell.value, scale, is_infinite=cell.is_infinite, withheld=cell.withheld
     )
-    return Number(text, f"{run}#s{cell.score}")
+    return Number(text, f"{run}#s{cell.score}" if run else "")
 
 
 def _day(sent: dt.datetime) -> str:
@@ -308,7 +338,7 @@ def axis_of(board: Board) -> Axis | None:
     if board.ranking is None:
         return None
     name = board.ranking.name
-    cells = [row.scores[name] for row in board.rows if name in row.scores]
+    cells = [row.scores[name] for row in board.with_runs if name in row.scores]
     return Axis.over(cells, board.ranking.scale)
 
 
@@ -355,6 +385,7 @@ def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
         gap, p = "", None
         if (
             above is not None
+            and not (row.runs or above.runs)
             and ranking is not None
             and row.value is not None
             and above.value is not None

@@ -14,6 +14,8 @@ from scoring.results.board.formatting import p_text
 #: Systems that a sentence names; the others it counts.
 MAX_NAMED = 3
 TEST = "paired randomisation test"
+#: The same of a board with means over seeds.
+TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
 
 
 class Untested(StrEnum):
@@ -152,6 +154,11 @@ class Verdict:
 
     @property
     def _test(self) -> str:
+        if self.test == TEST_OF_MEANS:
+            return _(
+                "Tested by paired randomisation over %(units)s, means over seeds by Student's t over units "
+                "and seeds, with Holm's correction."
+            ) % {"units": counted_units(self.units or 0, self.unit)}
         return _(
             "Tested by paired randomisation over %(units)s, with Holm's correction."
         ) % {"units": counted_units(self.units or 0, self.unit)}
@@ -191,6 +198,7 @@ def verdict_of(
     separation: Separation | None = None,
     untested: Untested | None = None,
     equal_to_first: int = 1,
+    has_means: bool = False,
 ) -> Verdict | None:
     """Return the verdict on ranked ``systems``, best first; None if no system is ranked.
 
@@ -210,7 +218,7 @@ def verdict_of(
         leaders=leaders,
         tied=tuple(row for row in others if row.may_be_first),
         behind=tuple(row for row in others if not row.may_be_first),
-        test=TEST,
+        test=TEST_OF_MEANS if has_means else TEST,
         unit=separation.unit,
         units=separation.units,
         smallest_p=None if separation.can_differ else separation.smallest_corrected_p,

@@ -17,7 +17,7 @@ from citeboard.core.query import (
 )
 from citeboard.teams.access import teams_of
 from scoring.models import Evaluation
-from scoring.results.board.standings import Board
+from scoring.results.board.standings import Board, run_rows
 from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
@@ -38,8 +38,16 @@ class Contender:
 
 def on_board(board: Board) -> list[Contender]:
     return [
-        Contender(run=row.submission, system=row.system, display_name=row.display_name)
-        for row in board.systems
+        Contender(
+            run=row.submission,
+            system=row.system,
+            display_name=_("%(team)s, run %(number)s")
+            % {"team": row.display_name, "number": row.number}
+            if is_seed
+            else row.display_name,
+        )
+        for each in board.systems
+        for row, is_seed in [(run, True) for run in each.runs] or [(each, False)]
         if row.scores
     ]
 
@@ -56,7 +64,7 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     runs = runs.exclude(exclusion=Submission.Exclusion.DISQUALIFIED).order_by(
         "-submitted_at", "-pk"
     )
-    shown = {row.submission for row in board.rows if row.scores}
+    shown = {row.submission for row in run_rows(board.rows) if row.scores}
     unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase

@@ -173,6 +173,11 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
         }
     rules = phase.task.rules
     board = standings.cached_standings(phase, viewer, rules[0] if rules else None)
+    if mean := board.mean_of(submission.pk):
+        words = _(
+            "A seed of %(system)s, whose mean over %(number)s runs stands on the board."
+        )
+        return {"reason": words % {"system": mean.system, "number": len(mean.runs)}}
     for row in board.rows:
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)

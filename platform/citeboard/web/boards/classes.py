@@ -71,6 +71,7 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
 
 
 def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+    board = board.of_first_runs
     board = replace(board, rows=board.systems)
     dimensions = by_class.offered_dimensions(board)
     has_transfer = by_class.DATA_SET in dimensions and any(
@@ -264,7 +265,7 @@ def _discourse(
     board: Board, query: DiscourseQuery, schemes: Sequence[str]
 ) -> dict[str, Any]:
     scheme = query.scheme if query.scheme in schemes else schemes[0]
-    compared = board.rows[: by_class.MAX_IN_HEAT_MAP]
+    compared = board.of_first_runs.rows[: by_class.MAX_IN_HEAT_MAP]
     evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
         row.evaluation for row in compared
     )

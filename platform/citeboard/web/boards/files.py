@@ -417,7 +417,7 @@ def _card_row(place: public_results.Placing) -> CardRow:
     return CardRow(
         rank=place.ranks,
         name=place.system,
-        beside=place.team or "",
+        beside=", ".join(filter(None, [place.team, place.seed_words])),
         text=place.number,
         value=place.cell.value if place.cell else None,
         low=place.cell.low if place.cell else None,

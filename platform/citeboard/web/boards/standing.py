@@ -47,6 +47,11 @@ from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
 
 
+def _seed_of(board: standings.Board, submission: int) -> str:
+    mean = board.mean_of(submission)
+    return _("a seed of %(system)s") % {"system": mean.system} if mean else ""
+
+
 @phase_readers.page("boards/standing.html")
 def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     its_place = standings.standing_of(phase, request.user, submission)
@@ -61,7 +66,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if wanted is not None:
         numbers = [
             number
-            for _, group in groups
+            for _rules, group in groups
             for number in group
             if str(number.id) == wanted
         ]
@@ -84,7 +89,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "has_public_page": bool(row.team_slug) and public_results.names_publicly(phase),
         "system_slug": public_results.system_slug(row.system),
         "groups": groups,
-        "place": board.place_of(row),
+        "place": board.place_of(row) or _seed_of(board, submission),
         "recomputations": recomputations(phase, request.user, run, board.gold),
         "has_receipts": Receipt.objects.filter(
             evaluation__submission=submission

@@ -116,7 +116,10 @@ def _record_of(
     if metric is None or metric.higher_is_better is None:
         return None
     board = board_of(run.phase, viewer, own.rules, None)
-    row = next((row for row in board.rows if row.evaluation == own.pk), None)
+    row = next(
+        (row for row in standings.run_rows(board.rows) if row.evaluation == own.pk),
+        None,
+    )
     column = next(
         (column for column in board.columns if column.metric == metric.name), None
     )

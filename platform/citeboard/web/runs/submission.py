@@ -45,6 +45,7 @@ from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, Submission, run_cards
 from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
+from tasks.submissions import seeds
 from tasks.submissions.forms import CardForm
 from tasks.submissions.run_acts import MAY_BE_CHOSEN, in_priority
 from tasks.types.base import current_rules
@@ -102,7 +103,7 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
     )
 
 
-@seen_runs.act("submission pk", fields=("reason", "priority"))
+@seen_runs.act("submission pk", fields=("reason", "priority", "seeds_of"))
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
@@ -110,11 +111,11 @@ def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
         act.is_for_organisers or not _is_member(run, request.user)
     ):
         raise Http404(_("There is no run of yours at this address."))
-    filled: dict[str, Any] = (
-        {"priority": whole_number(request.POST.get("priority", "")) or 0}
-        if how == "priority"
-        else {}
-    )
+    filled: dict[str, Any] = {}
+    if how == "priority":
+        filled["priority"] = whole_number(request.POST.get("priority", "")) or 0
+    elif how == "seed":
+        filled["seeds_of"] = request.POST.get("seeds_of", "")
     filled |= {"reason": request.POST.get("reason", ""), "as_organiser": as_organiser}
     changed = perform(act, run, request.user, filled, said_in(request))
     return act.told(run, changed, {})
@@ -230,6 +231,9 @@ def _context(
         and run.phase.counting == Phase.Counting.SELECTED,
         "priorities": len(ordered) if run.pk in ordered else 0,
         "may_set_priority": may_change,
+        "may_declare_seed": may_change
+        and seeds.may_declare(run)
+        and not team_view.hides_outcome(run, user),
         "may_rescore": run.status in ENDED
         and not (run.status == Status.FAILED and run.problems)
         and may_organise(request.user, run.phase.task.season),

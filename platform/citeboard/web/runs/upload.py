@@ -23,7 +23,7 @@ from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_
 from scoring.results.board.exports import csv_text
 from scoring.results.runs.team_view import as_told
 from scoring.worker.supply import supply_warnings
-from tasks.models import Bundle, Phase, Registration, Season, Submission
+from tasks.models import Bundle, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import (
     entered_teams,
     may_have_inputs,
@@ -136,6 +136,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "measures": run_card.measures_for(phase.task.task_type),
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
+        "seeds": phase.seeds,
     }
     does = request.POST.get("do", "")
     if does == DOWNLOAD_KEPT:
@@ -381,6 +382,7 @@ def _submitted(
                 card=form.card(),
                 metadata=metadata,
                 priority=said.get("priority"),
+                seeds_of=said.get("seeds_of", ""),
                 warnings=warnings,
             )
     except CardIncomplete as refused:
@@ -414,6 +416,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     asked: dict[str, Any] = {
         "teams": teams,
         "phases": phases,
+        "seeds": _seeds(phases),
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(
             dict.fromkeys(
@@ -444,6 +447,12 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         )[:10],
     }
     return _shown(request, "runs/season_upload.html", context)
+
+
+def _seeds(phases: Sequence[Phase]) -> str:
+    """Whether a file for several tasks may or cannot be a seed; each task decides on its own part."""
+    takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
+    return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
 
 def _bundled(
@@ -491,6 +500,7 @@ def _bundled(
                     system=said["system"],
                     description=said["description"],
                     kind=said["kind"],
+                    seeds_of=said.get("seeds_of", ""),
                 ),
                 metadata=metadata,
                 warnings=warnings,

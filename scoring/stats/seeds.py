@@ -1,0 +1,241 @@
+"""Means over runs that are seeds of one system: their intervals and their differences.
+
+A system is random twice: a seed gives a run, and a run answers the units of a test set. The mean over k runs
+on the same units has two errors. The error of the units is that of the jackknife over units, each left out of
+all runs at once, so that what the runs share of a hard unit stays in it. The error of the seeds is the
+standard deviation of the k values over √k. The variance is the sum of both squares. Noise of a run in one
+unit is part of both, so the sum is too large rather than too small (Cameron, Gelbach and Miller 2011, Robust
+Inference With Multiway Clustering, subtract it). The degrees of freedom are those of Satterthwaite 1946, An
+Approximate Distribution of Estimates of Variance Components: n - 1 for units and k - 1 for seeds.
+
+Two systems differ by Student's t of the difference of their means. Each unit is left out of all runs of both
+systems, and each system adds the variance of its seeds; one of a single run adds none, since one run does not
+show it: the comparison is then with that run. A p-value is never smaller than that of an exact randomisation
+test over the units that differ. Two runs do not show enough of their spread for an interval.
+``scripts/seed_coverage.py`` says how often both hold.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.metrics.base import Floats, Metric, WeightedMetric
+from scoring.stats import jackknife
+from scoring.stats.jackknife import NoInterval
+from scoring.stats.resampling import LEVEL, Bounds, on_grid
+from scoring.stats.significance import smallest_p, trials_for
+
+#: With fewer runs a mean has no interval.
+MIN_RUNS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Means:
+    """Of one system its values by run, its mean without each unit that carries any run, and Kish's number of
+    these units.
+    """
+
+    values: Floats
+    left_out: Floats
+    number: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanDifference:
+    """The mean of one system minus that of another, on the metric's scale. ``p`` is NaN where the error is
+    not known, which ``no_interval`` explains.
+    """
+
+    difference: float
+    units: int
+    error: float = math.nan
+    df: float = math.nan
+    low: float | None = None
+    high: float | None = None
+    p: float = math.nan
+    no_interval: NoInterval | None = None
+
+
+def mean_interval(
+    metric: Metric, runs: Sequence[Floats], *, level: float = LEVEL
+) -> Bounds | NoInterval:
+    """Return the interval of the mean over (units, m) rows of several runs, whose rows line up."""
+    if len(runs) < MIN_RUNS:
+        return NoInterval.FEW_RUNS
+    found = _reason(metric, runs) or _means(metric, runs, _carrying(metric, runs))
+    if isinstance(found, NoInterval):
+        return found
+    low, high = metric.value_range
+    if not low - jackknife.ROUNDING <= found.mean <= high + jackknife.ROUNDING:
+        low, high = jackknife.NO_ENDS
+    low, high, mean = (
+        float(metric.on_interval_scale(np.asarray(end)))
+        for end in (low, high, found.mean)
+    )
+    values, left_out = map(metric.on_interval_scale, (found.values, found.left_out))
+    of_seeds = float(np.var(values, ddof=1)) / len(values)
+    of_units = float(jackknife.jackknife_error(left_out)) ** 2
+    if not math.isfinite(of_seeds + of_units):
+        return NoInterval.UNDEFINED
+    df = _df([(of_units, found.number - 1), (of_seeds, len(values) - 1)])
+    if math.isinf(low) == math.isinf(high):
+        error = np.asarray(math.sqrt(of_units + of_seeds))
+        ends = jackknife.score_bounds(
+            mean, error, found.number, (low, high), level=level, df=df
+        )
+    elif np.isin(left_out, (low, high)).any():
+        return NoInterval.FEW_UNITS
+    else:
+        ends = jackknife.one_ended_bounds(
+            mean,
+            left_out,
+            found.number,
+            (low, high),
+            level=level,
+            more_variance=of_seeds,
+            df=df,
+        )
+    start, end = map(metric.from_interval_scale, ends)
+    return jackknife.as_bounds((start, end)) or NoInterval.ALL_EQUAL
+
+
+def mean_difference(
+    metric: Metric, a: Sequence[Floats], b: Sequence[Floats], *, level: float = LEVEL
+) -> MeanDifference:
+    """Compare two systems by the rows of their runs, which all line up; a system can have one run."""
+    runs = [*a, *b]
+    means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
+    difference = means[0] - means[1]
+    reason = _reason(metric, runs)
+    if reason is None and not all(map(metric.can_be_compared, runs)):
+        reason = NoInterval.TOO_FAR
+    carries = _carrying(metric, runs)
+    count = int(np.count_nonzero(carries))
+    found = [reason or _means(metric, own, carries) for own in (a, b)]
+    known = [each for each in found if isinstance(each, _Means)]
+    if len(known) < 2:
+        reason = next(each for each in found if isinstance(each, NoInterval))
+        return MeanDifference(difference=difference, units=count, no_interval=reason)
+    one, other = known
+    parts = [
+        (
+            float(jackknife.jackknife_error(one.left_out - other.left_out)) ** 2,
+            min(one.number, other.number) - 1,
+        ),
+        *(
+            (
+                float(np.var(each.values, ddof=1)) / len(each.values),
+                len(each.values) - 1,
+            )
+            for each in known
+            if len(each.values) > 1
+        ),
+    ]
+    error, df = math.sqrt(sum(variance for variance, _own in parts)), _df(parts)
+    differing = _differing(metric, a, b)
+    ends = jackknife.difference_bounds(
+        difference,
+        np.asarray(error),
+        min(one.number, other.number),
+        metric.value_range,
+        same=max(0.0, 1 - differing / count),
+        level=level,
+        df=df,
+    )
+    low, high = jackknife.as_bounds(ends) or (None, None)
+    return MeanDifference(
+        difference=difference,
+        units=count,
+        error=error,
+        df=df,
+        low=low,
+        high=high,
+        p=_p(difference, error, df, differing),
+    )
+
+
+def _p(difference: float, error: float, df: float, differing: int) -> float:
+    """Return the two-sided p-value, at least the smallest of a test over so many differing units."""
+    if abs(difference) <= jackknife.ROUNDING:
+        return 1.0
+    from scipy.special import stdtr
+
+    least = smallest_p(differing, trials_for(differing))
+    if error <= jackknife.ROUNDING:
+        return min(1.0, least)
+    return min(1.0, max(2 * float(stdtr(df, -abs(difference) / error)), least))
+
+
+def _df(parts: Sequence[tuple[float, float]]) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum of variances, each with its own."""
+    total = sum(variance for variance, _own in parts)
+    if total <= 0:
+        return max(1.0, parts[0][1])
+    shares = sum(
+        (variance / total) ** 2 / max(1.0, own) for variance, own in parts if variance
+    )
+    return max(1.0, 1 / shares)
+
+
+def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
+    """Return why the error over the units of some run is not known."""
+    if not metric.has_honest_interval:
+        return NoInterval.NOT_HONEST
+    if isinstance(metric, WeightedMetric):
+        if not metric.has_interval:
+            return NoInterval.NOT_HONEST
+        carried = map(metric.carried_by_unit, runs)
+        if not all(map(jackknife.has_enough_carriers, carried)):
+            return NoInterval.FEW_CARRIERS
+    elif np.count_nonzero(_carrying(metric, runs)) < jackknife.MIN_UNITS:
+        return NoInterval.FEW_UNITS
+    if not all(map(metric.has_enough_units, runs)):
+        return NoInterval.FEW_OF_A_CLASS
+    return None
+
+
+def _carrying(metric: Metric, runs: Sequence[Floats]) -> Floats:
+    """Return (units,) the weight of each unit over all runs; a weighted metric is carried by every unit."""
+    if isinstance(metric, WeightedMetric):
+        return np.ones(len(np.unique(runs[0][:, 0])))
+    return np.asarray(sum(metric.denominators(rows) for rows in runs))
+
+
+def _means(
+    metric: Metric, runs: Sequence[Floats], carries: Floats
+) -> _Means | NoInterval:
+    values = np.array([metric.total(rows) for rows in runs])
+    left_out = np.mean([_left_out(metric, rows, carries) for rows in runs], axis=0)
+    if not (np.isfinite(values).all() and np.isfinite(left_out).all()):
+        return NoInterval.UNDEFINED
+    if isinstance(metric, WeightedMetric):
+        number = min(
+            jackknife.number_of_carriers(metric.carried_by_unit(rows)) for rows in runs
+        )
+    else:
+        number = jackknife.kish_number(carries)
+    return _Means(values=values, left_out=left_out, number=number)
+
+
+def _left_out(metric: Metric, rows: Floats, carries: Floats) -> Floats:
+    if isinstance(metric, WeightedMetric):
+        return metric.left_out(rows)
+    exact = on_grid(rows, len(rows))
+    without = exact.sum(axis=0) - exact
+    return np.asarray(metric.aggregate(without[carries > 0]))
+
+
+def _differing(metric: Metric, a: Sequence[Floats], b: Sequence[Floats]) -> int:
+    """Return in how many units some run of one system has another row than some run of the other."""
+    first = a[0]
+    others = np.array([(first != rows).any(axis=1) for rows in (*a[1:], *b)])
+    differing = others.any(axis=0)
+    if isinstance(metric, WeightedMetric):
+        return len(np.unique(first[differing, 0]))
+    return int(np.count_nonzero(differing))

@@ -1,0 +1,76 @@
+"""Runs that a team declares to be seeds of one system, whose mean the board ranks."""
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit, plain_text
+from citeboard.teams.models import Team, User
+from tasks.models import Phase, Submission, Task, seasons
+from tasks.registration.entries import lock_entry
+from tasks.submissions import run_acts, run_card
+from tasks.submissions.looks import check_look
+
+
+def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
+    """Raise ValidationError if a run of the phase cannot be a seed of this system, or must be one of some."""
+    fault = ""
+    if not seeds_of:
+        if phase.seeds == Task.Seeds.NEEDED:
+            fault = _("%(task)s ranks means over seeds: name the system of this run")
+    elif phase.task.seeds == Task.Seeds.REFUSED:
+        fault = _("in %(task)s each run stands for itself; leave this empty")
+    elif not phase.takes_seeds:
+        fault = _(
+            "%(phase)s scores by the Ladder or ranks by month, so each run stands for itself; leave this "
+            "empty"
+        )
+    if fault:
+        named = {"task": phase.task, "phase": phase}
+        raise ValidationError({"seeds_of": fault % named})
+    check_look(phase.task.season, team, seeds_of, field="seeds_of")
+
+
+def may_declare(submission: Submission) -> bool:
+    """Return whether the phase takes seeds now, and the run can become one or cease to be one."""
+    phase, now = submission.phase, timezone.now()
+    is_offered = phase.seeds != Task.Seeds.REFUSED or bool(submission.seeds_of)
+    is_at_rest = phase.closes <= now or phase.is_frozen(now)
+    return (
+        is_offered
+        and not is_at_rest
+        and submission.team_id is not None
+        and submission.status in run_acts.MAY_BE_CHOSEN
+    )
+
+
+def declare_seed(
+    submission: Submission, user: User, reason: str = "", *, seeds_of: str
+) -> Submission:
+    """Make a run a seed of the system, or with an empty name a run on its own again."""
+    group = plain_text.one_line(seeds_of)
+    words = _("the name has %(found)s characters; at most %(most)s fit")
+    plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, words)
+    team = submission.team
+    if team is None:
+        raise run_acts.NotInThisState(_("a run of no team is no seed of a system"))
+    with transaction.atomic():
+        lock_entry(submission.phase, team)
+        run_acts.require_open(submission)
+        run = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        phase = run.phase
+        if phase.is_frozen(timezone.now()):
+            words = _("the board is frozen; seeds can be declared again afterwards")
+            raise run_acts.NotInThisState(words)
+        if run.status not in run_acts.MAY_BE_CHOSEN:
+            words = _("a run that is scored, or will be, can be a seed of a system")
+            raise run_acts.NotInThisState(words)
+        if run.seeds_of != group:
+            check_declared(phase, team, group)
+            Submission.objects.filter(pk=run.pk).update(seeds_of=group)
+            change = audit.Change("seeds of", run.seeds_of or None, group or None)
+            run_acts.note_change(submission, user, "declared a seed", reason, [change])
+            seasons.bump_version(phase.pk)
+    submission.refresh_from_db()
+    return submission

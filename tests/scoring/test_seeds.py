@@ -1,0 +1,109 @@
+"""Means over seeds: their intervals, their differences, and how often both hold."""
+
+import dataclasses
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring.metrics.clsumm import Overlap
+from scoring.stats import jackknife
+from scoring.stats.jackknife import NoInterval
+from scoring.stats.seeds import mean_difference, mean_interval
+
+ROOT = Path(__file__).resolve().parents[2]
+F1 = Overlap("overlap_f1_micro", "corrected", part="f1", average="micro")
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        return importlib.import_module("seed_coverage")
+    finally:
+        sys.path.pop(0)
+
+
+def rows_of(*hits: int) -> np.ndarray:
+    """A unit of ten for each number, of which so many are found."""
+    return np.array([(found, 10 - found, 10 - found) for found in hits], dtype=float)
+
+
+ONE = rows_of(9, 7, 5, 8, 2, 6, 9, 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "runs"),
+    [("accuracy, small", 3), ("micro F1, large", 5), ("error, small", 3)],
+)
+def test_means_hold_and_equal_systems_seldom_differ(
+    simulation, kind, runs, monkeypatch
+):
+    monkeypatch.setattr(simulation, "TRUE_SEEDS", 400)
+    family = simulation.FAMILIES[kind]
+    cell = simulation.simulate(family, runs, 100, repetitions=150, seed=1)
+    assert cell.faults == []
+
+
+def test_a_cell_fails_three_standard_errors_below_93_or_above_5(simulation):
+    cell = simulation.Cell(
+        family="x", runs=3, units=9, held=92, differing=6, width=1, repetitions=1000
+    )
+    assert cell.faults == []
+    low = dataclasses.replace(cell, held=90, differing=8)
+    assert len(low.faults) == 2
+
+
+@pytest.mark.proof
+def test_every_cell_of_means_over_seeds_holds(simulation):
+    cells = simulation.cells(repetitions=300, seed=simulation.SEED)
+    assert [fault for cell in cells for fault in cell.faults] == []
+
+
+def test_equal_runs_have_the_interval_of_one_run():
+    [alone] = jackknife.intervals([(F1, ONE)])
+    assert mean_interval(F1, [ONE, ONE, ONE]) == pytest.approx(alone)
+
+
+def test_the_spread_of_seeds_widens_the_interval_of_equal_units():
+    runs = [rows_of(*[hits] * 200) for hits in (4, 5, 6)]
+    low, high = mean_interval(F1, runs)
+    assert low < 0.5 - 0.1 < 0.5 + 0.1 < high
+
+
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [
+        ([ONE, ONE], NoInterval.FEW_RUNS),
+        ([rows_of(9, 8)] * 3, NoInterval.FEW_UNITS),
+        ([np.zeros((8, 3))] * 3, NoInterval.FEW_UNITS),
+    ],
+)
+def test_a_mean_without_enough_runs_or_units_has_no_interval(runs, reason):
+    assert mean_interval(F1, runs) == reason
+
+
+def test_the_difference_is_turned_round_with_its_interval():
+    better = rows_of(9, 8, 6, 9, 4, 7, 9, 6)
+    there = mean_difference(F1, [better, better], [ONE])
+    back = mean_difference(F1, [ONE], [better, better])
+    assert there.p == pytest.approx(back.p)
+    assert (there.difference, there.low) == pytest.approx(
+        (-back.difference, -back.high)
+    )
+    assert there.low < there.difference < there.high
+
+
+def test_a_p_value_is_not_smaller_than_that_of_an_exact_test():
+    best, worst = rows_of(*[10] * 5), rows_of(*[1] * 5)
+    assert mean_difference(F1, [best, best], [worst, worst]).p == 2 / 2**5
+
+
+def test_systems_without_a_difference_have_p_1_and_few_units_none():
+    assert mean_difference(F1, [ONE, ONE], [ONE]).p == 1
+    few = mean_difference(F1, [rows_of(9, 8)] * 2, [rows_of(2, 3)])
+    assert math.isnan(few.p)
+    assert few.no_interval == NoInterval.FEW_UNITS
