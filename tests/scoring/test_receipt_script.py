@@ -1,4 +1,4 @@
-"""The script for Node that checks receipts by the guide alone, on the guide's sample and on answers of a site."""
+"""The script for Node that checks receipts by the guide alone: on the sample, and on answers of a site."""
 
 import copy
 import hashlib
