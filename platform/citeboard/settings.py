@@ -307,7 +307,11 @@ STATIC_ROOT = _env.folder(
     "Where `manage.py collectstatic` gathers stylesheets and scripts.",
     shown="the folder `static` in the data folder",
 )
-STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "img")]
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("guides", BASE_DIR / "docs" / "img"),
+    ("receipts", BASE_DIR / "docs" / "receipts"),
+]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",

@@ -259,6 +259,7 @@ TABLE = {
     "organise-progress": read_signed_in(ORGANISED),
     "organise-gold": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-power": read_signed_in(ORGANISED),
+    "organise-suspects": read_signed_in(ORGANISED),
     "organise-secrecy": read_signed_in(ORGANISED),
     "organise-secrecy-json": read_signed_in(ORGANISED),
     "organise-gold-seal": post(DONE_FOR_ORGANISERS),
@@ -784,6 +785,7 @@ PHASE_BY_NUMBER = (
     "organise-freeze-now", "organise-unfreeze", "organise-draw-again", "organise-confirmation",
     "organise-confirmation-end",
     "organise-confirmation-reopen",
+    "organise-suspects",
 )  # fmt: skip
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",

@@ -170,3 +170,11 @@ def test_of_long_names_of_documents_a_hundred_characters_are_told(
     pool = [{"doc_id": name, "abstract": ["a"]}]
     [told] = read(tmp_path, SETS, {"evidence": {name: sets}}, answer, pool)
     assert told.startswith(f"document “{name[:100]}”{found}")
+
+
+def test_numbers_of_sentences_may_have_more_digits(tmp_path):
+    pool = [{"doc_id": "d1", "abstract": [str(place) for place in range(12)]}]
+    claim = {"label": "YES", "evidence": [["d1:10"]]}
+    answer = {"label": "YES", "evidence": ["d1:10", "d1:9"]}
+    found = read(tmp_path, ONE, claim, answer, pool)
+    assert found == Verdict("YES", ("d1:10", "d1:9"))

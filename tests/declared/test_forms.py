@@ -681,6 +681,20 @@ def test_tables_and_qrels_are_read_by_line(read):
     assert read(texts(files="csv", delimiter=";"), g_csv="id;gold\na;x\n") == [("x",)]
 
 
+def test_a_candidate_with_grade_0_is_judged_and_not_relevant(read, tmp_path):
+    split = read.gold(
+        RANKED,
+        gold_jsonl=[{"id": "q", "gold": {"a": 0, "b": 1}}],
+        pool_jsonl=[{"id": name, "text": name} for name in "abc"],
+    )
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps({"id": "q", "ranking": ["a", "b"]}) + "\n")
+    answers, problems = RANKED.read_run(open_input(path), split.index, {})
+    assert problems == []
+    gold = RANKED.pair(split, answers, "corrected", {}).gold
+    assert (list(map(list, gold)), list(map(list, gold.judged))) == ([[1]], [[0, 1]])
+
+
 def test_qrels_are_grades_by_topic(read):
     form = RankingTask(field="gold", pool_file="pool.jsonl", files="trec")
     good = "q1 0 d1 1\nq1 0 d2 -1\n\nq2 0 d3 2\n"

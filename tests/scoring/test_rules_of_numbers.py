@@ -7,12 +7,13 @@ import pytest
 
 from scoring.metrics.base import MAX_LEFT_OUT, unit_rows
 from scoring.metrics.numbers import LevelKappa
-from scoring.metrics.spans import OverlapAt
+from scoring.metrics.spans import OverlapAt, Units
 from scoring.metrics.weighted import Auroc, EqualSizeCalibrationError, RankCorrelation
-from scoring.stats import significance
+from scoring.stats import jackknife, significance
 from scoring.stats.correlation import of_points
 from scoring.stats.people_and_labels import fleiss
 from scoring.stats.significance import Paired, difference_interval
+from tasks.types.forms.spans import Spans
 from tasks.types.probabilities import LabelWithProbabilities
 from tests.scoring.toys import Counts
 
@@ -113,3 +114,29 @@ def test_pairs_with_at_most_20_extreme_exchanges_are_tried_further(extreme, is_t
 )
 def test_each_comparison_of_a_row_has_25_exchanges(comparisons, trials):
     assert significance.trials_for(12, comparisons) == trials
+
+
+def test_rows_of_one_unit_count_as_one_unit_of_a_weighted_measure():
+    """Twice the same rows in each unit: the interval is that of the rows once."""
+    metric = Auroc("auroc", "corrected", labels=("a", "b"), label="a")
+    gold = ["a", "b"] * 15
+    answers = [
+        LabelWithProbabilities("a", confidence=0.5 + (place * 7 % 15) / 40)
+        for place in range(30)
+    ]
+    stats, units = metric.instance_stats(gold, answers), np.arange(30)
+    once = unit_rows(metric, stats, units)
+    twice = unit_rows(metric, np.vstack([stats, stats]), np.concatenate([units] * 2))
+    [expected] = jackknife.intervals([(metric, once)])
+    [found] = jackknife.intervals([(metric, twice)])
+    assert expected is not None
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_tokens_beside_a_span_are_not_in_the_span():
+    """The span ends where the full stop begins, and begins where the bracket ends."""
+    metric = Units("token_f1", "corrected", part="f1", unit="token")
+    gold = Spans([(1, 4, "A")])
+    gold.text = "(Yes)."
+    assert metric.counted(gold, [(1, 4, "A")]) == (1.0, 1.0, 1.0)
+    assert metric.counted(gold, [(0, 5, "A")]) == (1.0, 3.0, 1.0)

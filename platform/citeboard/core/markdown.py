@@ -92,9 +92,17 @@ def with_scrolling(html: str) -> str:
 
 
 FOLDER = "docs"
+#: Files of this folder below ``docs`` are static files of the site, under the same name.
+DOWNLOADS = "receipts/"
 #: By reader; a document that stands in none of them is shown with the last.
 GROUPS = {
-    _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
+    _("Reading and citing"): (
+        "readers",
+        "scores",
+        "uncertainty",
+        "published-results",
+        "receipts",
+    ),
     _("Taking part"): ("participants", "client", "api", "api-stability"),
     _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
     _("Tasks and metrics"): (
@@ -243,7 +251,7 @@ def _plain(token: Token) -> str:
 
 
 def _lead_on(token: Token, slugs: set[str]) -> None:
-    """Links to other documents lead to their pages; other files of the repository are named alone."""
+    """Lead links to other documents and to downloads to the site; other files are named alone."""
     if token.type == "image":
         name = str(token.attrGet("src")).removeprefix("img/")
         token.attrSet("src", static(f"guides/{name}"))
@@ -257,6 +265,11 @@ def _lead_on(token: Token, slugs: set[str]) -> None:
         token.attrSet(
             "href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else "")
         )
+    elif path.startswith(DOWNLOADS):
+        token.attrs = {
+            "href": static(path),
+            "download": path.removeprefix(DOWNLOADS),
+        }
     elif path.startswith("../"):
         token.attrs = {
             "title": escape(f"In the program's folder: {path.removeprefix('../')}")

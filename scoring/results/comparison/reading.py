@@ -357,6 +357,10 @@ class Reading:
             )
         return metric.aggregate(sums)
 
+    def values_of_all(self, metric: Metric) -> base.Floats:
+        """Return the value of each run on each instance, (runs, instances), in the order of ``names``."""
+        return np.stack([self._values(metric, side) for side in range(len(self.runs))])
+
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
         shown = [name for name in names if name in self._numbers]
         only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
@@ -606,15 +610,20 @@ def read_all(
     may = rights_to_all(board, viewer, runs) if runs else None
     if may is None:
         raise Http404(_("The instances of this board are not shown to you."))
+    return page_of(
+        Reading(
+            runs, shared_metrics(runs), query, may, drawn=min(len(runs), MAX_DRAWN)
+        ),
+        query,
+    )
+
+
+def shared_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
+    """Return the metrics of instances that all these runs were scored with alike."""
     shared = set.intersection(
         *({metric.name for metric in two(runs[0], run).metrics} for run in runs)
     )
-    metrics = [
-        metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared
-    ]
-    return page_of(
-        Reading(runs, metrics, query, may, drawn=min(len(runs), MAX_DRAWN)), query
-    )
+    return [metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared]
 
 
 MAX_RUNS = 8

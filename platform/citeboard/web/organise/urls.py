@@ -1,6 +1,14 @@
 """Pages for a season's organisers."""
 
-from citeboard.web.organise import declare, gold, human, overview, settings, teams
+from citeboard.web.organise import (
+    declare,
+    gold,
+    human,
+    overview,
+    settings,
+    suspects,
+    teams,
+)
 from citeboard.web.pages import page
 
 RUN = "submissions/<int:pk>/"
@@ -75,6 +83,7 @@ of_season = [
     page("phases/<int:phase>/", overview.times, "organise-times"),
     page("phases/<int:phase>/outside/", overview.manual_scores, "organise-outside"),
     page("phases/<int:phase>/errata/", overview.errata, "organise-errata"),
+    page("phases/<int:phase>/suspects/", suspects.suspects, "organise-suspects"),
     page("phases/<int:phase>/board/", overview.board, "organise-board"),
     page("phases/<int:phase>/freeze/", overview.freeze, "organise-freeze"),
     page(

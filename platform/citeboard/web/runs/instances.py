@@ -173,15 +173,9 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
         return private(render(request, "runs/instances.html", context))
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
-    systems = [run.submission.system for run in page.reading.runs]
-    names = {
-        name if systems.count(name) == 1 else f"{name} ({place})": name
-        for place, name in enumerate(systems, 1)
-    }
     context["rule_sets"] = query.choices("rules", phase.task.rules, board.rules)
-    return _answer(
-        request, page, query, names, context, f"{phase.task.slug}-{phase.slug}"
-    )
+    file = f"{phase.task.slug}-{phase.slug}"
+    return _answer(request, page, query, names_of_systems(page), context, file)
 
 
 def _answer(
@@ -221,23 +215,18 @@ def _shown(
     forms: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what the template shows of the instances, and the choices beside them."""
-    runs, reading = list(names), page.reading
+    reading = page.reading
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
     metric = reading.metric
     metrics = {own.name: own for own in reading.metrics}
-    claims = _claims(page, runs)
     ways = query.choices(
         "which", reading.offered, page.which, lambda way: str(LABELS[way])
     )
-    lines = [
-        _line(instance, page, runs, claims, metrics, query)
-        for instance in page.instances
-    ]
     return {
         "page": page,
         "rights": reading.rights,
-        "runs": runs,
+        "runs": list(names),
         "systems": list(names.items()),
         "single": page.single,
         "query": query,
@@ -249,12 +238,33 @@ def _shown(
         "metric_label": metric_label(metric.name) if metric else "",
         "classes": _class_choices(reading.classes, of_class),
         "kinds": _kind_choices(page),
-        "lines": lines,
+        "lines": lines_of(page, list(names), query),
         "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
         "every": query.with_(),
         "none_chosen": query.with_(of_class="", kind="", text="", which=""),
         "before": query.with_(page=page.number - 1) if page.number > 1 else "",
         "after": query.with_(page=page.number + 1) if page.number < page.pages else "",
+    }
+
+
+def lines_of(
+    page: readings.Page, runs: Sequence[str], query: InstancesQuery
+) -> list[dict[str, Any]]:
+    """Return the instances of the page as templates draw them; ``runs`` are the names of its runs."""
+    metrics = {own.name: own for own in page.reading.metrics}
+    claims = _claims(page, runs)
+    return [
+        _line(instance, page, runs, claims, metrics, query)
+        for instance in page.instances
+    ]
+
+
+def names_of_systems(page: readings.Page) -> dict[str, str]:
+    """Map the name of each run on the page to its system; systems of one name have numbers."""
+    systems = [run.submission.system for run in page.reading.runs]
+    return {
+        name if systems.count(name) == 1 else f"{name} ({place})": name
+        for place, name in enumerate(systems, 1)
     }
 
 

@@ -1,0 +1,94 @@
+"""The organisers' page of the instances that deserve to be read again after a phase."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+
+from citeboard.web import pages
+from citeboard.web.runs.instances import lines_of, names_of_systems
+from scoring.results.board.comparisons import Unreadable
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.comparison.contenders import InstancesQuery
+from scoring.results.comparison.suspects import (
+    BELOW_ZERO,
+    MISSED,
+    Suspect,
+    Suspects,
+    SuspectsQuery,
+    has_closed,
+    suspects_of,
+)
+from scoring.stats import items
+from tasks.models import Phase, Season
+
+LABELS = {
+    BELOW_ZERO: gettext_lazy("better systems do worse"),
+    MISSED: gettext_lazy("missed by the best third"),
+}
+
+
+@pages.organisers.page("organise/suspects.html", "phases")
+def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
+    """The instances to read again, once the phase has closed."""
+    query = SuspectsQuery.of(request.GET)
+    context: dict[str, Any] = {
+        "phase": phase,
+        "task": phase.task,
+        "least": items.MIN_SYSTEMS,
+        "has_closed": has_closed(phase),
+    }
+    if not context["has_closed"]:
+        return context
+    try:
+        answer = suspects_of(phase, request.user, query)
+    except Unreadable:
+        return context | {"is_unreadable": True}
+    context |= {
+        "rules": answer.board.rules,
+        "rule_sets": query.choices("rules", phase.task.rules, answer.board.rules),
+        "systems": answer.systems,
+        "is_small": answer.systems < items.MIN_SYSTEMS,
+    }
+    if answer.suspects is None:
+        return context
+    return context | _listed(answer.suspects, query)
+
+
+def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
+    page, metric = suspects.page, suspects.metric
+    names = [own.name for own in suspects.metrics]
+    runs = list(names_of_systems(page))
+    lines = lines_of(page, runs, InstancesQuery(metric=metric.name))
+    for line in lines:
+        line["facts"] = _facts(suspects.by_name[line["instance"].name], metric.scale)
+    return {
+        "page": page,
+        "which": page.which,
+        "metric_label": metric_label(metric.name),
+        "metric": metric.name,
+        "metrics": query.choices("metric", names, metric.name, metric_label, page=1),
+        "ways": query.choices(
+            "which",
+            suspects.offered,
+            page.which,
+            lambda way: str(LABELS[way]),
+            page=1,
+        ),
+        "lines": lines,
+        "before": query.with_(page=page.number - 1) if page.number > 1 else "",
+        "after": query.with_(page=page.number + 1) if page.number < page.pages else "",
+        "rate": round(100 * items.FALSE_DISCOVERY_RATE),
+    }
+
+
+def _facts(suspect: Suspect, scale: float) -> dict[str, str]:
+    """Return the difficulty and, on large boards, the correlation, as texts with their intervals."""
+    facts = {
+        "mean": shown(suspect.mean, scale),
+        "interval": interval(suspect.low, suspect.high, scale),
+    }
+    if found := suspect.correlation:
+        facts["correlation"] = shown(found.value)
+        facts["correlation_interval"] = interval(found.low, found.high)
+    return facts

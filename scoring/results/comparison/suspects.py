@@ -1,0 +1,180 @@
+"""Instances that organisers should read again after a phase, by the values of all systems of the board."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.core.cache import caches
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from citeboard.core.query import Query, number_from, text_from
+from citeboard.core.release import release
+from scoring.metrics import Metric
+from scoring.metrics.base import Floats
+from scoring.models import Evaluation
+from scoring.results.board.query import board_of
+from scoring.results.board.standings import Board
+from scoring.results.comparison.contenders import InstancesQuery
+from scoring.results.comparison.reading import (
+    MAX_DRAWN,
+    PAGE,
+    Page,
+    Reading,
+    comparable,
+    rights_to_all,
+    shared_metrics,
+)
+from scoring.stats import items
+from scoring.stats.correlation import Correlation, of_points
+from tasks.models import Phase
+
+SECONDS = 24 * 3600
+#: Why an instance is listed: better systems do worse there, or none of the best third has anything right.
+BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuspectsQuery(Query):
+    rules: str | None = text_from("rules", default=None)
+    metric: str = text_from("metric")
+    which: str = text_from("which", choices=WHY)
+    page: int = number_from("page", default=1)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """The mean over all systems with its interval; a correlation on boards that are large enough for one."""
+
+    mean: float
+    low: float
+    high: float
+    correlation: Correlation | None
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The selected instances of one page, with the reading of all runs that draws them."""
+
+    metric: Metric
+    metrics: Sequence[Metric]
+    offered: Sequence[str]
+    page: Page
+    by_name: dict[str, Suspect]
+
+
+@dataclass(frozen=True)
+class SuspectsOfBoard:
+    """``suspects`` is None for too few systems, or if no metric has a worst and a best value."""
+
+    board: Board
+    systems: int
+    suspects: Suspects | None
+
+
+def has_closed(phase: Phase) -> bool:
+    return phase.has_end and phase.closes <= timezone.now()
+
+
+def suspects_of(phase: Phase, viewer: object, query: SuspectsQuery) -> SuspectsOfBoard:
+    """Return the instances of the board that the viewer should read again. Raises Unreadable."""
+    board = board_of(phase, viewer, query.rules, None)
+    runs = comparable(board)
+    rights = rights_to_all(board, viewer, runs) if runs else None
+    suspects = None
+    if rights is not None and len(runs) >= items.MIN_SYSTEMS:
+        metrics = [metric for metric in shared_metrics(runs) if _has_ends(metric)]
+        if metrics:
+            asked = InstancesQuery(metric=query.metric)
+            reading = Reading(runs, metrics, asked, rights, drawn=MAX_DRAWN)
+            suspects = _suspects(reading, query)
+    return SuspectsOfBoard(board, len(runs), suspects)
+
+
+def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
+    metric = reading.metric
+    assert metric is not None
+    is_large = len(reading.runs) >= items.MIN_SYSTEMS_OF_THIRD
+    offered = WHY if is_large else (BELOW_ZERO,)
+    which = query.which if query.which in offered else BELOW_ZERO
+    merits = _merits(metric, reading.values_of_all(metric))
+    defined = np.flatnonzero(np.isfinite(merits).all(axis=0))
+    merits = merits[:, defined]
+    places = _selected(reading.runs, metric, which, merits)
+    names = [reading.names[defined[place]] for place in places]
+    number = min(max(query.page, 1), max(1, -(-len(names) // PAGE)))
+    shown = slice(PAGE * (number - 1), PAGE * number)
+    described = _described(metric, merits, places[shown])
+    page = Page(
+        reading=reading,
+        which=which,
+        of_class=None,
+        kind="",
+        single="",
+        chosen=names,
+        number=number,
+        instances=reading.read(names[shown]),
+    )
+    by_name = dict(zip(names[shown], described, strict=True))
+    return Suspects(metric, reading.metrics, offered, page, by_name)
+
+
+def _has_ends(metric: Metric) -> bool:
+    """Return True if values can be compared with a worst and a best value."""
+    is_bounded = all(map(math.isfinite, metric.value_range))
+    return is_bounded and metric.higher_is_better is not None
+
+
+def _merits(metric: Metric, values: Floats) -> Floats:
+    """Return the values so that higher is better, on the same range."""
+    low, high = metric.value_range
+    return values if metric.higher_is_better else low + high - values
+
+
+def _selected(
+    runs: Sequence[Evaluation], metric: Metric, which: str, values: Floats
+) -> NDArray[np.intp]:
+    """Return the places of the selected instances: the lowest p-value or the easiest instance first."""
+    if values.shape[1] == 0:
+        return np.array([], dtype=np.intp)
+    if which == MISSED:
+        is_missed = items.missed_by_best_third(values, metric.value_range[0])
+        places = np.flatnonzero(is_missed)
+        return places[np.argsort(-values[:, places].mean(axis=0), kind="stable")]
+    tested = _tested(runs, metric, values)
+    places = np.flatnonzero(tested.is_below_zero)
+    return places[np.argsort(tested.p[places], kind="stable")]
+
+
+def _tested(runs: Sequence[Evaluation], metric: Metric, values: Floats) -> items.Tested:
+    """Test the instances, or return the cached tests of the same statistics."""
+    parts = [release(), metric.name, metric.rules, *(run.statistics for run in runs)]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    key = f"suspects:{digest}"
+    tested: items.Tested | None = caches["results"].get(key)
+    if tested is None:
+        tested = items.tested(values)
+        caches["results"].set(key, tested, SECONDS)
+    return tested
+
+
+def _described(
+    metric: Metric, merits: Floats, places: NDArray[np.intp]
+) -> list[Suspect]:
+    own = merits[:, places]
+    difficulty = items.difficulty(_merits(metric, own), *metric.value_range)
+    has_correlation = len(merits) >= items.MIN_SYSTEMS_OF_DISCRIMINATION
+    total = merits.sum(axis=1)
+    return [
+        Suspect(
+            float(difficulty.mean[number]),
+            float(difficulty.low[number]),
+            float(difficulty.high[number]),
+            of_points("Pearson", own[:, number], total - own[:, number])
+            if has_correlation
+            else None,
+        )
+        for number in range(len(places))
+    ]
