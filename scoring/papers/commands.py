@@ -143,20 +143,31 @@ def print_facet_folds(args: Given) -> int:
 
 
 def compute_cells(args: Given) -> int:
-    from scoring.papers.cells import compute, moved, papers
+    from scoring.papers.cells import Computed, Paper, compute, moved, papers, unrecorded
     from scoring.papers.cells.page import page, told
 
     faults: list[str] = []
+    changes: list[str] = []
+    results: list[tuple[Paper, Computed]] = []
     for paper in papers(args.paper):
         computed = compute(paper, args.data.resolve(), quick=args.quick)
-        faults += [*computed.faults, *([] if args.out else moved(paper, computed))]
+        results.append((paper, computed))
+        changes += moved(paper, computed.values)
+        lines, failing = told(paper, computed)
+        faults += [*computed.faults, *failing]
+        if not args.out:
+            faults += unrecorded(paper, computed.values)
+        print("\n".join(lines), flush=True)
+    if changes and not (args.out and args.accept):
+        faults += changes
         if args.out:
+            faults.append(
+                f"{args.out} is not written: `--accept` records the moved values"
+            )
+    elif args.out:
+        for paper, computed in results:
             paper.recorded.update(computed.values)
             paper.record()
-        lines, failing = told(paper, computed)
-        faults += failing
-        print("\n".join(lines), flush=True)
-    if args.out:
         args.out.write_text(page(papers()), encoding="utf-8")
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return int(bool(faults))

@@ -2,33 +2,35 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.offline.arguments import markdown_table
 from scoring.papers.cells import (
+    CANNOT,
+    COMPATIBLE,
     DIFFERS,
     EQUAL,
-    FAILS,
     STATES,
     Cell,
+    Cells,
     Computed,
     Paper,
     counts,
     decided,
+    failures,
 )
 from scoring.stats.finding import Finding
 
+WORDS = (EQUAL, COMPATIBLE, DIFFERS, CANNOT)
 HEAD = Path(__file__).with_name("head.md").read_text(encoding="utf-8")
 
 
 def page(papers: Sequence[Paper]) -> str:
-    rows = [
-        (paper.title, *(counts(paper)[state] for state in STATES[:3]))
-        for paper in papers
-    ]
-    rows.append(("together", *(sum(row[place] for row in rows) for place in (1, 2, 3))))
-    parts = [HEAD, *markdown_table(("figures of", *STATES[:3]), rows, in_numbers=True)]
+    by_paper = {paper.title: counts(paper) for paper in papers}
+    by_paper["together"] = sum(by_paper.values(), Counter())
+    rows = [(name, *(of[word] for word in WORDS)) for name, of in by_paper.items()]
+    parts = [HEAD, *markdown_table(("figures of", *WORDS), rows, in_numbers=True)]
     for paper in papers:
         parts += [
             f"## {paper.title}\n",
@@ -74,13 +76,14 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     for reason in dict.fromkeys(one.cannot for one in sets if one.cannot):
         yield f"Cannot be computed: {reason}.\n"
     computed = [one for one in sets if not one.cannot]
-    commands = ((one, _command(paper.programs[one.program])) for one in computed)
     told = dict.fromkeys(
-        f"*{one.reading}*: {does}. Equal is {one.reason}." for one, does in commands
+        f"*{one.reading}*: {_command(paper.programs[one.program])}." for one in computed
     )
-    differing = (one for one in computed if one.differs)
     reasons = dict.fromkeys(
-        f"Where *{one.reading}* differs: {one.differs}." for one in differing
+        words
+        for one in computed
+        for words in (_compatible(one), _differs(one))
+        if words
     )
     yield from (f"{words}\n" for words in (*told, *reasons))
     figures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -99,6 +102,27 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     yield from markdown_table(("of", *heads), lines) if lines else ()
 
 
+def _compatible(cells: Cells) -> str:
+    return (
+        f"*{cells.reading}* is compatible where {cells.reason}." if cells.reason else ""
+    )
+
+
+def _differs(cells: Cells) -> str:
+    if not cells.differs:
+        return ""
+    words = f"Where *{cells.reading}* differs: {cells.differs}."
+    bounds = cells.bound if isinstance(cells.bound, Mapping) else {"": cells.bound}
+    allowed = [
+        f"{metric} {' to '.join(f'{end:+g}' for end in bound)}".strip()
+        for metric, bound in bounds.items()
+        if bound
+    ]
+    return (
+        f"{words} Differences may go from {'; '.join(allowed)}." if allowed else words
+    )
+
+
 def _command(program: Sequence[str]) -> str:
     shown = (
         words.replace("{data}", "DATA").replace("{work}/", "") for words in program
@@ -109,26 +133,29 @@ def _command(program: Sequence[str]) -> str:
 def _shown(cell: Cell, ours: Sequence[float] | None) -> str:
     if ours is None:
         return "–"
-    digits = len(cell.text.rstrip("*%").partition(".")[2])
-    ends = f" [{ours[1]:.{digits}f}, {ours[2]:.{digits}f}]" if len(ours) > 1 else ""
-    value = f"{ours[0]:.{digits}f}{ends}"
-    return f"**{value}**" if cell.state(ours) == EQUAL else value
+    ends = (
+        f" [{ours[1]:.{cell.digits}f}, {ours[2]:.{cell.digits}f}]"
+        if len(ours) > 1
+        else ""
+    )
+    value = f"{ours[0]:.{cell.digits}f}{ends}"
+    state = cell.state(ours)
+    if state == EQUAL:
+        return f"**{value}**"
+    if state == COMPATIBLE:
+        return f"*{value}*"
+    return f"{value} ({cell.difference(ours):+.{cell.digits}f})"
 
 
 def told(paper: Paper, computed: Computed) -> tuple[list[str], list[str]]:
-    states: Counter[str] = Counter()
-    faults = []
-    for cell in paper.cells():
-        if cell.key in computed.values:
-            states[state := cell.state(computed.values[cell.key])] += 1
-            if state == FAILS:
-                ours = f"{computed.values[cell.key][0]:.6g}"
-                faults.append(
-                    f"{cell.key}: printed {cell.text}, ours {ours}, and no reason is given"
-                )
-    sizes = ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, FAILS))
+    states = Counter(
+        cell.state(computed.values[cell.key])
+        for cell in paper.cells()
+        if cell.key in computed.values
+    )
+    sizes = ", ".join(f"{states[state]} {state}" for state in STATES if state != CANNOT)
     skipped = (
         f"{paper.name}: {count} skipped: {why}"
         for why, count in computed.skipped.items()
     )
-    return [f"{paper.name}: {sizes}", *skipped], faults
+    return [f"{paper.name}: {sizes}", *skipped], failures(paper, computed.values)
