@@ -7,12 +7,12 @@ and where in its JSON `ours` stands; or why they `cannot` be computed. A compute
 - *compatible* if the printed one lies in the interval of the computed one, or within a `tolerance`,
 - *differs* otherwise, which needs a reason.
 
-Each set whose figures are not all equal states a `bound`: the least and the greatest difference, computed minus
-printed, that its figures may have. A figure beyond the bound fails, and so does one that is not compatible in a
-set without a reason. The bound is part of the file, and a later computation is held to it.
+Each set whose figures are not all equal states a `bound`: the least and the greatest difference, computed
+minus printed, that its figures may have. A figure beyond the bound fails, and so does one that is not
+compatible in a set without a reason. The bound is part of the file, and later computations are held to it.
 
-The first set that names a figure decides its word, others stand beside it as further readings. A conclusion that
-no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON has at
+The first set that names a figure decides its word, others stand beside it as further readings. A conclusion
+that no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON has at
 `ours` the paired difference of two runs.
 """
 
@@ -47,8 +47,8 @@ STEADY = 1e-6
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
     """``names`` has by field what a printed name is called by the program; a set without `metric` there has
-    all metrics. ``scale`` is what ours is multiplied by to be what is printed. ``bound`` has the least and the
-    greatest difference from what is printed, of all figures or by printed metric.
+    all metrics. ``scale`` is what ours is multiplied by to be what is printed. ``bound`` has the least and
+    the greatest difference from what is printed, of all figures or by printed metric.
     """
 
     table: str
