@@ -215,11 +215,15 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     load(write(tmp_path / "own.json", told))
     text = text_of(client.get(address(phase)))
     assert (
-        "topic by topic ( Table 2 ) cannot be told: in 1 of 2 cases, by −4.500 on average –"
-        in text
+        "topic by topic ( Table 2 ) Fails on its own table : "
+        "cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
     )
     assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
     assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
+    listed = text_of(client.get(reverse("papers")))
+    _, _, failing = listed.partition("Claims that fail on their own tables")
+    assert "Heron is above Ibis, topic by topic" in failing
+    assert "The second topic is easier" not in listed
     season, task = phase.task.season.slug, phase.task.slug
     for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
         assert "in 1 of 2 cases, by −4.500 on average" in text_of(

@@ -12,8 +12,8 @@ minus printed, that its figures may have. A figure beyond the bound fails, and s
 compatible in a set without a reason. The bound is part of the file, and later computations are held to it.
 
 The first set that names a figure decides its word, others stand beside it as further readings. A conclusion
-that no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON has at
-`ours` the paired difference of two runs.
+that no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON
+has at `ours` the paired difference of two runs.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scoring.stats.finding import Conclusion, Finding
+from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.types.problems import InputRefused, Problem
 
 HERE = Path(__file__).resolve().parent
@@ -219,20 +219,23 @@ class Paper:
                             cells=one, row=row, metric=metric, key=key, label=label
                         )
 
-    def figures(self, table: str) -> dict[str, list[tuple[Mapping[str, Any], float]]]:
-        """By reading, `printed` first, the figures of a table with the fields of their rows."""
-        figures: dict[str, list[tuple[Mapping[str, Any], float]]] = {"printed": []}
-        for row in self.tables[table]["rows"]:
-            values = (
-                (name, value)
-                for name, value in row["values"].items()
-                if value is not None
-            )
-            figures["printed"] += [
-                ({**row, "metric": name}, float(value)) for name, value in values
-            ]
+    def printed(self, table: str, conclusion: Conclusion) -> list[Figure]:
+        """Return the printed figures that a conclusion is decided on, with the fields of their rows."""
+        return [
+            ({**row, "metric": name}, float(value))
+            for own in (table, *conclusion.also)
+            for row in self.tables[own]["rows"]
+            for name, value in row["values"].items()
+            if value is not None
+        ]
+
+    def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
+        """Return the figures that a conclusion is decided on by reading, `printed` first."""
+        figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
-            if cell.cells.table == table and (ours := self.recorded.get(cell.key)):
+            if cell.cells.table in (table, *conclusion.also) and (
+                ours := self.recorded.get(cell.key)
+            ):
                 own = figures.setdefault(cell.cells.reading, [])
                 own.append(({**cell.row, "metric": cell.metric}, ours[0]))
         return figures

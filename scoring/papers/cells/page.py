@@ -20,7 +20,7 @@ from scoring.papers.cells import (
     decided,
     failures,
 )
-from scoring.stats.finding import Finding
+from scoring.stats.finding import OPEN, Conclusion, Finding, Outcome, Ranking
 
 WORDS = (EQUAL, COMPATIBLE, DIFFERS, CANNOT)
 HEAD = Path(__file__).with_name("head.md").read_text(encoding="utf-8")
@@ -31,6 +31,7 @@ def page(papers: Sequence[Paper]) -> str:
     by_paper["together"] = sum(by_paper.values(), Counter())
     rows = [(name, *(of[word] for word in WORDS)) for name, of in by_paper.items()]
     parts = [HEAD, *markdown_table(("figures of", *WORDS), rows, in_numbers=True)]
+    parts += _failing(papers)
     for paper in papers:
         parts += [
             f"## {paper.title}\n",
@@ -42,30 +43,81 @@ def page(papers: Sequence[Paper]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+def _failing(papers: Sequence[Paper]) -> Iterator[str]:
+    """Yield the printed claims that the figures of their own tables do not bear out."""
+    rows = [
+        (
+            paper.title,
+            conclusion.sentence or conclusion.name,
+            conclusion.name,
+            table,
+            _verdict(conclusion, outcome),
+        )
+        for paper in papers
+        for table, conclusion in paper.conclusions
+        if conclusion.is_so(
+            outcome := conclusion.finding(paper.printed(table, conclusion))
+        )
+        is False
+    ]
+    yield "## Claims that fail on their own tables\n"
+    heads = ("paper", "claim, in our words", "as decided", "of", "as printed")
+    yield from markdown_table(heads, rows)
+
+
 def _conclusions(paper: Paper) -> Iterator[str]:
     rows = []
     for table, conclusion in paper.conclusions:
-        found = {
-            name: conclusion.finding(own) for name, own in paper.figures(table).items()
+        by_reading = paper.figures(table, conclusion)
+        outcomes = {
+            name: conclusion.finding(figures) for name, figures in by_reading.items()
         }
-        printed = _verdict(found.pop("printed"))
+        printed = outcomes.pop("printed")
         for one in paper.findings:
             if one.conclusion == conclusion.name and one.key in paper.recorded:
                 units, above, *ends = paper.recorded[one.key]
-                found[one.reading] = Finding(int(units), int(above), *ends)
-        told = "; ".join(
-            f"*{name}*: {_verdict(own)}" for name, own in found.items() if own.units
+                outcomes[one.reading] = Finding(int(units), int(above), *ends)
+        own = "; ".join(
+            f"*{name}*: {_verdict(conclusion, outcome)}"
+            for name, outcome in outcomes.items()
+            if outcome.units
         )
-        rows.append((conclusion.name, table, printed, told or "–"))
+        words = _verdict(conclusion, printed)
+        if conclusion.is_so(printed) is False:
+            words = f"**fails**; {words}"
+        place = ", ".join(filter(None, (f"section {conclusion.section}", table)))
+        place = place if conclusion.section else table
+        claim = conclusion.sentence or conclusion.name
+        rows.append((claim, conclusion.name, place, words, own or "–"))
     if rows:
         yield f"### {paper.title.partition(' (')[0]}, what it concludes\n"
-        yield from markdown_table(("conclusion", "of", "as printed", "ours"), rows)
+        heads = (
+            "the paper's claim, in our words",
+            "as decided",
+            "of",
+            "as printed",
+            "ours",
+        )
+        yield from markdown_table(heads, rows)
 
 
-def _verdict(found: Finding) -> str:
-    words = {True: "holds", False: "does not hold", None: "cannot be told"}[found.holds]
-    ends = f" [{found.low:.3f}, {found.high:.3f}]" if math.isfinite(found.low) else ""
-    return f"{words}: {found.above} of {found.units}, {found.mean:+.3f}{ends}"
+def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
+    if conclusion.form == OPEN:
+        return f"no figures decide it: {conclusion.why}"
+    words = {True: "holds", False: "does not hold", None: "cannot be told"}[
+        conclusion.holds(outcome)
+    ]
+    if isinstance(outcome, Ranking):
+        if math.isnan(outcome.p):
+            return f"{words}: {outcome.units} pairs are too few"
+        p = f"{'exact ' if outcome.is_exact else ''}p {outcome.p:.3f}"
+        return f"{words}: rank correlation {outcome.coefficient:+.2f} of {outcome.units}, {p}"
+    ends = (
+        f" [{outcome.low:.3f}, {outcome.high:.3f}]"
+        if math.isfinite(outcome.low)
+        else ""
+    )
+    return f"{words}: {outcome.above} of {outcome.units}, {outcome.mean:+.3f}{ends}"
 
 
 def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterator[str]:

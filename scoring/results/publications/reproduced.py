@@ -19,7 +19,7 @@ from scoring.results.board.visibility import Visibility
 from scoring.results.publications import published
 from scoring.results.publications.placement import Recomputed
 from scoring.results.publications.reading import Measure
-from scoring.stats.finding import Conclusion, Figure, Finding
+from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
 #: A field of figures that are computed here.
@@ -162,18 +162,23 @@ def printed_and_own(
     return Bars(title=title, labels=labels, series=series, axis=axis)
 
 
-def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
-    """What the papers say of these tables, held to all that the season's boards have of them."""
-    own: dict[int, list[Figure]] = defaultdict(list)
+def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
+    """Decide what the papers say of these tables on all that the season's boards have of them."""
+    own: dict[published.TableKey, list[Figure]] = defaultdict(list)
     for table in tables:
+        key = (table.shown.table.paper_id, table.shown.table.name)
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
                 fields = published.fields_of(pair.figure) | {MEASURED: pair.measured}
-                own[pair.figure.table_id].append((fields, pair.own))
+                own[key].append((fields, pair.own))
 
-    def found(table: ReportedTable, conclusion: Conclusion) -> Finding:
-        figures = own[table.pk]
-        match conclusion.sides(figures):
+    def found(table: ReportedTable, conclusion: Conclusion) -> Outcome:
+        figures = [
+            figure
+            for key in published.tables_of(table, conclusion)
+            for figure in own[key]
+        ]
+        match conclusion.sides(figures) if conclusion.form == DIFFERENCE else []:
             case [([(more, _)], [(less, _)])]:
                 return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(
                     figures
