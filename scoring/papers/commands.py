@@ -345,6 +345,14 @@ def convert_biomedsumm(args: Given) -> int:
     return say(args, {"references": counts}, f"topics in {args.out}", *lines)
 
 
+def convert_answers(args: Given) -> int:
+    from scoring.papers.released_answers import convert
+
+    count = convert(args.data, gold=args.gold_out, run=args.out)
+    words = f"{args.gold_out}: {count} questions; {args.out}: {count} answers"
+    return say(args, {"questions": count}, words)
+
+
 def describe_topics(args: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
 

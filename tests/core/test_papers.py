@@ -8,7 +8,16 @@ import pytest
 from django.core.management import get_commands
 
 from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
-from scoring.papers.cells import FAILS, counts, decided, failures, papers
+from scoring.papers.cells import (
+    FAILS,
+    KINDS,
+    READ,
+    UNSEEN,
+    counts,
+    decided,
+    failures,
+    papers,
+)
 from scoring.papers.cells.page import page as written
 from scoring.tools.baselines import WITHOUT_PAPERS, baselines
 from scripts.write_reference import _addresses
@@ -78,6 +87,12 @@ def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
         computed = [cell for cell in paper.cells() if not cell.cells.cannot]
         assert {one.key for one in (*computed, *paper.findings)} == set(paper.recorded)
         assert all(cell.cells.reading for cell in computed)
+        known = commands()
+        for one in paper.sets:
+            assert bool(one.cannot) == (one.kind in KINDS)
+            assert bool(one.address) == (one.kind in (UNSEEN, READ))
+            assert bool(one.reader) == (one.kind == READ)
+            assert not one.reader or one.reader.removeprefix("scoring ") in known
     assert sum((counts(paper) for paper in papers()), Counter()).total() == 1_556
 
 

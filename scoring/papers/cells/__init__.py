@@ -42,13 +42,22 @@ CANNOT, FAILS = "cannot", "fails"
 STATES = (EQUAL, COMPATIBLE, DIFFERS, CANNOT, FAILS)
 Bound = Sequence[float]
 STEADY = 1e-6
+#: Why a figure cannot be computed.
+ABSENT, ASKED, UNSEEN, READ = KINDS = (
+    "does not exist",
+    "must be asked for",
+    "is there, form not seen",
+    "is there, and read",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
     """``names`` has by field what a printed name is called by the program; a set without `metric` there has
     all metrics. ``scale`` is what ours is multiplied by to be what is printed. ``bound`` has the least and
-    the greatest difference from what is printed, of all figures or by printed metric.
+    the greatest difference from what is printed, of all figures or by printed metric. A set that cannot be
+    computed has the ``kind`` of its excuse, one of KINDS; what is public has an ``address``, and what is read
+    here the command that is its ``reader``.
     """
 
     table: str
@@ -63,10 +72,24 @@ class Cells:
     bound: Bound | Mapping[str, Bound] = ()
     differs: str = ""
     cannot: str = ""
+    kind: str = ""
+    address: str = ""
+    reader: str = ""
     quick: bool = False
 
     def name(self, name: str, value: object) -> str:
         return self.names.get(name, {}).get(str(value), str(value))
+
+    @property
+    def excuse(self) -> str:
+        """Return why the figures cannot be computed, with where their data are and what reads them."""
+        words = {
+            ABSENT: "it does not exist",
+            ASKED: "it must be asked for",
+            UNSEEN: f"it is at {self.address}, its form was not seen here",
+            READ: f"it is at {self.address}, read by `{self.reader}`",
+        }[self.kind]
+        return f"*{words}*; {self.cannot}"
 
     def bound_of(self, metric: str) -> Bound:
         """Return the least and the greatest difference, or nothing if none is stated."""
@@ -410,6 +433,16 @@ def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
                 (cell, cell.state(paper.recorded.get(cell.key)))
             )
     return tables
+
+
+def excused(paper: Paper) -> Counter[str]:
+    """Count the figures that cannot be computed by the kind of their excuse."""
+    return Counter(
+        cell.cells.kind
+        for cells in decided(paper).values()
+        for cell, state in cells
+        if state == CANNOT
+    )
 
 
 def counts(paper: Paper) -> Counter[str]:

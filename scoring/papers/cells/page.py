@@ -11,6 +11,7 @@ from scoring.papers.cells import (
     COMPATIBLE,
     DIFFERS,
     EQUAL,
+    KINDS,
     STATES,
     Cell,
     Cells,
@@ -18,6 +19,7 @@ from scoring.papers.cells import (
     Paper,
     counts,
     decided,
+    excused,
     failures,
 )
 from scoring.stats.finding import OPEN, Conclusion, Finding, Outcome, Ranking
@@ -31,6 +33,11 @@ def page(papers: Sequence[Paper]) -> str:
     by_paper["together"] = sum(by_paper.values(), Counter())
     rows = [(name, *(of[word] for word in WORDS)) for name, of in by_paper.items()]
     parts = [HEAD, *markdown_table(("figures of", *WORDS), rows, in_numbers=True)]
+    reasons = {paper.title: excused(paper) for paper in papers}
+    reasons["together"] = sum(reasons.values(), Counter())
+    rows = [(name, *(of[kind] for kind in KINDS)) for name, of in reasons.items()]
+    heads = ("figures that cannot be computed, of", *KINDS)
+    parts += markdown_table(heads, rows, in_numbers=True)
     parts += _failing(papers)
     for paper in papers:
         parts += [
@@ -125,8 +132,8 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     sizes = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
     yield f"### {paper.title.partition(' (')[0]}, {name}: {sizes}\n"
     sets = [one for one in paper.sets if one.table == name]
-    for reason in dict.fromkeys(one.cannot for one in sets if one.cannot):
-        yield f"Cannot be computed: {reason}.\n"
+    for excuse in dict.fromkeys(one.excuse for one in sets if one.cannot):
+        yield f"Cannot be computed: {excuse}.\n"
     computed = [one for one in sets if not one.cannot]
     told = dict.fromkeys(
         f"*{one.reading}*: {_command(paper.programs[one.program])}." for one in computed
