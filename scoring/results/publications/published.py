@@ -84,7 +84,7 @@ class PublishedTable:
             for measure in self.columns
             if measure.computed
         }
-        return (said.metrics if said else {}) or known
+        return (said.metrics if said else {}) or {**known, **self.placement.metrics}
 
     @property
     def title(self) -> str:

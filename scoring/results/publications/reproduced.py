@@ -38,6 +38,8 @@ class Pair:
     high: float | None = None
     #: Where nothing is printed.
     decimals: int = 3
+    #: What stands in brackets behind the own value, where the board has it.
+    deviation: float | None = None
     #: The evaluation and the metric that the own value is of, and what one is on the scale of print.
     measured: tuple[int, str, float] | None = None
 
@@ -64,9 +66,15 @@ class Pair:
         )
 
     @property
+    def _printed_deviation(self) -> str:
+        return self.figure.printed_deviation if self.figure else ""
+
+    @property
     def texts(self) -> dict[str, Any]:
         printed = self.figure.printed if self.figure else ""
         decimals = len(printed.partition(".")[2].rstrip("*%")) or self.decimals
+
+        decimals_of_deviation = len(self._printed_deviation.partition(".")[2])
 
         def written(value: float | None, form: str) -> str:
             return "" if value is None else format(value, form).replace("-", MINUS)
@@ -75,6 +83,10 @@ class Pair:
             "reported": printed.replace("-", MINUS),
             "doubt": self.figure.doubt if self.figure else "",
             "own": written(self.own, f"z.{decimals}f") or self.kept_back,
+            "reported_deviation": self._printed_deviation,
+            "own_deviation": written(
+                self.deviation, f"z.{decimals_of_deviation or decimals}f"
+            ),
             "difference": written(self.difference, f"+z.{decimals}f"),
         }
 
