@@ -62,10 +62,11 @@ plan:
 reference:
 	@$(CHECKED) $(PY) scripts/write_reference.py
 
-# Ten minutes; what lacks data is skipped with a reason, and keeps its value.
+# Ten minutes; what lacks data is skipped with a reason, and keeps its value. Values that moved are recorded by
+# `make papers ARGS=--accept` alone.
 papers:
 	@sh scripts/environment.sh all
-	@$(PY) -m scoring papers cells --data $${CITEBOARD_SHARED:-../shared/data} --out docs/papers.md
+	@$(PY) -m scoring papers cells --data $${CITEBOARD_SHARED:-../shared/data} --out docs/papers.md $(ARGS)
 
 # What pages say, for the catalogues of other languages; needs xgettext.
 messages:

@@ -90,17 +90,24 @@ def section_shares(
     return {kind: count / counts.total() for kind, count in counts.items()}
 
 
-def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
-    """So many sentences with the best scores; where no gold teaches a share, all sections weigh the same. Of
-    equally good ones those go first whose section has more of the sentences that are taken already.
+def of_commonest_section(
+    equal: Sequence[int], sections: Sequence[str], places: Sequence[int]
+) -> int:
+    """Return which of equally good sentences goes first: the one whose section has more of the sentences that
+    are taken already, and of these the first.
     """
+    here = Counter(sections[place] for place in places)
+    return max(equal, key=lambda place: (here[sections[place]], -place))
+
+
+def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
+    """Choose the best sentences; if no gold teaches a share, all sections weigh the same."""
 
     def taken(scores: Floats, sections: Sequence[str]) -> list[int]:
         rounded, places, left = np.round(scores, 12), list[int](), ranked(scores)
         while left and len(places) < count:
             equal = [place for place in left if rounded[place] == rounded[left[0]]]
-            here = Counter(sections[place] for place in places)
-            places.append(max(equal, key=lambda place: (here[sections[place]], -place)))
+            places.append(of_commonest_section(equal, sections, places))
             left.remove(places[-1])
         return places
 

@@ -143,20 +143,31 @@ def print_facet_folds(args: Given) -> int:
 
 
 def compute_cells(args: Given) -> int:
-    from scoring.papers.cells import compute, moved, papers
+    from scoring.papers.cells import Computed, Paper, compute, moved, papers, unrecorded
     from scoring.papers.cells.page import page, told
 
     faults: list[str] = []
+    changes: list[str] = []
+    results: list[tuple[Paper, Computed]] = []
     for paper in papers(args.paper):
         computed = compute(paper, args.data.resolve(), quick=args.quick)
-        faults += [*computed.faults, *([] if args.out else moved(paper, computed))]
+        results.append((paper, computed))
+        changes += moved(paper, computed.values)
+        lines, failing = told(paper, computed)
+        faults += [*computed.faults, *failing]
+        if not args.out:
+            faults += unrecorded(paper, computed.values)
+        print("\n".join(lines), flush=True)
+    if changes and not (args.out and args.accept):
+        faults += changes
         if args.out:
+            faults.append(
+                f"{args.out} is not written: `--accept` records the moved values"
+            )
+    elif args.out:
+        for paper, computed in results:
             paper.recorded.update(computed.values)
             paper.record()
-        lines, failing = told(paper, computed)
-        faults += failing
-        print("\n".join(lines), flush=True)
-    if args.out:
         args.out.write_text(page(papers()), encoding="utf-8")
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return int(bool(faults))
@@ -332,6 +343,14 @@ def convert_biomedsumm(args: Given) -> int:
     counts = dict(sorted(convert(args.data, args.out).items()))
     lines = (f"  {count:,} references {how}" for how, count in counts.items())
     return say(args, {"references": counts}, f"topics in {args.out}", *lines)
+
+
+def convert_answers(args: Given) -> int:
+    from scoring.papers.released_answers import convert
+
+    count = convert(args.data, gold=args.gold_out, run=args.out)
+    words = f"{args.gold_out}: {count} questions; {args.out}: {count} answers"
+    return say(args, {"questions": count}, words)
 
 
 def describe_topics(args: Given) -> int:

@@ -1,12 +1,16 @@
-"""Tests of a paper's findings: differences that should be above zero, and the interval of their mean."""
+"""Decide what a paper concludes: differences, agreement of ranks and trends, with what chance can do."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import permutations
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+
+from scoring.stats.correlation import MIN_POINTS, NEARLY_1, ranks, spearman
 from scoring.stats.jackknife import t_quantile
 
 
@@ -39,45 +43,160 @@ def finding(differences: Sequence[float]) -> Finding:
     return Finding(units, above, mean, mean - reach, mean + reach)
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """Spearman's ``coefficient`` of ``units`` pairs, and its two-sided ``p``: of all orders of the pairs, the
+    share whose coefficient is at least as far from 0. All orders are counted up to EXACT pairs; of more, p
+    follows from Student's t. Of fewer than five pairs, or where one side does not vary, both are NaN.
+    """
+
+    units: int
+    coefficient: float
+    p: float
+
+    @property
+    def is_exact(self) -> bool:
+        return self.units <= EXACT
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether the two sides are ordered alike, or inversely, by more than chance."""
+        return self.p <= LEVEL
+
+
+EXACT = 8
+LEVEL = 0.05
+
+
+def ranking(first: Sequence[float], second: Sequence[float]) -> Ranking:
+    units = len(first)
+    x, y = (np.asarray(side, dtype=float) for side in (first, second))
+    coefficient = spearman(x, y) if units >= MIN_POINTS else math.nan
+    if math.isnan(coefficient):
+        return Ranking(units, math.nan, math.nan)
+    if units > EXACT:
+        return Ranking(units, coefficient, _p_by_t(coefficient, units))
+    a, b = (ranks(side) - (units + 1) / 2 for side in (x, y))
+    orders = np.array(list(permutations(range(units))))
+    products = np.abs(a[orders] @ b)
+    p = float(np.mean(products >= abs(float(a @ b)) - 1e-9))
+    return Ranking(units, coefficient, p)
+
+
+def _p_by_t(coefficient: float, units: int) -> float:
+    from scipy.special import stdtr
+
+    if abs(coefficient) >= NEARLY_1:
+        return 0.0
+    t = abs(coefficient) * math.sqrt((units - 2) / (1 - coefficient**2))
+    return 2 * float(stdtr(units - 2, -t))
+
+
 Way = Callable[[Sequence[float]], float]
 #: A figure of a table with the fields that tell which one it is.
 Figure = tuple[Mapping[str, Any], float]
+Outcome = Finding | Ranking
 BEST, MEAN, EVERY = OF = ("best", "mean", "every")
+DIFFERENCE, ALIKE, APART = "difference", "ranks alike", "ranks apart"
+RISES, FALLS, OPEN = "rises", "falls", "open"
+FORMS = (DIFFERENCE, ALIKE, APART, RISES, FALLS, OPEN)
+RANKS = (ALIKE, APART)
+TRENDS = (RISES, FALLS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What a paper says of a table: in each group of rows that share the fields ``by``, the figures that have
-    one of the values of ``more`` are above those of ``less``: the best of each side, their means, or every
-    one of ``more`` above every one of ``less``.
+    """State what a paper says of a table, in one of these forms:
+
+    - *difference*: in each group of rows that share the fields ``by``, the figures that have one of the
+      values of ``more`` are above those of ``less``: the best of each side, their means, or every one of
+      ``more`` above every one of ``less``;
+    - *ranks alike*, *ranks apart*: the groups are ordered alike by the means of ``more`` and of ``less``, or
+      they are not;
+    - *rises*, *falls*: the means of ``more`` rise or fall along the values ``order`` of the field ``along``;
+    - *open*: no figures decide it, for the reason ``why``.
+
+    ``sentence`` has the paper's claim in our words, ``section`` where it stands; ``also`` names further
+    tables of the paper whose figures belong to the sides.
     """
 
     name: str
-    by: Sequence[str]
-    more: Mapping[str, Sequence[Any]]
-    less: Mapping[str, Sequence[Any]]
+    by: Sequence[str] = ()
+    more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    less: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     of: str = MEAN
+    form: str = DIFFERENCE
+    sentence: str = ""
+    section: str = ""
+    also: Sequence[str] = ()
+    along: str = ""
+    order: Sequence[Any] = ()
+    why: str = ""
 
     def sides(
         self, figures: Iterable[Figure]
     ) -> list[tuple[list[Figure], list[Figure]]]:
-        """The figures of both, in each group that has both."""
+        """Return the figures of both sides, of each group that has both."""
         sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(
             lambda: ([], [])
         )
         for fields, value in figures:
             for side, wanted in enumerate((self.more, self.less)):
-                if all(fields.get(name) in values for name, values in wanted.items()):
+                if _fits(fields, wanted):
                     sides[tuple(str(fields.get(name)) for name in self.by)][
                         side
                     ].append((fields, value))
         return [(more, less) for more, less in sides.values() if more and less]
 
-    def finding(self, figures: Iterable[Figure]) -> Finding:
+    def finding(self, figures: Iterable[Figure]) -> Outcome:
+        if self.form == OPEN:
+            return finding([])
+        if self.form in TRENDS:
+            return self._trend(figures)
         ways: Mapping[str, tuple[Way, Way]] = {BEST: (max, max), EVERY: (min, max)}
         first, second = ways.get(self.of, (fmean, fmean))
         sides = [
-            [[value for _, value in side] for side in both]
-            for both in self.sides(figures)
+            (first([value for _, value in more]), second([value for _, value in less]))
+            for more, less in self.sides(figures)
         ]
-        return finding([first(more) - second(less) for more, less in sides])
+        if self.form in RANKS:
+            return ranking([more for more, _ in sides], [less for _, less in sides])
+        return finding([more - less for more, less in sides])
+
+    def _trend(self, figures: Iterable[Figure]) -> Ranking:
+        """Rank the means along the order; the coefficient is positive if they go the way that is stated."""
+        values: dict[int, list[float]] = defaultdict(list)
+        for fields, value in figures:
+            if fields.get(self.along) in self.order and _fits(fields, self.more):
+                values[list(self.order).index(fields[self.along])].append(value)
+        sign = -1 if self.form == FALLS else 1
+        places = sorted(values)
+        return ranking(places, [sign * fmean(values[place]) for place in places])
+
+    def holds(self, found: Outcome) -> bool | None:
+        """Return whether the claim can be told from chance; None if it cannot be told."""
+        if isinstance(found, Finding):
+            return found.holds
+        if not found.is_told:
+            return None
+        return self.form != APART and found.coefficient > 0
+
+    def is_so(self, found: Outcome) -> bool | None:
+        """Return whether the figures are as the claim says, whatever chance can do; None of too few figures.
+
+        A claim about a best or about every figure is so if it is so in each group, one about means if their
+        mean difference is above zero. Two orders are alike, and a trend is one, if the coefficient is above
+        zero with p up to .05.
+        """
+        if isinstance(found, Finding):
+            if not found.units:
+                return None
+            return found.mean > 0 if self.of == MEAN else found.above == found.units
+        if math.isnan(found.p):
+            return None
+        is_alike = found.is_told and found.coefficient > 0
+        return not found.is_told if self.form == APART else is_alike
+
+
+def _fits(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
+    return all(fields.get(name) in values for name, values in wanted.items())

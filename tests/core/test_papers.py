@@ -1,14 +1,23 @@
 """What the page on the papers names exists, and every figure that they print is held to something."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
 
 from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
-from scoring.papers.cells import FAILS, counts, decided, papers
+from scoring.papers.cells import (
+    FAILS,
+    KINDS,
+    READ,
+    UNSEEN,
+    counts,
+    decided,
+    failures,
+    papers,
+)
 from scoring.papers.cells.page import page as written
 from scoring.tools.baselines import WITHOUT_PAPERS, baselines
 from scripts.write_reference import _addresses
@@ -77,8 +86,27 @@ def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
         assert FAILS not in held.values()
         computed = [cell for cell in paper.cells() if not cell.cells.cannot]
         assert {one.key for one in (*computed, *paper.findings)} == set(paper.recorded)
-        assert all(cell.cells.reading and cell.cells.reason for cell in computed)
+        assert all(cell.cells.reading for cell in computed)
+        known = commands()
+        for one in paper.sets:
+            assert bool(one.cannot) == (one.kind in KINDS)
+            assert bool(one.address) == (one.kind in (UNSEEN, READ))
+            assert bool(one.reader) == (one.kind == READ)
+            assert not one.reader or one.reader.removeprefix("scoring ") in known
     assert sum((counts(paper) for paper in papers()), Counter()).total() == 1_556
+
+
+@pytest.mark.parametrize("factor", [1.05, 0.001])
+def test_no_table_passes_with_values_that_are_all_too_high_or_next_to_nothing(factor):
+    for paper in papers():
+        assert failures(paper, paper.recorded) == []
+        tables = defaultdict(dict)
+        for cell in paper.cells():
+            if cell.key in paper.recorded:
+                wrong = [factor * value for value in paper.recorded[cell.key]]
+                tables[cell.cells.table][cell.key] = wrong
+        assert tables or not paper.recorded
+        assert [name for name in tables if not failures(paper, tables[name])] == []
 
 
 def test_every_command_page_and_name_of_the_rows_exists(page, root):

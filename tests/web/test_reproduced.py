@@ -142,13 +142,19 @@ def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by
     )
     # By Table 1 the systems in their printed order, then those of the board alone.
     assert paper_lines(client, phase) == [
-        ["Heron Owl", "0.250", "0.310"], ["Ibis", "0.500 doubted"], ["Jay", "0.010 doubted"],
-        ["Kite Ada", "0.400"],
+        ["Heron Owl", ".10", "0.250", "0.310", "0.2", "0.3", "0.3", "0.4"],
+        ["Ibis", ".30", "0.500 doubted", "0.4", "0.6"],
+        ["Jay", "&lt;0.01 doubted", "0.010 doubted", "0.0 doubted", "0.1 doubted"],
+        ["Kite Ada", "0.400", "0.4", "0.5"],
     ]  # fmt: skip
+    assert "P: no measure of the board is named for it" in text_of(
+        client.get(board + "paper/")
+    )
     # By Table 2 each class, in per cent, as they are printed.
     assert paper_lines(client, phase, "?table=3") == [
-        ["Heron Owl", "T1", "20.5", "25.0"], ["Ibis", "T1", "30.5"], ["Kite Ada", "T1", "50.0"],
-        ["Heron Owl", "T2", "41.0", "40.0"], ["Ibis", "T2", "40.0"],
+        ["Heron Owl", "T1", "20.5 (1.5)", "25.0"], ["Ibis", "T1", "30.5 (1.5)"],
+        ["Kite Ada", "T1", "50.0"],
+        ["Heron Owl", "T2", "41.0 (1.5)", "40.0"], ["Ibis", "T2", "40.0 (1.5)"],
     ]  # fmt: skip
     drawn = client.get(board + "paper/?figure=paper-chart.svg")
     assert drawn["Content-Type"] == "image/svg+xml"
@@ -156,6 +162,36 @@ def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by
         re.findall(">([^<>]+)<", drawn.content.decode())
     )
     assert client.get(board + "paper/?table=9").status_code == 404
+
+
+def placed(phase, place: int, **facts) -> None:
+    placements = [dict(placement) for placement in PLACED]
+    placements[place] |= facts
+    Task.objects.filter(pk=phase.task_id).update(published=placements)
+
+
+def test_a_table_of_a_part_of_the_instances_is_compared_with_that_part(client, phase):
+    """The whole run has .31, in the class T1 .25."""
+    where = boards.address("board", phase) + "paper/"
+    placed(phase, 0, only="topic:t1")
+    assert paper_lines(client, phase)[0][:4] == ["Heron Owl", ".10", "0.250", "0.250"]
+    assert "those computed here: topic: t1" in text_of(client.get(where))
+    placed(phase, 0, only="topic:T9")
+    assert paper_lines(client, phase)[0][:4] == ["Heron Owl", ".10", "0.250", "0.2"]
+    told = text_of(client.get(where))
+    assert "the board has no values of topic: T9 alone" in told
+    placed(phase, 0, only="topic:T9", of_all=["F1"])
+    assert paper_lines(client, phase)[0][:4] == ["Heron Owl", ".10", "0.250", "0.310"]
+
+
+def test_a_table_by_class_may_have_classes_or_systems_as_columns(client, phase):
+    place = next(place for place, one in enumerate(PLACED) if one.get("by"))
+    for layout, expected in (
+        ("classes", [["Heron", "20.5 25.0", "41.0 40.0"], ["Ibis", "30.5", "40.0"]]),
+        ("systems", [["T1", "20.5 25.0", "30.5"], ["T2", "41.0 40.0", "40.0"]]),
+    ):
+        placed(phase, place, layout=layout)
+        assert paper_lines(client, phase, "?table=3") == expected
 
 
 def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_printed(
@@ -170,14 +206,14 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
     where = boards.address("board", phase) + "paper/"
     assert "No table is published of this kind of task" in text_of(client.get(where))
     printed = factories.make_task(published=PLACEMENTS, is_reported_only=True)
-    assert paper_lines(client, phase)[-1][-1] == "0.310"
+    assert paper_lines(client, phase)[-1][1] == "0.310"
     page = client.get(where)
     assert "columns can be compared and numbers cannot" in text_of(page)
     assert "paper-chart" not in page.content.decode(), "one axis would compare them"
     # No class of Table 2 is on the board, whose number is of all instances.
     by_class = paper_lines(client, phase, "?table=3")
     assert (by_class[0], by_class[-1]) == (
-        ["Heron", "T1", "20.5"],
+        ["Heron", "T1", "20.5 (1.5)"],
         ["Owl baseline", "all", "31.0"],
     )
     Season.objects.filter(pk=printed.season_id).update(is_public=False)
@@ -215,11 +251,15 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     load(write(tmp_path / "own.json", told))
     text = text_of(client.get(address(phase)))
     assert (
-        "topic by topic ( Table 2 ) cannot be told: in 1 of 2 cases, by −4.500 on average –"
-        in text
+        "topic by topic ( Table 2 ) Fails on its own table : "
+        "cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
     )
     assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
     assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
+    listed = text_of(client.get(reverse("papers")))
+    _, _, failing = listed.partition("Claims that fail on their own tables")
+    assert "Heron is above Ibis, topic by topic" in failing
+    assert "The second topic is easier" not in listed
     season, task = phase.task.season.slug, phase.task.slug
     for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
         assert "in 1 of 2 cases, by −4.500 on average" in text_of(

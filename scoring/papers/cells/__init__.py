@@ -1,16 +1,25 @@
 """Every printed figure of the five papers held to what is computed here: cells are data, one file a paper.
 
-A set of cells names printed figures (`table`, and `where` some rows of it), the `program` that computes them,
-where in its JSON `ours` stands, and a `tolerance` with its reason; or why they `cannot` be computed. A set
-`differs` with a reason, and without one a figure beyond its tolerance fails. The first set that names a
-figure decides what is said of it, others stand beside it as further readings. A conclusion that no figures
-of a table decide here may have `findings`, each by a program that gives one, or whose JSON has at `ours` the
-paired difference of two runs.
+A set of cells names printed figures (`table`, and `where` some rows of it), the `program` that computes them
+and where in its JSON `ours` stands; or why they `cannot` be computed. A computed figure is
+
+- *equal* if it is the printed one as far as that is printed,
+- *compatible* if the printed one lies in the interval of the computed one, or within a `tolerance`,
+- *differs* otherwise, which needs a reason.
+
+Each set whose figures are not all equal states a `bound`: the least and the greatest difference, computed
+minus printed, that its figures may have. A figure beyond the bound fails, and so does one that is not
+compatible in a set without a reason. The bound is part of the file, and later computations are held to it.
+
+The first set that names a figure decides its word, others stand beside it as further readings. A conclusion
+that no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON
+has at `ours` the paired difference of two runs.
 """
 
 import contextlib
 import io
 import json
+import math
 import shlex
 import tempfile
 import tomllib
@@ -21,22 +30,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scoring.stats.finding import Conclusion, Finding
+from scoring.stats.finding import Conclusion, Figure, Finding
 from tasks.types.problems import InputRefused, Problem
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 #: Half a unit of the last digit that is printed.
 PRINTED, INTERVAL = "printed", "interval"
-EQUAL, DIFFERS, CANNOT, FAILS = "equal", "differs", "cannot", "fails"
-STATES = (EQUAL, DIFFERS, CANNOT, FAILS)
+EQUAL, COMPATIBLE, DIFFERS = "equal", "compatible", "differs"
+CANNOT, FAILS = "cannot", "fails"
+STATES = (EQUAL, COMPATIBLE, DIFFERS, CANNOT, FAILS)
+Bound = Sequence[float]
 STEADY = 1e-6
+#: Why a figure cannot be computed.
+ABSENT, ASKED, UNSEEN, READ = KINDS = (
+    "does not exist",
+    "must be asked for",
+    "is there, form not seen",
+    "is there, and read",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
     """``names`` has by field what a printed name is called by the program; a set without `metric` there has
-    all metrics. ``scale`` is what ours is multiplied by to be what is printed.
+    all metrics. ``scale`` is what ours is multiplied by to be what is printed. ``bound`` has the least and
+    the greatest difference from what is printed, of all figures or by printed metric. A set that cannot be
+    computed has the ``kind`` of its excuse, one of KINDS; what is public has an ``address``, and what is read
+    here the command that is its ``reader``.
     """
 
     table: str
@@ -47,13 +68,36 @@ class Cells:
     ours: str = ""
     scale: float = 1.0
     tolerance: str | float = PRINTED
-    reason: str = "as far as it is printed"
+    reason: str = ""
+    bound: Bound | Mapping[str, Bound] = ()
     differs: str = ""
     cannot: str = ""
+    kind: str = ""
+    address: str = ""
+    reader: str = ""
     quick: bool = False
 
     def name(self, name: str, value: object) -> str:
         return self.names.get(name, {}).get(str(value), str(value))
+
+    @property
+    def excuse(self) -> str:
+        """Return why the figures cannot be computed, with where their data are and what reads them."""
+        words = {
+            ABSENT: "it does not exist",
+            ASKED: "it must be asked for",
+            UNSEEN: f"it is at {self.address}, its form was not seen here",
+            READ: f"it is at {self.address}, read by `{self.reader}`",
+        }[self.kind]
+        return f"*{words}*; {self.cannot}"
+
+    def bound_of(self, metric: str) -> Bound:
+        """Return the least and the greatest difference, or nothing if none is stated."""
+        return (
+            self.bound.get(metric, ())
+            if isinstance(self.bound, Mapping)
+            else self.bound
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,21 +150,37 @@ class Cell:
         named = {name: self.cells.name(name, value) for name, value in fields.items()}
         return words.format(**named, **more)
 
+    @property
+    def digits(self) -> int:
+        """Return how many decimals are printed."""
+        return len(self.text.rstrip("*%").partition(".")[2])
+
+    def difference(self, ours: Sequence[float]) -> float:
+        """Return the computed figure minus the printed one; NaN if none is printed."""
+        return math.nan if self.printed is None else ours[0] - self.printed
+
     def state(self, ours: Sequence[float] | None) -> str:
         if self.cells.cannot or ours is None:
             return CANNOT
-        value, low, high = (ours[0], *ours[1:], ours[0], ours[0])[:3]
-        wanted, tolerance = self.printed, self.cells.tolerance
-        if tolerance == PRINTED:
-            digits = len(self.text.rstrip("*%").partition(".")[2])
-            tolerance = 0.5 * 10**-digits + 1e-9
-        margin = 0.0 if tolerance == INTERVAL else float(tolerance)
-        if (
-            wanted is not None
-            and min(low, value) - margin <= wanted <= max(high, value) + margin
-        ):
+        difference = self.difference(ours)
+        if abs(difference) <= 0.5 * 10**-self.digits + 1e-9:
             return EQUAL
+        if not self._is_within_bound(difference):
+            return FAILS
+        if self._is_compatible(ours):
+            return COMPATIBLE
         return DIFFERS if self.cells.differs else FAILS
+
+    def _is_within_bound(self, difference: float) -> bool:
+        bound = self.cells.bound_of(self.metric)
+        return len(bound) == 2 and bound[0] <= difference <= bound[1]
+
+    def _is_compatible(self, ours: Sequence[float]) -> bool:
+        if self.printed is None or self.cells.tolerance == PRINTED:
+            return False
+        if self.cells.tolerance == INTERVAL:
+            return min(ours) <= self.printed <= max(ours)
+        return abs(self.difference(ours)) <= float(self.cells.tolerance)
 
 
 class Paper:
@@ -182,20 +242,23 @@ class Paper:
                             cells=one, row=row, metric=metric, key=key, label=label
                         )
 
-    def figures(self, table: str) -> dict[str, list[tuple[Mapping[str, Any], float]]]:
-        """By reading, `printed` first, the figures of a table with the fields of their rows."""
-        figures: dict[str, list[tuple[Mapping[str, Any], float]]] = {"printed": []}
-        for row in self.tables[table]["rows"]:
-            values = (
-                (name, value)
-                for name, value in row["values"].items()
-                if value is not None
-            )
-            figures["printed"] += [
-                ({**row, "metric": name}, float(value)) for name, value in values
-            ]
+    def printed(self, table: str, conclusion: Conclusion) -> list[Figure]:
+        """Return the printed figures that a conclusion is decided on, with the fields of their rows."""
+        return [
+            ({**row, "metric": name}, float(value))
+            for own in (table, *conclusion.also)
+            for row in self.tables[own]["rows"]
+            for name, value in row["values"].items()
+            if value is not None
+        ]
+
+    def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
+        """Return the figures that a conclusion is decided on by reading, `printed` first."""
+        figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
-            if cell.cells.table == table and (ours := self.recorded.get(cell.key)):
+            if cell.cells.table in (table, *conclusion.also) and (
+                ours := self.recorded.get(cell.key)
+            ):
                 own = figures.setdefault(cell.cells.reading, [])
                 own.append(({**cell.row, "metric": cell.metric}, ours[0]))
         return figures
@@ -321,16 +384,41 @@ def _at(value: Any, pointer: str) -> Any:
     return value
 
 
-def moved(paper: Paper, told: Computed) -> list[str]:
-    lines = []
-    for key, values in told.values.items():
-        if (before := paper.recorded.get(key)) is None:
-            lines.append(f"{key}: {values[0]:.6g}, and nothing is recorded")
-        elif any(
+def moved(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return a line for each value that differs from the recorded one."""
+    return [
+        f"{key}: {new[0]:.6g}, recorded {old[0]:.6g}"
+        for key, new in values.items()
+        if (old := paper.recorded.get(key)) is not None
+        and any(
             abs(a - b) > STEADY * max(1.0, abs(b))
-            for a, b in zip(values, before, strict=True)
-        ):
-            lines.append(f"{key}: {values[0]:.6g}, recorded {before[0]:.6g}")
+            for a, b in zip(new, old, strict=True)
+        )
+    ]
+
+
+def unrecorded(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+    return [
+        f"{key}: {new[0]:.6g}, and nothing is recorded"
+        for key, new in values.items()
+        if key not in paper.recorded
+    ]
+
+
+def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return a line for each figure that is beyond its bound, or differs without a reason."""
+    lines = []
+    for cell in paper.cells():
+        if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
+            continue
+        words = f"{cell.key}: printed {cell.text}, ours {ours[0]:.6g}"
+        if not cell.cells.differs:
+            lines.append(f"{words}, and no reason is given")
+        else:
+            bound = " to ".join(f"{end:+g}" for end in cell.cells.bound_of(cell.metric))
+            lines.append(
+                f"{words}; the difference is expected from {bound or 'no bound'}"
+            )
     return lines
 
 
@@ -345,6 +433,16 @@ def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
                 (cell, cell.state(paper.recorded.get(cell.key)))
             )
     return tables
+
+
+def excused(paper: Paper) -> Counter[str]:
+    """Count the figures that cannot be computed by the kind of their excuse."""
+    return Counter(
+        cell.cells.kind
+        for cells in decided(paper).values()
+        for cell, state in cells
+        if state == CANNOT
+    )
 
 
 def counts(paper: Paper) -> Counter[str]:

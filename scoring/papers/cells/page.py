@@ -2,33 +2,43 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.offline.arguments import markdown_table
 from scoring.papers.cells import (
+    CANNOT,
+    COMPATIBLE,
     DIFFERS,
     EQUAL,
-    FAILS,
+    KINDS,
     STATES,
     Cell,
+    Cells,
     Computed,
     Paper,
     counts,
     decided,
+    excused,
+    failures,
 )
-from scoring.stats.finding import Finding
+from scoring.stats.finding import OPEN, Conclusion, Finding, Outcome, Ranking
 
+WORDS = (EQUAL, COMPATIBLE, DIFFERS, CANNOT)
 HEAD = Path(__file__).with_name("head.md").read_text(encoding="utf-8")
 
 
 def page(papers: Sequence[Paper]) -> str:
-    rows = [
-        (paper.title, *(counts(paper)[state] for state in STATES[:3]))
-        for paper in papers
-    ]
-    rows.append(("together", *(sum(row[place] for row in rows) for place in (1, 2, 3))))
-    parts = [HEAD, *markdown_table(("figures of", *STATES[:3]), rows, in_numbers=True)]
+    by_paper = {paper.title: counts(paper) for paper in papers}
+    by_paper["together"] = sum(by_paper.values(), Counter())
+    rows = [(name, *(of[word] for word in WORDS)) for name, of in by_paper.items()]
+    parts = [HEAD, *markdown_table(("figures of", *WORDS), rows, in_numbers=True)]
+    reasons = {paper.title: excused(paper) for paper in papers}
+    reasons["together"] = sum(reasons.values(), Counter())
+    rows = [(name, *(of[kind] for kind in KINDS)) for name, of in reasons.items()]
+    heads = ("figures that cannot be computed, of", *KINDS)
+    parts += markdown_table(heads, rows, in_numbers=True)
+    parts += _failing(papers)
     for paper in papers:
         parts += [
             f"## {paper.title}\n",
@@ -40,30 +50,81 @@ def page(papers: Sequence[Paper]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+def _failing(papers: Sequence[Paper]) -> Iterator[str]:
+    """Yield the printed claims that the figures of their own tables do not bear out."""
+    rows = [
+        (
+            paper.title,
+            conclusion.sentence or conclusion.name,
+            conclusion.name,
+            table,
+            _verdict(conclusion, outcome),
+        )
+        for paper in papers
+        for table, conclusion in paper.conclusions
+        if conclusion.is_so(
+            outcome := conclusion.finding(paper.printed(table, conclusion))
+        )
+        is False
+    ]
+    yield "## Claims that fail on their own tables\n"
+    heads = ("paper", "claim, in our words", "as decided", "of", "as printed")
+    yield from markdown_table(heads, rows)
+
+
 def _conclusions(paper: Paper) -> Iterator[str]:
     rows = []
     for table, conclusion in paper.conclusions:
-        found = {
-            name: conclusion.finding(own) for name, own in paper.figures(table).items()
+        by_reading = paper.figures(table, conclusion)
+        outcomes = {
+            name: conclusion.finding(figures) for name, figures in by_reading.items()
         }
-        printed = _verdict(found.pop("printed"))
+        printed = outcomes.pop("printed")
         for one in paper.findings:
             if one.conclusion == conclusion.name and one.key in paper.recorded:
                 units, above, *ends = paper.recorded[one.key]
-                found[one.reading] = Finding(int(units), int(above), *ends)
-        told = "; ".join(
-            f"*{name}*: {_verdict(own)}" for name, own in found.items() if own.units
+                outcomes[one.reading] = Finding(int(units), int(above), *ends)
+        own = "; ".join(
+            f"*{name}*: {_verdict(conclusion, outcome)}"
+            for name, outcome in outcomes.items()
+            if outcome.units
         )
-        rows.append((conclusion.name, table, printed, told or "–"))
+        words = _verdict(conclusion, printed)
+        if conclusion.is_so(printed) is False:
+            words = f"**fails**; {words}"
+        place = ", ".join(filter(None, (f"section {conclusion.section}", table)))
+        place = place if conclusion.section else table
+        claim = conclusion.sentence or conclusion.name
+        rows.append((claim, conclusion.name, place, words, own or "–"))
     if rows:
         yield f"### {paper.title.partition(' (')[0]}, what it concludes\n"
-        yield from markdown_table(("conclusion", "of", "as printed", "ours"), rows)
+        heads = (
+            "the paper's claim, in our words",
+            "as decided",
+            "of",
+            "as printed",
+            "ours",
+        )
+        yield from markdown_table(heads, rows)
 
 
-def _verdict(found: Finding) -> str:
-    words = {True: "holds", False: "does not hold", None: "cannot be told"}[found.holds]
-    ends = f" [{found.low:.3f}, {found.high:.3f}]" if math.isfinite(found.low) else ""
-    return f"{words}: {found.above} of {found.units}, {found.mean:+.3f}{ends}"
+def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
+    if conclusion.form == OPEN:
+        return f"no figures decide it: {conclusion.why}"
+    words = {True: "holds", False: "does not hold", None: "cannot be told"}[
+        conclusion.holds(outcome)
+    ]
+    if isinstance(outcome, Ranking):
+        if math.isnan(outcome.p):
+            return f"{words}: {outcome.units} pairs are too few"
+        p = f"{'exact ' if outcome.is_exact else ''}p {outcome.p:.3f}"
+        return f"{words}: rank correlation {outcome.coefficient:+.2f} of {outcome.units}, {p}"
+    ends = (
+        f" [{outcome.low:.3f}, {outcome.high:.3f}]"
+        if math.isfinite(outcome.low)
+        else ""
+    )
+    return f"{words}: {outcome.above} of {outcome.units}, {outcome.mean:+.3f}{ends}"
 
 
 def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterator[str]:
@@ -71,16 +132,17 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     sizes = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
     yield f"### {paper.title.partition(' (')[0]}, {name}: {sizes}\n"
     sets = [one for one in paper.sets if one.table == name]
-    for reason in dict.fromkeys(one.cannot for one in sets if one.cannot):
-        yield f"Cannot be computed: {reason}.\n"
+    for excuse in dict.fromkeys(one.excuse for one in sets if one.cannot):
+        yield f"Cannot be computed: {excuse}.\n"
     computed = [one for one in sets if not one.cannot]
-    commands = ((one, _command(paper.programs[one.program])) for one in computed)
     told = dict.fromkeys(
-        f"*{one.reading}*: {does}. Equal is {one.reason}." for one, does in commands
+        f"*{one.reading}*: {_command(paper.programs[one.program])}." for one in computed
     )
-    differing = (one for one in computed if one.differs)
     reasons = dict.fromkeys(
-        f"Where *{one.reading}* differs: {one.differs}." for one in differing
+        words
+        for one in computed
+        for words in (_compatible(one), _differs(one))
+        if words
     )
     yield from (f"{words}\n" for words in (*told, *reasons))
     figures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -99,6 +161,27 @@ def _table(paper: Paper, name: str, cells: Sequence[tuple[Cell, str]]) -> Iterat
     yield from markdown_table(("of", *heads), lines) if lines else ()
 
 
+def _compatible(cells: Cells) -> str:
+    return (
+        f"*{cells.reading}* is compatible where {cells.reason}." if cells.reason else ""
+    )
+
+
+def _differs(cells: Cells) -> str:
+    if not cells.differs:
+        return ""
+    words = f"Where *{cells.reading}* differs: {cells.differs}."
+    bounds = cells.bound if isinstance(cells.bound, Mapping) else {"": cells.bound}
+    allowed = [
+        f"{metric} {' to '.join(f'{end:+g}' for end in bound)}".strip()
+        for metric, bound in bounds.items()
+        if bound
+    ]
+    return (
+        f"{words} Differences may go from {'; '.join(allowed)}." if allowed else words
+    )
+
+
 def _command(program: Sequence[str]) -> str:
     shown = (
         words.replace("{data}", "DATA").replace("{work}/", "") for words in program
@@ -109,26 +192,29 @@ def _command(program: Sequence[str]) -> str:
 def _shown(cell: Cell, ours: Sequence[float] | None) -> str:
     if ours is None:
         return "–"
-    digits = len(cell.text.rstrip("*%").partition(".")[2])
-    ends = f" [{ours[1]:.{digits}f}, {ours[2]:.{digits}f}]" if len(ours) > 1 else ""
-    value = f"{ours[0]:.{digits}f}{ends}"
-    return f"**{value}**" if cell.state(ours) == EQUAL else value
+    ends = (
+        f" [{ours[1]:.{cell.digits}f}, {ours[2]:.{cell.digits}f}]"
+        if len(ours) > 1
+        else ""
+    )
+    value = f"{ours[0]:.{cell.digits}f}{ends}"
+    state = cell.state(ours)
+    if state == EQUAL:
+        return f"**{value}**"
+    if state == COMPATIBLE:
+        return f"*{value}*"
+    return f"{value} ({cell.difference(ours):+.{cell.digits}f})"
 
 
 def told(paper: Paper, computed: Computed) -> tuple[list[str], list[str]]:
-    states: Counter[str] = Counter()
-    faults = []
-    for cell in paper.cells():
-        if cell.key in computed.values:
-            states[state := cell.state(computed.values[cell.key])] += 1
-            if state == FAILS:
-                ours = f"{computed.values[cell.key][0]:.6g}"
-                faults.append(
-                    f"{cell.key}: printed {cell.text}, ours {ours}, and no reason is given"
-                )
-    sizes = ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, FAILS))
+    states = Counter(
+        cell.state(computed.values[cell.key])
+        for cell in paper.cells()
+        if cell.key in computed.values
+    )
+    sizes = ", ".join(f"{states[state]} {state}" for state in STATES if state != CANNOT)
     skipped = (
         f"{paper.name}: {count} skipped: {why}"
         for why, count in computed.skipped.items()
     )
-    return [f"{paper.name}: {sizes}", *skipped], faults
+    return [f"{paper.name}: {sizes}", *skipped], failures(paper, computed.values)

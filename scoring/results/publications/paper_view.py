@@ -9,10 +9,15 @@ from django.utils.translation import gettext as _
 
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
-from scoring.results.board.differences import classes_of
+from scoring.results.board.differences import class_table, classes_of
 from scoring.results.board.standings import Board, Row
 from scoring.results.publications import published
-from scoring.results.publications.placement import Recomputed
+from scoring.results.publications.placement import (
+    CLASSES_ACROSS,
+    LINES,
+    SYSTEMS_ACROSS,
+    Recomputed,
+)
 from scoring.results.publications.reading import Measure
 from scoring.results.publications.reproduced import (
     Pair,
@@ -40,6 +45,23 @@ class PaperLine:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GridRow:
+    """A row of a layout with columns of classes or systems; a cell has a pair for each measure, if any."""
+
+    label: str
+    row: Row | None
+    cells: list[list[Pair]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnValue:
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PaperView:
     shown: published.PublishedTable
     board: Board
@@ -47,11 +69,8 @@ class PaperView:
 
     @property
     def measures(self) -> list[Measure]:
-        return [
-            measure
-            for measure in self.shown.columns
-            if measure.name in self.shown.computed
-        ]
+        """Return every printed column, whether or not anything is computed for it."""
+        return self.shown.measures
 
     @property
     def is_of_other_data(self) -> bool:
@@ -61,45 +80,198 @@ class PaperView:
     @property
     def has_chart(self) -> bool:
         """Return False if the numbers cannot be compared: one axis would compare them."""
-        return len(self.lines) > 1 and not self.is_of_other_data
+        is_computed = any(self._metric(measure) for measure in self.measures)
+        return len(self.lines) > 1 and not self.is_of_other_data and is_computed
+
+    @cached_property
+    def _columns(self) -> set[str]:
+        return {column.name for column in self.board.columns}
+
+    def _metric(self, measure: Measure) -> str:
+        """Return the board's column for a printed one, or nothing."""
+        name = self.shown.computed.get(measure.name, "")
+        return name if name in self._columns else ""
+
+    @cached_property
+    def filters(self) -> list[tuple[str, str]]:
+        """Return the classes of the board to which the printed figures are restricted, by dimension."""
+        known = classes_of(self.board)
+        filters = []
+        if only := self.shown.placement.only:
+            dimension, _colon, label = only.partition(":")
+            filters.append((dimension.strip(), label.strip()))
+        printed = {
+            str(figure.features["dataset"])
+            for row in self.shown.rows
+            for figure in row.figures.values()
+            if figure.features.get("dataset")
+        }
+        if len(printed) == 1 and len(known.get("dataset", ())) > 1:
+            filters.append(("dataset", *printed))
+        return filters
+
+    def _filters_of(self, measure: Measure) -> list[tuple[str, str]]:
+        only = self.shown.placement.only.partition(":")[0].strip()
+        is_of_all = measure.name in self.shown.placement.of_all
+        return [one for one in self.filters if not (is_of_all and one[0] == only)]
+
+    def _why_empty(self, measure: Measure) -> str:
+        """Return why the board has no values of the part that a printed column is of, or nothing."""
+        known = classes_of(self.board)
+        filters = self._filters_of(measure)
+        missing = [
+            label
+            for dimension, label in filters
+            if label.casefold() not in map(str.casefold, known.get(dimension, ()))
+        ]
+        if missing or (self.by_class and filters) or len(filters) > 1:
+            part = _(" and ").join(f"{name}: {label}" for name, label in filters)
+            return _("the board has no values of %(part)s alone") % {"part": part}
+        return ""
+
+    @property
+    def gaps(self) -> list[tuple[str, str]]:
+        """Return the printed columns for which nothing is computed, each with the reason."""
+        ends = self.shown.placement.interval
+        gaps = []
+        for measure in self.measures:
+            name = self.shown.computed.get(measure.name, "")
+            if why := self._why_empty(measure):
+                gaps.append((measure.label, why))
+            elif not name and measure.name not in ends:
+                why = _("no measure of the board is named for it")
+                gaps.append((measure.label, why))
+            elif name and name not in self._columns:
+                why = _("the board has no column %(name)s") % {"name": name}
+                gaps.append((measure.label, why))
+        return gaps
+
+    def _values(self, name: str, measure: Measure) -> dict[int, OwnValue]:
+        """Return the board's values of a column by run, within the filter, on the scale of print."""
+        if name not in self._columns or self._why_empty(measure):
+            return {}
+        if filters := self._filters_of(measure):
+            return self._class_values(name, measure, filters[0])
+        [column] = [one for one in self.board.columns if one.name == name]
+        values = {}
+        for row in self.board.rows:
+            if cell := row.scores.get(name):
+                value, low, high = (
+                    on_scale(end, column.scale, measure) for end in cell[1:4]
+                )
+                values[row.submission] = OwnValue(
+                    value=value, low=low, high=high, word=cell.word
+                )
+        return values
+
+    def _class_values(
+        self, name: str, measure: Measure, part: tuple[str, str]
+    ) -> dict[int, OwnValue]:
+        dimension, wanted = part
+        table = class_table(self.board, self.board.rows, dimension, name)
+        values = {}
+        for own_class in table.lines:
+            if own_class.label.casefold() != wanted.casefold():
+                continue
+            for row in self.board.rows:
+                value = table.value(own_class.label, row)
+                values[row.submission] = OwnValue(
+                    value=on_scale(value, table.scale, measure),
+                    word=table.withheld.get((own_class.label, row.evaluation), ""),
+                )
+        return values
 
     @cached_property
     def _own(self) -> dict[tuple[str, str, int], Pair]:
         """By class (empty for all instances), measure and run what is computed here."""
-        columns, found = {column.name: column for column in self.board.columns}, {}
-        rows = {row.submission: row for row in self.board.rows}
+        found: dict[tuple[str, str, int], Pair] = {}
         for measure in self.measures:
-            figures = [
-                row.figures[measure.name]
-                for row in self.shown.rows
-                if measure.name in row.figures
-            ]
-            lengths = [
-                len(figure.printed.partition(".")[2].rstrip("*%")) for figure in figures
-            ]
-            blank = Pair(figure=None, own=None, decimals=max(lengths, default=3))
-            column = columns.get(self.shown.computed[measure.name])
-            for run, row in rows.items():
-                if column and (cell := row.scores.get(column.name)):
-                    own, low, high = (
-                        on_scale(end, column.scale, measure) for end in cell[1:4]
-                    )
-                    own_cell = replace(
-                        blank, own=own, low=low, high=high, kept_back=cell.word
-                    )
-                    found["", measure.name, run] = own_cell
-            if self.by_class and self._plan:
-                shown = replace(
-                    self.shown,
-                    placement=replace(self.shown.placement, metric=measure.name),
+            blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
+            deviations = self._values(f"{self._metric(measure)}_deviation", measure)
+            for run, own in self._values(self._metric(measure), measure).items():
+                deviation = deviations.get(run)
+                found["", measure.name, run] = replace(
+                    blank,
+                    own=own.value,
+                    low=own.low,
+                    high=own.high,
+                    kept_back=own.word,
+                    deviation=deviation.value if deviation else None,
                 )
-                for (label, run), (own, why) in class_values(
-                    self.board, rows, shown, self._plan
-                )[0].items():
-                    found[label, measure.name, run] = replace(
-                        blank, own=own, kept_back=why
-                    )
+            found |= self._of_classes(measure, blank)
+        for place, end in enumerate(self.shown.placement.interval):
+            measure = next(one for one in self.measures if one.name == end)
+            blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
+            for run in [row.submission for row in self.board.rows]:
+                leading = found.get(("", self.shown.leading.name, run))
+                if leading:
+                    own_end = (leading.low, leading.high)[place]
+                    found["", end, run] = replace(blank, own=own_end)
         return found
+
+    def _of_classes(
+        self, measure: Measure, blank: Pair
+    ) -> dict[tuple[str, str, int], Pair]:
+        if not self.by_class or not self._plan or self._why_empty(measure):
+            return {}
+        rows = {row.submission: row for row in self.board.rows}
+        shown = replace(
+            self.shown, placement=replace(self.shown.placement, metric=measure.name)
+        )
+        values, _sizes = class_values(self.board, rows, shown, self._plan)
+        return {
+            (label, measure.name, run): replace(blank, own=own, kept_back=why)
+            for (label, run), (own, why) in values.items()
+        }
+
+    def _decimals(self, measure: Measure) -> int:
+        figures = (row.figures.get(measure.name) for row in self.shown.rows)
+        lengths = (
+            len(figure.printed.partition(".")[2].rstrip("*%"))
+            for figure in figures
+            if figure
+        )
+        return max(lengths, default=3)
+
+    @property
+    def is_grid(self) -> bool:
+        return self.by_class and self.shown.placement.layout != LINES
+
+    @cached_property
+    def heads(self) -> list[str]:
+        """Return the columns of the layout: classes or systems of a grid, else the measures."""
+        if not self.is_grid:
+            return [measure.label for measure in self.measures]
+        return list(dict.fromkeys(self._across(line) for line in self.lines))
+
+    def _across(self, line: PaperLine) -> str:
+        if self.shown.placement.layout == SYSTEMS_ACROSS:
+            return line.system
+        return line.label or _("all")
+
+    def _down(self, line: PaperLine) -> str:
+        if self.shown.placement.layout == SYSTEMS_ACROSS:
+            return line.label or _("all")
+        return line.system
+
+    @property
+    def grid(self) -> list[GridRow]:
+        """Return the lines with a column for each class, or for each system."""
+        cells: dict[str, dict[str, list[Pair]]] = {}
+        runs: dict[str, Row | None] = {}
+        for line in self.lines:
+            name = self._down(line)
+            cells.setdefault(name, {}).setdefault(self._across(line), line.pairs)
+            has_systems_down = self.shown.placement.layout == CLASSES_ACROSS
+            runs.setdefault(name, line.row if has_systems_down else None)
+        return [
+            GridRow(
+                label=name,
+                row=runs[name],
+                cells=[row.get(head, []) for head in self.heads],
+            )
+            for name, row in cells.items()
+        ]
 
     @cached_property
     def _plan(self) -> Recomputed | None:
@@ -177,9 +349,10 @@ class PaperView:
     def bars(self) -> Bars:
         """By system, the printed beside the computed; or by class, the first printed and computed systems."""
         names = [measure.name for measure in self.measures]
-        leading = (
-            self.shown.leading if self.shown.leading.name in names else self.measures[0]
-        )
+        leading = self.shown.leading
+        if not self._metric(leading):
+            computed = [one for one in self.measures if self._metric(one)]
+            leading = next(iter(computed), leading)
         printed: dict[str, dict[str, Measured]] = {}
         own: dict[str, dict[str, Measured]] = {}
         for line in self.lines:

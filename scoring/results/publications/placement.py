@@ -27,9 +27,18 @@ class Recomputed:
     remark: str = ""
 
 
+LINES, CLASSES_ACROSS, SYSTEMS_ACROSS = "lines", "classes", "systems"
+LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """With ``by`` a row is a figure for one class, ``overall`` the one that stands for all."""
+    """With ``by`` a row is a figure for one class, ``overall`` the one that stands for all.
+
+    A board as the paper prints it compares with the class ``only`` of the board (`placing:within sentences`),
+    except for the printed columns ``of_all``, by further ``metrics`` of printed columns, and in a ``layout``:
+    a line for each row, or each class or each system as a column.
+    """
 
     paper: str
     table: str
@@ -39,14 +48,20 @@ class Placement:
     where: Mapping[str, str] = field(default_factory=dict)
     interval: tuple[str, ...] = ()
     recomputed: Recomputed | None = None
+    only: str = ""
+    of_all: tuple[str, ...] = ()
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    layout: str = LINES
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Placement:
         beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
+        of_all = tuple(kept.get("of_all", ()))
         return cls(
             **{
                 **kept,
                 "interval": interval,
+                "of_all": of_all,
                 "recomputed": Recomputed(**beside) if beside else None,
             }
         )
@@ -55,7 +70,9 @@ class Placement:
         return {
             **asdict(self),
             "where": dict(self.where),
+            "metrics": dict(self.metrics),
             "interval": list(self.interval),
+            "of_all": list(self.of_all),
         }
 
     def takes(self, features: Mapping[str, Feature]) -> bool:
@@ -88,8 +105,22 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
         table.texts("interval", ()),
     )
     said = Placement(
-        table=name, **texts, where=where, interval=interval, recomputed=recomputed
+        table=name,
+        **texts,
+        where=where,
+        interval=interval,
+        recomputed=recomputed,
+        only=table.text("only", ""),
+        of_all=table.texts("of_all", ()),
+        metrics=table.words("metrics"),
+        layout=table.choice("layout", LAYOUTS, LINES),
     )
+    if said.only and not all(part.strip() for part in said.only.partition(":")):
+        table.refuse(
+            "only", f"“only” is “{said.only}”", "a dimension, a colon and a class of it"
+        )
+    if said.layout != LINES and not said.by:
+        table.refuse("layout", f"“layout” is “{said.layout}” without “by”", "“by”")
     table.close()
     return said, table, beside
 
@@ -131,6 +162,8 @@ def judged_placement(
     for key, wanted in (
         ("metric", [said.metric] if said.metric else []),
         ("interval", said.interval),
+        ("metrics", list(said.metrics)),
+        ("of_all", list(said.of_all)),
     ):
         for name in wanted:
             if name not in measures:

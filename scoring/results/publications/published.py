@@ -2,10 +2,19 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
@@ -20,7 +29,7 @@ from scoring.results.board.standings import Cell
 from scoring.results.board.table import Axis, Whisker, whisker
 from scoring.results.publications.placement import Placement, class_of
 from scoring.results.publications.reading import Measure
-from scoring.stats.finding import Conclusion, Figure, Finding
+from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
 #: How far values of a scale go, for drawings.
@@ -75,7 +84,7 @@ class PublishedTable:
             for measure in self.columns
             if measure.computed
         }
-        return (said.metrics if said else {}) or known
+        return (said.metrics if said else {}) or {**known, **self.placement.metrics}
 
     @property
     def title(self) -> str:
@@ -318,48 +327,127 @@ def figures(published: Published) -> Iterator[dict[str, Any]]:
 
 
 def fields_of(figure: Reported) -> dict[str, Any]:
-    return {**figure.features, "system": figure.system, "metric": figure.metric}
+    return {
+        **figure.features,
+        "system": figure.system,
+        "system_id": figure.system_id,
+        "metric": figure.metric,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A conclusion of a paper, decided on the printed figures and on those computed here, if any."""
+
+    table: ReportedTable
+    conclusion: Conclusion
+    printed: str
+    own: str
+    fails: bool
+
+    @property
+    def name(self) -> str:
+        return self.conclusion.name
+
+
+#: A table by its paper and its name.
+TableKey = tuple[int, str]
+
+
+def tables_of(table: ReportedTable, conclusion: Conclusion) -> list[TableKey]:
+    return [(table.paper_id, name) for name in (table.name, *conclusion.also)]
 
 
 def concluded(
     tables: Iterable[ReportedTable],
-    own: Callable[[ReportedTable, Conclusion], Finding] | None = None,
-) -> list[dict[str, Any]]:
-    """What papers say of tables, held to what they print there and, by ``own``, to what is computed here."""
-    telling = {table.pk: table for table in tables if table.conclusions}
-    printed: dict[int, list[Figure]] = defaultdict(list)
-    for figure in (
-        Reported.objects.filter(table__in=telling, value__isnull=False)
-        if telling
-        else ()
-    ):
+    own: Callable[[ReportedTable, Conclusion], Outcome] | None = None,
+) -> list[Claim]:
+    """Decide what papers say of tables on what they print and, by ``own``, on what is computed here."""
+    stated = [
+        (table, Conclusion(**facts)) for table in tables for facts in table.conclusions
+    ]
+    printed = _printed_figures(
+        {key for table, conclusion in stated for key in tables_of(table, conclusion)}
+    )
+    claims = []
+    for table, conclusion in stated:
+        figures = (
+            figure for key in tables_of(table, conclusion) for figure in printed[key]
+        )
+        outcome = conclusion.finding(figures)
+        computed = own(table, conclusion) if own else None
+        claims.append(
+            Claim(
+                table=table,
+                conclusion=conclusion,
+                printed=_verdict(conclusion, outcome),
+                own=_verdict(conclusion, computed) if computed else "",
+                fails=conclusion.is_so(outcome) is False,
+            )
+        )
+    return claims
+
+
+def _printed_figures(keys: Collection[TableKey]) -> dict[TableKey, list[Figure]]:
+    printed: dict[TableKey, list[Figure]] = defaultdict(list)
+    if not keys:
+        return printed
+    papers, names = zip(*keys, strict=True)
+    chosen = Reported.objects.filter(
+        table__paper__in=papers, table__name__in=names, value__isnull=False
+    ).annotate(paper_id=F("table__paper_id"), table_name=F("table__name"))
+    for figure in chosen:
         assert figure.value is not None
-        printed[figure.table_id].append((fields_of(figure), figure.value))
-    return [
-        {
-            "table": table,
-            "name": conclusion.name,
-            "printed": _verdict(conclusion.finding(printed[table.pk])),
-            "own": _verdict(own(table, conclusion)) if own else "",
-        }
-        for table in telling.values()
-        for conclusion in (Conclusion(**facts) for facts in table.conclusions)
-    ]
+        printed[figure.paper_id, figure.table_name].append(
+            (fields_of(figure), figure.value)
+        )
+    return printed
 
 
-def _verdict(found: Finding) -> str:
-    if not found.units:
+def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
+    if conclusion.form == OPEN:
+        return _("no figures decide it: %(why)s") % {"why": conclusion.why}
+    if not outcome.units:
         return ""
-    words = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[
-        found.holds
+    holds = conclusion.holds(outcome)
+    word = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[
+        holds
     ]
-    ends = f" [{found.low:.3f}, {found.high:.3f}]" if math.isfinite(found.low) else ""
-    mean = f"{found.mean:+.3f}{ends}".replace("-", MINUS)
-    facts = {"verdict": words, "above": found.above, "units": found.units, "mean": mean}
+    if isinstance(outcome, Ranking):
+        return _ranked(word, outcome)
+    ends = (
+        f" [{outcome.low:.3f}, {outcome.high:.3f}]"
+        if math.isfinite(outcome.low)
+        else ""
+    )
+    mean = f"{outcome.mean:+.3f}{ends}".replace("-", MINUS)
+    facts = {
+        "verdict": word,
+        "above": outcome.above,
+        "units": outcome.units,
+        "mean": mean,
+    }
     return (
         _("%(verdict)s: in %(above)s of %(units)s cases, by %(mean)s on average")
         % facts
     )
+
+
+def _ranked(word: str, outcome: Ranking) -> str:
+    if math.isnan(outcome.p):
+        return _("%(verdict)s: there are too few pairs") % {"verdict": word}
+    facts = {
+        "verdict": word,
+        "value": f"{outcome.coefficient:+.2f}".replace("-", MINUS),
+        "units": outcome.units,
+        "p": f"{outcome.p:.3f}",
+    }
+    if outcome.is_exact:
+        return (
+            _("%(verdict)s: rank correlation %(value)s of %(units)s, exact p %(p)s")
+            % facts
+        )
+    return _("%(verdict)s: rank correlation %(value)s of %(units)s, p %(p)s") % facts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,21 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scoring.stats.finding import MEAN, OF, Conclusion, Figure as PrintedFigure
+from scoring.stats.finding import (
+    DIFFERENCE,
+    FORMS,
+    MEAN,
+    OF,
+    OPEN,
+    TRENDS,
+    Conclusion,
+    Figure as PrintedFigure,
+)
 from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
@@ -84,6 +93,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     for name, count in Counter(table.name for table in tables).items():
         if count > 1:
             findings.add((name,), "is there twice")
+    _check_conclusions(tables, findings)
     if fatal(findings.problems):
         raise InputRefused(findings.problems)
     return Publication(paper=paper, tables=tables), findings.problems
@@ -152,12 +162,6 @@ def _table(fields: Fields) -> PrintedTable:
         ),
     )
     fields.close()
-    for conclusion in table.conclusions:
-        if not conclusion.finding(table.figures).units:
-            fields.refuse(
-                "conclusions",
-                f"“{conclusion.name}” compares no two figures of this table",
-            )
     for key, count in Counter(table.key(row) for row in table.rows).items():
         if count > 1:
             named = ", ".join(str(part) for part in key)
@@ -190,27 +194,69 @@ def _measure(fields: Fields) -> Measure:
 
 
 def _conclusion(fields: Fields) -> Conclusion:
-    named = (*FEATURES, "system", "metric")
-    by = fields.texts("by")
-    more, less = (
-        fields.mapping(name, list, "lists of values by field")
-        for name in ("more", "less")
+    form = fields.choice("form", FORMS, DIFFERENCE)
+    is_open, is_trend = form == OPEN, form in TRENDS
+    conclusion = Conclusion(
+        name=fields.text("name"),
+        form=form,
+        by=() if is_open or is_trend else fields.texts("by"),
+        more={} if is_open else _side(fields, "more"),
+        less={} if is_open or is_trend else _side(fields, "less"),
+        of=fields.choice("of", OF, MEAN) if form == DIFFERENCE else MEAN,
+        along=fields.text("along") if is_trend else "",
+        order=fields.texts("order") if is_trend else (),
+        sentence=fields.text("sentence", ""),
+        section=fields.text("section", ""),
+        also=fields.texts("also", ()),
+        why=fields.text("why") if is_open else "",
     )
-    for key, names in (("by", by), ("more", more), ("less", less)):
-        if not names or (isinstance(names, dict) and None in names.values()):
-            fields.refuse(
-                key,
-                f"“{key}” names no field and values",
-                "fields of rows, system or metric",
-            )
-        for name in names:
-            if name not in named:
-                fields.refuse(
-                    key, f"“{key}” names “{name}”{near(name, named)}", one_of(named)
-                )
-    name, of = fields.text("name"), fields.choice("of", OF, MEAN)
+    _check_fields(fields, "by", conclusion.by)
+    _check_fields(fields, "along", [conclusion.along] if conclusion.along else [])
     fields.close()
-    return Conclusion(name=name, by=by, more=more, less=less, of=of)
+    return conclusion
+
+
+def _side(fields: Fields, key: str) -> Mapping[str, Sequence[Any]]:
+    side = fields.mapping(key, list, "lists of values by field")
+    if not side or None in side.values():
+        fields.refuse(
+            key,
+            f"“{key}” names no field and values",
+            "fields of rows, system or metric",
+        )
+    _check_fields(fields, key, side)
+    return side
+
+
+def _check_fields(fields: Fields, key: str, names: Iterable[str]) -> None:
+    named = (*FEATURES, "system", "system_id", "metric")
+    for name in names:
+        if name not in named:
+            fields.refuse(
+                key, f"“{key}” names “{name}”{near(name, named)}", one_of(named)
+            )
+
+
+def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> None:
+    """Refuse a conclusion that names no table of the paper or compares no figures of its tables."""
+    by_name = {table.name: table for table in tables}
+    for table in tables:
+        for conclusion in table.conclusions:
+            missing = [name for name in conclusion.also if name not in by_name]
+            if missing:
+                findings.add(
+                    (table.name, "conclusions"),
+                    f"“{conclusion.name}” names “{missing[0]}”",
+                    one_of(list(by_name)),
+                )
+            elif conclusion.form != OPEN:
+                named = [table, *(by_name[name] for name in conclusion.also)]
+                figures = (figure for one in named for figure in one.figures)
+                if not conclusion.finding(figures).units:
+                    findings.add(
+                        (table.name, "conclusions"),
+                        f"“{conclusion.name}” compares no two figures of this table",
+                    )
 
 
 def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
@@ -407,7 +453,11 @@ class PrintedTable:
     @property
     def figures(self) -> Iterator[PrintedFigure]:
         for row in self.rows:
-            fields = {**row.features, "system": row.system}
+            fields = {
+                **row.features,
+                "system": row.system,
+                "system_id": row.system_id,
+            }
             for figure in row.figures:
                 if figure.value is not None:
                     yield {**fields, "metric": figure.measure}, figure.value

@@ -19,7 +19,7 @@ from scoring.results.board.visibility import Visibility
 from scoring.results.publications import published
 from scoring.results.publications.placement import Recomputed
 from scoring.results.publications.reading import Measure
-from scoring.stats.finding import Conclusion, Figure, Finding
+from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
 #: A field of figures that are computed here.
@@ -38,6 +38,8 @@ class Pair:
     high: float | None = None
     #: Where nothing is printed.
     decimals: int = 3
+    #: What stands in brackets behind the own value, where the board has it.
+    deviation: float | None = None
     #: The evaluation and the metric that the own value is of, and what one is on the scale of print.
     measured: tuple[int, str, float] | None = None
 
@@ -64,9 +66,15 @@ class Pair:
         )
 
     @property
+    def _printed_deviation(self) -> str:
+        return self.figure.printed_deviation if self.figure else ""
+
+    @property
     def texts(self) -> dict[str, Any]:
         printed = self.figure.printed if self.figure else ""
         decimals = len(printed.partition(".")[2].rstrip("*%")) or self.decimals
+
+        decimals_of_deviation = len(self._printed_deviation.partition(".")[2])
 
         def written(value: float | None, form: str) -> str:
             return "" if value is None else format(value, form).replace("-", MINUS)
@@ -75,6 +83,10 @@ class Pair:
             "reported": printed.replace("-", MINUS),
             "doubt": self.figure.doubt if self.figure else "",
             "own": written(self.own, f"z.{decimals}f") or self.kept_back,
+            "reported_deviation": self._printed_deviation,
+            "own_deviation": written(
+                self.deviation, f"z.{decimals_of_deviation or decimals}f"
+            ),
             "difference": written(self.difference, f"+z.{decimals}f"),
         }
 
@@ -162,18 +174,23 @@ def printed_and_own(
     return Bars(title=title, labels=labels, series=series, axis=axis)
 
 
-def conclusions_of(tables: Sequence[Reproduced]) -> list[dict[str, Any]]:
-    """What the papers say of these tables, held to all that the season's boards have of them."""
-    own: dict[int, list[Figure]] = defaultdict(list)
+def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
+    """Decide what the papers say of these tables on all that the season's boards have of them."""
+    own: dict[published.TableKey, list[Figure]] = defaultdict(list)
     for table in tables:
+        key = (table.shown.table.paper_id, table.shown.table.name)
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
                 fields = published.fields_of(pair.figure) | {MEASURED: pair.measured}
-                own[pair.figure.table_id].append((fields, pair.own))
+                own[key].append((fields, pair.own))
 
-    def found(table: ReportedTable, conclusion: Conclusion) -> Finding:
-        figures = own[table.pk]
-        match conclusion.sides(figures):
+    def found(table: ReportedTable, conclusion: Conclusion) -> Outcome:
+        figures = [
+            figure
+            for key in published.tables_of(table, conclusion)
+            for figure in own[key]
+        ]
+        match conclusion.sides(figures) if conclusion.form == DIFFERENCE else []:
             case [([(more, _)], [(less, _)])]:
                 return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(
                     figures

@@ -231,6 +231,9 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
     "xing": (("src_abstract", "explicit_citation"), _xing),
 }
 FORMS = ("aburaed", *_FORMS)
+_EXPECTED = f"the original files of one of {', '.join(FORMS)}"
+#: Fields of CiteBench's processed files, as in its `sample.json` (UKPLab/citebench, commit e0cc3b8e).
+PROCESSED = ("target", "input")
 
 
 def _converted(
@@ -289,8 +292,13 @@ def _form_of(files: Sequence[InputFile], path: Path) -> str:
         return "aburaed"
     for file in files:
         first = next(read_records(file, []), None) if file.suffix in SUFFIXES else None
+        if first is not None and all(key in first.value for key in PROCESSED):
+            raise refusal(
+                "these are CiteBench's processed files, which are gold as they are",
+                path,
+                f"`scoring score citation-text --gold {path}`, or {_EXPECTED}",
+            )
         for form, (keys, _) in _FORMS.items():
             if first is not None and all(key in first.value for key in keys):
                 return form
-    expected = f"the original files of one of {', '.join(FORMS)}"
-    raise refusal("the form of these files is not known", path, expected)
+    raise refusal("the form of these files is not known", path, _EXPECTED)

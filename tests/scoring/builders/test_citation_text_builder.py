@@ -145,6 +145,11 @@ def test_sources_without_as_many_targets_are_refused(tmp_path, capsys):
         ("test.json", [{"text": "x"}], "the form of these files is not known"),
         ("test.json", "[{", "the form of these files is not known"),
         (
+            "sample.json",
+            [{"target": "See [0].", "input": ["Mice."]}],
+            "which are gold as they are; expected `scoring score citation-text --gold",
+        ),
+        (
             "test.json",
             [{**LU, "related_work": 3}],
             "“related_work” is not as in the source",

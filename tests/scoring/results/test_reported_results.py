@@ -180,7 +180,31 @@ REFUSED = [
         lambda top, table, row: table.update(
             conclusions=[AHEAD | {"more": {"system": ["Owl"]}}]
         ),
-        ["Table 1: “Ibis leads” compares no two figures of this table"],
+        ["Table 1, conclusions: “Ibis leads” compares no two figures of this table"],
+    ),
+    (
+        lambda top, table, row: table.update(
+            conclusions=[AHEAD | {"also": ["Table 9"]}]
+        ),
+        ["“Ibis leads” names “Table 9”", "one of Table 1"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[AHEAD | {"form": "leads"}]),
+        ["“form” is “leads”"],
+    ),
+    (
+        lambda top, table, row: table.update(
+            conclusions=[{"name": "Nothing decides", "form": "open"}]
+        ),
+        ["“why” is missing"],
+    ),
+    (
+        lambda top, table, row: table.update(
+            conclusions=[
+                {"name": "It rises", "form": "rises", "more": {}, "along": "x"}
+            ]
+        ),
+        ["“more” names no field", "“order” is missing", "“along” names “x”"],
     ),
 ]
 

@@ -346,7 +346,11 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
             "figures": {"paper-chart": view.bars} if view.has_chart else {},
         }
 
-    seen = [table.table.paper.digest for table, _by_class in tables]
+    seen = [
+        part
+        for table, _by_class in tables
+        for part in (table.table.paper.digest, repr(table.placement))
+    ]
     return section_page(request, phase, PAPER, query, context, *seen)
 
 

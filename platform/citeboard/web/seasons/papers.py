@@ -126,11 +126,11 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
 
 @require_safe
 def papers(request: HttpRequest) -> HttpResponse:
-    return render(
-        request,
-        "publications/papers.html",
-        {"papers": Paper.objects.prefetch_related("tables")},
-    )
+    papers = list(Paper.objects.prefetch_related("tables"))
+    tables = (table for paper in papers for table in paper.tables.all())
+    failing = [claim for claim in printed.concluded(tables) if claim.fails]
+    context = {"papers": papers, "failing": failing}
+    return render(request, "publications/papers.html", context)
 
 
 @require_safe

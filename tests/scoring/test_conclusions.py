@@ -1,0 +1,123 @@
+"""The forms of conclusions, and what the five papers conclude: decided on their own printed figures."""
+
+import math
+
+import pytest
+from scipy.stats import spearmanr
+
+from scoring.papers.cells import papers
+from scoring.stats.finding import OPEN, Conclusion, ranking
+
+#: What the figures of its own table do not bear out, by paper.
+FAILING = {
+    "citation-resolution-2014": {
+        "every mixed method is above every other one in every window",
+        "the best external score stands at the query window 10 10",
+    },
+    "citation-recommendation-2024": {
+        "NCN, LCR and BM25 do best on Background",
+        "NCN's best low-resource field is Business",
+        "LCR and Galactica do best on Engineering among low-resource fields",
+        "NCN does best before an adjective",
+        "BM25 does best after a pronoun",
+        "BM25 does best with long contexts",
+    },
+    "aliice-2025": {
+        "GPT-3.5 with ten passages has the best recall on ASQA",
+        "LLaMA-3 with five passages is more fluent than GPT-3.5 and GPT-4",
+        "citation utility and answer utility are not related, ASQA",
+        "ALCE's recall does not rank systems as people do, ASQA",
+        "ALCE's recall does not rank systems as people do, ELI5",
+        "ALCE's precision does not rank systems as people do, ELI5",
+        "ALiiCE's recall ranks systems as people do, ELI5",
+    },
+    "citebench-2023": {
+        "texts that cite several papers are harder than those that cite one (ROUGE-L)",
+    },
+    "cl-summ-2014": set(),
+}
+#: Spearman's coefficients from the printed tables, computed elsewhere.
+AGREEMENT = {
+    "ALiiCE's recall ranks systems as people do, ASQA": 0.96,
+    "ALiiCE's precision ranks systems as people do, ASQA": 1.00,
+    "ALiiCE's recall ranks systems as people do, ELI5": 0.39,
+    "ALiiCE's precision ranks systems as people do, ELI5": 0.93,
+    "ALCE's recall does not rank systems as people do, ASQA": 0.89,
+    "ALCE's precision does not rank systems as people do, ASQA": 0.67,
+    "ALCE's recall does not rank systems as people do, ELI5": 0.85,
+    "ALCE's precision does not rank systems as people do, ELI5": 0.99,
+}
+
+
+def outcomes(name: str) -> dict:
+    [paper] = papers([name])
+    return {
+        conclusion.name: (
+            conclusion,
+            conclusion.finding(paper.printed(table, conclusion)),
+        )
+        for table, conclusion in paper.conclusions
+    }
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_claims_fail_where_the_printed_figures_are_not_as_they_say(name):
+    told = outcomes(name)
+    assert {
+        key
+        for key, (conclusion, found) in told.items()
+        if conclusion.is_so(found) is False
+    } == FAILING[name]
+    for conclusion, found in told.values():
+        assert conclusion.sentence.endswith(".")
+        assert found.units or (conclusion.form == OPEN and conclusion.why)
+
+
+def test_rankings_of_systems_agree_as_far_as_was_computed_elsewhere():
+    told = outcomes("aliice-2025")
+    for name, coefficient in AGREEMENT.items():
+        found = told[name][1]
+        assert found.units == 7
+        assert found.is_exact
+        assert found.coefficient == pytest.approx(coefficient, abs=0.0051)
+
+
+def test_a_trend_is_told_by_its_direction():
+    conclusion, found = outcomes("citation-recommendation-2024")[
+        "BM25's recall falls as papers are cited more often"
+    ]
+    assert found.units == 10
+    assert conclusion.holds(found) is True
+    rising = Conclusion(
+        name="x", form="rises", along="n", order=["1", "2", "3", "4", "5"]
+    )
+    figures = [({"n": str(n)}, -float(n)) for n in range(1, 6)]
+    assert rising.holds(rising.finding(figures)) is False
+    assert rising.is_so(rising.finding(figures)) is False
+    assert rising.is_so(rising.finding(figures[:4])) is None
+
+
+def test_the_exact_p_is_the_share_of_all_orders():
+    """Of five: the coefficient is .8, as far from 0 as those of 16 of the 120 orders (Zar 1972: p .133)."""
+    found = ranking((1, 2, 3, 4, 5), (2, 1, 4, 3, 5))
+    assert (found.coefficient, found.p) == pytest.approx((0.8, 16 / 120))
+    assert ranking(range(6), range(6)).p == pytest.approx(2 / 720)
+
+
+def test_equal_values_share_their_rank_and_too_few_pairs_tell_nothing():
+    first, second = (1, 2, 2, 4, 6, 5), (3, 3, 1, 5, 6, 4)
+    found = ranking(first, second)
+    assert found.coefficient == pytest.approx(spearmanr(first, second).statistic)
+    assert 0 < found.p < 1
+    assert math.isnan(ranking((1, 2, 3, 4), (1, 2, 3, 4)).p)
+    assert math.isnan(ranking((1, 1, 1, 1, 1), (1, 2, 3, 4, 5)).p)
+
+
+def test_the_p_of_more_than_eight_pairs_is_that_of_another_library():
+    first, second = list(range(10)), [3, 1, 2, 6, 4, 5, 9, 8, 7, 10]
+    expected = spearmanr(first, second)
+    found = ranking(first, second)
+    assert not found.is_exact
+    assert (found.coefficient, found.p) == pytest.approx(
+        (expected.statistic, expected.pvalue)
+    )
