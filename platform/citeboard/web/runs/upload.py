@@ -326,7 +326,9 @@ def _checked(
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
-    offer = _what_can_be_done(phase, file, user, found.errors) if found.errors else None
+    offer = (
+        _what_can_be_done(phase, file, user, found.problems) if found.errors else None
+    )
     supply = [] if found.errors else supply_warnings(phase.task)
     problems, more = capped([*warnings, *supply, *found.problems])
     if found.errors:
