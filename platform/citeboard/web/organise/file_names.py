@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.declared import LinesField
 from scoring.offline.official_run import SAMPLE_RUN, Comparison, compared
-from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, OTHER_FIELDS, VALUES
+from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, VALUES, other_fields
 from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyPath
 
@@ -87,7 +87,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
         label=_("Field of a run with the answer, if it has another name"),
         required=False,
     )
-    for name in OTHER_FIELDS.get(kind, ()):
+    for name in other_fields(kind, said.get("shape")):
         form.initial[f"run_{name}"] = said.get(FIELDS, {}).get(name, "")
         form.fields[f"run_{name}"] = forms.CharField(
             label=_OTHER_LABELS[name], required=False
