@@ -224,14 +224,13 @@ def _recoded(phase: Phase, file: Upload, user: User, encoding: str) -> Outcome:
             words = _(
                 "In %(encoding)s the run can be scored. Nothing was submitted yet."
             )
-            return Outcome(
-                words % {"encoding": encoding}, offer=_offer(phase, repair, user)
-            )
+            offer = _offer(phase, repair, user)
+            return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
         words = _("In %(encoding)s the run would be refused too.")
         problems, more = capped(repair.problems)
-        offer = Offer(repair, keep(phase, file, user)) if repair.encodings else None
+        again = Offer(repair, keep(phase, file, user)) if repair.encodings else None
     return Outcome(
-        words % {"encoding": encoding}, problems=problems, more=more, offer=offer
+        words % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
