@@ -79,7 +79,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
     """Ask for the names that files use, where they are not the task's own."""
     said = task.get("answer", {})
     kind = task["form"]
-    form.initial |= {RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")}
+    form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
     form.fields[RUN_ID] = forms.CharField(
         label=_("Field of a run with the id, if not as in the gold"), required=False
     )
@@ -94,10 +94,12 @@ def add_file_names(form: forms.Form, task: Told) -> None:
         )
     if kind not in FORMS_WITH_VALUES:
         return
-    form.initial |= {
-        GOLD_VALUES: task["gold"].get(VALUES, {}),
-        RUN_VALUES: said.get(VALUES, {}),
-    }
+    form.initial.update(
+        {
+            GOLD_VALUES: task["gold"].get(VALUES, {}),
+            RUN_VALUES: said.get(VALUES, {}),
+        }
+    )
     labels = {
         GOLD_VALUES: _("Answers as the gold writes them"),
         RUN_VALUES: _("Answers as runs write them, if not as in the gold"),
