@@ -63,7 +63,7 @@ def test_a_renamed_field_is_offered_repaired_downloaded_and_submitted(
     assert "“METHOD” becomes “method”" in said
     assert not Submission.objects.exists()
     file = send(member, phase, do="download-kept", kept=kept(answer))
-    assert b"".join(file.streaming_content) == run()
+    assert file.content == run()
     assert "run-repaired.jsonl" in file["Content-Disposition"]
     sent = send(member, phase, do="submit-kept", kept=kept(answer))
     assert sent.status_code == 302

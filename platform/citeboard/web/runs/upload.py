@@ -1,7 +1,6 @@
 """Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
 
 import base64
-import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,9 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
@@ -207,11 +207,11 @@ def _kept_file(request: SignedInRequest, phase: Phase) -> HttpResponse:
         if upload is None:
             raise Http404(_("The file is gone; send the run once more."))
         content = upload.path.read_bytes()
-    return FileResponse(
-        io.BytesIO(content),
-        as_attachment=True,
-        filename=upload.filename,
+    named = content_disposition_header(as_attachment=True, filename=upload.filename)
+    return HttpResponse(
+        content,
         content_type="application/octet-stream",
+        headers={"Content-Disposition": named or "attachment"},
     )
 
 
