@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from scoring.metrics.own import trusted
 from scoring.offline.evaluate import Resampling, evaluate
 from scoring.offline.official_run import SAMPLE_RUN, scores_of_sample
 from scoring.offline.sample import written_scores
-from tasks.types import InputRefused, TaskType
+from tasks.types import InputRefused, Problem, TaskType
 from tasks.types.declared.folder import (
     CARD,
     SAMPLE,
@@ -91,7 +91,7 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
             given["delimiter"],
         )
     except InputRefused as refused:
-        return {"problems": as_values(refused.problems)}
+        return {"problems": as_values(_with_files(refused.problems, given["filename"]))}
     told: dict[str, Any] = {**asdict(found), "problems": [], "board": [], "files": {}}
     task_files = {CARD: card(found), **given["files"], TOML: declaration(found.task)}
     told["card"] = task_files[CARD]
@@ -131,11 +131,19 @@ class ProposedFolder:
 def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
     """The folder of the task that is proposed for gold. Raises InputRefused."""
     files = open_input(gold)
-    found = look(form, slug, slug.replace("-", " ").capitalize(), files)
-    refuse(found.lacks)
+    try:
+        found = look(form, slug, slug.replace("-", " ").capitalize(), files)
+        refuse(found.lacks)
+    except InputRefused as refused:
+        raise InputRefused(_with_files(refused.problems, str(gold))) from refused
     task_files = {CARD: card(found), TOML: declaration(found.task)}
     _, folder = previewed(task_files, found, files)
     return ProposedFolder(folder, found.guesses)
+
+
+def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
+    """Return problems that name a file each, the given one where they name none."""
+    return [replace(one, file=one.file or name) for one in problems]
 
 
 def previewed(

@@ -25,7 +25,7 @@ from tasks.submissions.submit import findings
 from tasks.submissions.uploads import Upload, checksum
 from tasks.types import Problem
 from tasks.types.jsonlines import NOT_IN_SPLIT
-from tasks.types.problems import fatal, from_values
+from tasks.types.problems import from_values
 from tasks.types.runs import RIGHT_TASK
 
 #: So many phases are asked whether they take the file.
@@ -54,8 +54,9 @@ class Repair:
     @property
     def warnings(self) -> list[Problem]:
         """Return the changes as what is told with a run that is taken."""
+        name = self.upload.filename if self.upload else ""
         return [
-            Problem(message=f"the file was repaired: {change}", fatal=False)
+            Problem(file=name, message=f"the file was repaired: {change}", fatal=False)
             for change in self.changes
         ]
 
@@ -128,8 +129,8 @@ def right_phase(
 
     Phases that are open come first. Only those are asked of which the user ``has_inputs``.
     """
-    wrong = fatal(problems)
-    if not wrong or not wrong[0].message.endswith((NOT_IN_SPLIT, RIGHT_TASK)):
+    signs = (NOT_IN_SPLIT, RIGHT_TASK)
+    if not any(problem.message.endswith(signs) for problem in problems):
         return None
     others = Phase.objects.filter(task__season=phase.task.season_id).exclude(
         task=phase.task_id, split=phase.split

@@ -93,7 +93,8 @@ def test_what_is_sent_is_described_as_a_form_with_a_file(schema):
     told = {"wall_seconds", "cpu_seconds", "memory_mib", "gpu_seconds", "mauve"}
     told |= {"tokens", "cost_usd", "seeds_of"}
     said = {"run", "system", "team", "description", "kind", "metadata", "priority"}
-    assert set(form["properties"]) == {*said, *told, *CARD}
+    mended = {"repair", "encoding"}
+    assert set(form["properties"]) == {*said, *mended, *told, *CARD}
     assert "Idempotency-Key" in [
         parameter["name"] for parameter in operation["parameters"]
     ]

@@ -63,7 +63,7 @@ def test_a_renamed_field_is_offered_repaired_downloaded_and_submitted(
     assert "“METHOD” becomes “method”" in said
     assert not Submission.objects.exists()
     file = send(member, phase, do="download-kept", kept=kept(answer))
-    assert b"".join(file.streaming_content) == run()
+    assert file.content == run()
     assert "run-repaired.jsonl" in file["Content-Disposition"]
     sent = send(member, phase, do="submit-kept", kept=kept(answer))
     assert sent.status_code == 302
@@ -127,7 +127,7 @@ def test_the_file_of_another_split_leads_to_its_phase_if_its_inputs_are_given_ou
     client.force_login(person)
     content = factories.run_bytes(topics=topics)
     assert api(client, test, content).json()["repair"]["phase"] == dev.pk
-    type(dev).objects.filter(pk=dev.pk).update(inputs_from=dev.closes)
+    type(dev).objects.filter(pk=dev.pk).update(opens=dev.closes)
     assert "repair" not in api(client, test, content).json()
 
 

@@ -9,6 +9,15 @@ register = template.Library()
 
 
 @register.filter
+def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
+    """Return how many problems there are, each of equal ones counted."""
+    return sum(
+        problem.count if isinstance(problem, Problem) else problem.get("count", 1)
+        for problem in problems
+    )
+
+
+@register.filter
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
 ) -> list[tuple[Problem, Lines]]:

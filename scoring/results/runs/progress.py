@@ -87,7 +87,7 @@ def received_alone(submission: Submission) -> Progress:
 
 
 def _oddities(submission: Submission) -> str:
-    warnings = len(submission.warnings)
+    warnings = sum(warning.get("count", 1) for warning in submission.warnings)
     return counted(warnings, "warning") if warnings else _("nothing odd")
 
 

@@ -69,6 +69,7 @@ def read_gold(files: Files, options: Options) -> Split:
     return Split(
         content=reader.collection(),
         instances=len(reader.ids),
+        rows=len(reader.ids),
         index=index_of(reader.ids, [candidates]),
         digest=reader.facts_digest(records.canonical(candidates)),
     )

@@ -110,6 +110,7 @@ def read_gold(files: Files, options: Options) -> Split:
     return Split(
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
+        rows=len(reader.ids) + reader.unresolvable,
         index=_index(reader.ids, reader.paper_of, candidates),
         digest=records.sorted_digest(reader.facts_by_name, *unordered),
         earlier_digests={1: reader.facts_digest(*others)},

@@ -36,6 +36,7 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     return base.Split(
         content=instances,
         instances=len(instances),
+        rows=len(instances),
         index=index_of(instances),
         digest=jsonlines.content_digest(
             [instance.canonical() for instance in instances]

@@ -47,15 +47,21 @@ def _values(form: str, keys: Keys) -> Values:
     return {}
 
 
+def other_fields(form: str, shape: object) -> tuple[str, ...]:
+    """Return the fields of a run that files may name otherwise; evidence as sets has labels inside."""
+    return () if shape == "sets" else OTHER_FIELDS.get(form, ())
+
+
 def _fields(form: str, answer: Keys) -> dict[str, str]:
-    if form not in OTHER_FIELDS:
+    names = other_fields(form, answer.values.get("shape"))
+    if not names:
         if FIELDS in answer:
             answer.table(FIELDS)
             message = f"“{FIELDS}” says nothing of the form {form}"
             answer.refuse(FIELDS, message, "`id` and `field`")
         return {}
     table = answer.table(FIELDS, {})
-    named = {name: table.text(name, "") for name in OTHER_FIELDS[form]}
+    named = {name: table.text(name, "") for name in names}
     table.close()
     return {name: other for name, other in named.items() if other}
 

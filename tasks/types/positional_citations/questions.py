@@ -94,6 +94,7 @@ def read_gold(files: Files, options: Options) -> Split:
     return Split(
         content=questions,
         instances=len(questions),
+        rows=len(questions),
         index=_index(questions),
         digest=jsonlines.content_digest([question.facts() for question in questions]),
     )

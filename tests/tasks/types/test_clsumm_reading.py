@@ -148,7 +148,7 @@ def test_every_problem_of_a_run_is_told_by_file_and_line(capsys, gold, tmp_path)
         "3",
         "4",
         "5",
-        "5",
+        "6",
         "6",
         "7",
     ]

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.declared import LinesField
 from scoring.offline.official_run import SAMPLE_RUN, Comparison, compared
-from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, OTHER_FIELDS, VALUES
+from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, VALUES, other_fields
 from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyPath
 
@@ -79,7 +79,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
     """Ask for the names that files use, where they are not the task's own."""
     said = task.get("answer", {})
     kind = task["form"]
-    form.initial |= {RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")}
+    form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
     form.fields[RUN_ID] = forms.CharField(
         label=_("Field of a run with the id, if not as in the gold"), required=False
     )
@@ -87,17 +87,19 @@ def add_file_names(form: forms.Form, task: Told) -> None:
         label=_("Field of a run with the answer, if it has another name"),
         required=False,
     )
-    for name in OTHER_FIELDS.get(kind, ()):
+    for name in other_fields(kind, said.get("shape")):
         form.initial[f"run_{name}"] = said.get(FIELDS, {}).get(name, "")
         form.fields[f"run_{name}"] = forms.CharField(
             label=_OTHER_LABELS[name], required=False
         )
     if kind not in FORMS_WITH_VALUES:
         return
-    form.initial |= {
-        GOLD_VALUES: task["gold"].get(VALUES, {}),
-        RUN_VALUES: said.get(VALUES, {}),
-    }
+    form.initial.update(
+        {
+            GOLD_VALUES: task["gold"].get(VALUES, {}),
+            RUN_VALUES: said.get(VALUES, {}),
+        }
+    )
     labels = {
         GOLD_VALUES: _("Answers as the gold writes them"),
         RUN_VALUES: _("Answers as runs write them, if not as in the gold"),

@@ -1,7 +1,6 @@
 """Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
 
 import base64
-import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,9 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
@@ -208,11 +208,11 @@ def _kept_file(request: SignedInRequest, phase: Phase) -> HttpResponse:
         if upload is None:
             raise Http404(_("The file is gone; send the run once more."))
         content = upload.path.read_bytes()
-    return FileResponse(
-        io.BytesIO(content),
-        as_attachment=True,
-        filename=upload.filename,
+    named = content_disposition_header(as_attachment=True, filename=upload.filename)
+    return HttpResponse(
+        content,
         content_type="application/octet-stream",
+        headers={"Content-Disposition": named or "attachment"},
     )
 
 
@@ -225,14 +225,13 @@ def _recoded(phase: Phase, file: Upload, user: User, encoding: str) -> Outcome:
             words = _(
                 "In %(encoding)s the run can be scored. Nothing was submitted yet."
             )
-            return Outcome(
-                words % {"encoding": encoding}, offer=_offer(phase, repair, user)
-            )
+            offer = _offer(phase, repair, user)
+            return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
         words = _("In %(encoding)s the run would be refused too.")
         problems, more = capped(repair.problems)
-        offer = Offer(repair, keep(phase, file, user)) if repair.encodings else None
+        again = Offer(repair, keep(phase, file, user)) if repair.encodings else None
     return Outcome(
-        words % {"encoding": encoding}, problems=problems, more=more, offer=offer
+        words % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
@@ -327,7 +326,9 @@ def _checked(
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
-    offer = _what_can_be_done(phase, file, user, found.errors) if found.errors else None
+    offer = (
+        _what_can_be_done(phase, file, user, found.problems) if found.errors else None
+    )
     supply = [] if found.errors else supply_warnings(phase.task)
     problems, more = capped([*warnings, *supply, *found.problems])
     if found.errors:
