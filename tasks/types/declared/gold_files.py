@@ -8,20 +8,23 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
-from tasks.types.declared.recognised import (
+from tasks.types.declared.fields import (
     ANSWERS,
-    LIKELY,
     NOTHING,
+    Rows,
+    is_key,
+    names_of,
+    scalars,
+    words,
+)
+from tasks.types.declared.recognised import (
+    LIKELY,
     SURE,
     UNSURE,
     Guess,
     Reading,
     guess_answer,
     guess_id,
-    is_key,
-    names_of,
-    scalars,
-    words,
 )
 from tasks.types.files import Files, InputFile
 from tasks.types.forms.instances import TREC
@@ -38,7 +41,6 @@ from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.tables import TABLES, TableForm, table_records
 from tasks.types.text import decoded
 
-Rows = Sequence[Mapping[str, Any]]
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
