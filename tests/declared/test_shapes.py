@@ -398,7 +398,7 @@ def test_an_object_with_an_instance_under_each_id_is_one_instance_each(made, kin
             "texts with the documents that they cite",
         ),
         ("biogen_references", ("text",), "“references” has ids, not texts"),
-        ("biogen_references", ("ranking",), "no file has the documents"),
+        ("biogen_references", ("ranking",), "no file has all documents"),
         ("somd", ("labels",), "a tag for each token"),
     ],
 )

@@ -196,7 +196,8 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
     """Return what the files are. Raises InputRefused with the reason where they are no gold of the form."""
-    main = next((name for name in read if name.startswith("gold")), next(iter(read)))
+    filled = [name for name, own in read.items() if own.records]
+    main = next((name for name in filled if name.startswith("gold")), filled[0])
     if form in ("ranking", "evidence"):
         return _recognised_ranking(form, read, main)
     return _recognised_rows(form, main, read[main])
@@ -208,7 +209,6 @@ def _recognised_rows(
     source: GoldFile,
     *,
     also: Callable[[Reading], bool] | None = None,
-    **facts: Any,
 ) -> Recognised:
     rows = source.rows
     if source.keys.get("keyed"):
@@ -232,9 +232,8 @@ def _recognised_rows(
         main=main,
         rows=_without_columns(converted, reading),
         keys=gold,
-        guesses=(guess, answer, *facts.pop("guesses", ())),
+        guesses=(guess, answer),
         labels=reading.labels,
-        **facts,
     )
 
 
@@ -318,6 +317,12 @@ def _recognised_ranking(
     for pool in pools:
         for name, source in read.items():
             if name != pool.name and (found := _of_pool(form, name, source, pool)):
+                return found
+    for name in read:
+        # A file of documents may be the first.
+        with suppress(InputRefused):
+            found = _recognised_rows(form, name, read[name])
+            if found.guesses[1].confidence != UNSURE:
                 return found
     return _recognised_rows(form, main, read[main])
 
@@ -513,7 +518,7 @@ def query_rows(source: GoldFile, key: str) -> Rows:
 
 def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
     """Return what is wrong with a ranking that has no documents to rank."""
-    message = "there is nothing to rank: no file has the documents that the gold names"
+    message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:
         shown = ", ".join(f"“{name}”" for name in fields)
         expected = f"“Field with the candidates”: {shown} holds every answer and more; it would be shown"
