@@ -132,6 +132,11 @@ def test_several_labels_as_vectors_columns_and_lists_score_as_scikit_learn_does(
     gold = task.told["task"]["gold"]
     assert {key: gold.get(key) for key in keys} == keys
     assert gold["shown"] == ["text"]
+    pairs = task.type.pair(task.gold, {}, task.type.default_rules, {})
+    [by_label] = pairs.features.values()
+    assert {label for labels in by_label for label in labels} == set(
+        task.told["task"]["answer"]["labels"]
+    )
     true, guessed = list(SIGNS.values()), list(GUESSED.values())
     found = task.scores(run, run_name)
     assert found["macro_f1"] == pytest.approx(f1_score(true, guessed, average="macro"))
@@ -398,7 +403,7 @@ def test_an_object_with_an_instance_under_each_id_is_one_instance_each(made, kin
             "texts with the documents that they cite",
         ),
         ("biogen_references", ("text",), "“references” has ids, not texts"),
-        ("biogen_references", ("ranking",), "no file has the documents"),
+        ("biogen_references", ("ranking",), "no file has all documents"),
         ("somd", ("labels",), "a tag for each token"),
     ],
 )

@@ -8,20 +8,23 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
-from tasks.types.declared.recognised import (
+from tasks.types.declared.fields import (
     ANSWERS,
-    LIKELY,
     NOTHING,
+    Rows,
+    is_key,
+    names_of,
+    scalars,
+    words,
+)
+from tasks.types.declared.recognised import (
+    LIKELY,
     SURE,
     UNSURE,
     Guess,
     Reading,
     guess_answer,
     guess_id,
-    is_key,
-    names_of,
-    scalars,
-    words,
 )
 from tasks.types.declared.tag_proposals import bio_records, is_bio
 from tasks.types.files import Files, InputFile
@@ -40,7 +43,6 @@ from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.tables import TABLES, TableForm, table_records
 from tasks.types.text import decoded
 
-Rows = Sequence[Mapping[str, Any]]
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
@@ -198,7 +200,8 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
     """Return what the files are. Raises InputRefused with the reason where they are no gold of the form."""
-    main = next((name for name in read if name.startswith("gold")), next(iter(read)))
+    filled = [name for name, own in read.items() if own.records]
+    main = next((name for name in filled if name.startswith("gold")), filled[0])
     if form in ("ranking", "evidence"):
         return _recognised_ranking(form, read, main)
     return _recognised_rows(form, main, read[main])
@@ -210,7 +213,6 @@ def _recognised_rows(
     source: GoldFile,
     *,
     also: Callable[[Reading], bool] | None = None,
-    **facts: Any,
 ) -> Recognised:
     rows = source.rows
     if source.keys.get("keyed"):
@@ -234,9 +236,8 @@ def _recognised_rows(
         main=main,
         rows=_without_columns(converted, reading),
         keys=gold,
-        guesses=(guess, answer, *facts.pop("guesses", ())),
+        guesses=(guess, answer),
         labels=reading.labels,
-        **facts,
     )
 
 
@@ -320,6 +321,12 @@ def _recognised_ranking(
     for pool in pools:
         for name, source in read.items():
             if name != pool.name and (found := _of_pool(form, name, source, pool)):
+                return found
+    for name in read:
+        # A file of documents may be the first.
+        with suppress(InputRefused):
+            found = _recognised_rows(form, name, read[name])
+            if found.guesses[1].confidence != UNSURE:
                 return found
     return _recognised_rows(form, main, read[main])
 
@@ -515,7 +522,7 @@ def query_rows(source: GoldFile, key: str) -> Rows:
 
 def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
     """Return what is wrong with a ranking that has no documents to rank."""
-    message = "there is nothing to rank: no file has the documents that the gold names"
+    message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:
         shown = ", ".join(f"“{name}”" for name in fields)
         expected = f"“Field with the candidates”: {shown} holds every answer and more; it would be shown"

@@ -12,6 +12,15 @@ from operator import sub
 from typing import Any
 
 from tasks.types.declared.baselines import BASELINES, TFIDF
+from tasks.types.declared.fields import (
+    ANSWERS,
+    MAX_LABELS,
+    TEXT,
+    Rows,
+    names_of,
+    scalars,
+    words,
+)
 from tasks.types.declared.gold_files import (
     TOPIC,
     GoldFile,
@@ -26,20 +35,15 @@ from tasks.types.declared.gold_files import (
 from tasks.types.declared.measures import CATALOGUE, PROBABILITIES, SCORES
 from tasks.types.declared.read_forms import FORMS
 from tasks.types.declared.recognised import (
-    ANSWERS,
     IS_CANDIDATES,
     LIKELY,
-    MAX_LABELS,
-    TEXT,
     Guess,
-    Rows,
-    could_answer,
     evidence_labels,
+)
+from tasks.types.declared.secrecy import (
+    could_answer,
     is_named_like_answer,
-    names_of,
-    scalars,
     secret_parts,
-    words,
 )
 from tasks.types.declared.tag_proposals import tag_answer
 from tasks.types.files import Files, InputFile

@@ -11,71 +11,50 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from tasks.types.forms.shapes import SPACE, is_on, label_text, listed, split_at
+from tasks.types.declared.fields import (
+    ANSWERS,
+    IS_ANSWER,
+    IS_FACT,
+    IS_ID,
+    LONG_LABEL,
+    MAX_LABELS,
+    MOSTLY,
+    NOTHING,
+    Rows,
+    are_ids,
+    as_float,
+    as_list,
+    is_key,
+    is_named,
+    names_of,
+    present,
+    scalars,
+    words,
+)
+from tasks.types.declared.secrecy import could_answer
+from tasks.types.declared.unscored import fault_of
+from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
-Rows = Sequence[Mapping[str, Any]]
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-MAX_LABELS = 50
-#: From so many words on average a field is a text; below so many it may be a label that is spelt out.
-TEXT, LONG_LABEL = 4, 8
 #: Characters of a name that are looked at for what it has in common with others.
 MAX_NAME = 100
 #: Fields of which two may make an id together.
 MAX_PARTS = 8
-#: From this share of different values on a field with the name of an id is one with faults.
-MOSTLY = 0.9
 #: In the order in which they are tried; white space is in many labels.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
-NOTHING: Sequence[Any] = (None, "", [], {})
-#: Names of answers by form, the usual first.
-ANSWERS = {
-    "labels": ("label", "gold", "answer", "class", "intent", "category"),
-    "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
-    "text": ("references", "reference", "summary", "target", "answer", "gold"),
-    "spans": ("spans", "gold", "answer"),
-    "tags": ("tags", "ner_tags", "labels", "gold", "answer"),
-    "evidence": ("evidence", "gold"),
-    "numbers": ("score", "similarity", "rating", "gold", "answer"),
-}
 _OTHER_ANSWERS = {
     "labels": r"^y$|verdict|stance|annotation|function",
     "ranking": r"finding|trace|corpus_?ids|positive|source_doc|cited_id|documents?_ids",
 }
-_IS_ID = re.compile(
-    r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
-)
 _IS_PART = re.compile(
     r"(^|[_\W])(id|key|paper|document|doc|number|no|nr|index|idx|line|position"
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: Names of what answers, or explains an answer, whatever the form.
-_IS_ANSWER = re.compile(
-    r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
-    r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
-    r"|reason|evidence|finding|trace|summar|reference|span|pred|correct|positive"
-    r"|negative|response|output|comment|(^|_)(note|why|y|tags?)s?$|cited_?(id|doc)",
-    re.IGNORECASE,
-)
-#: Names of what a text is made from; other texts may be what is asked for.
-_IS_INPUT = re.compile(
-    r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
-    r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
-    re.IGNORECASE,
-)
-#: Facts about an instance that are seldom what is asked for.
-_IS_FACT = re.compile(
-    r"(^|_)(data_?set|split|set|venue|year|date|lang(uage)?|domain|section|author|keyword"
-    r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
-    re.IGNORECASE,
-)
 #: Names of ids that are of a document and may be what is asked for.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
-_IS_CITED = re.compile(r"citation|reference|pmid|doi|source", re.IGNORECASE)
-_IS_WORDED = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
-_IS_TAG = re.compile(r"O|[BIES]-\S+")
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
 _STEM = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
 
@@ -104,38 +83,6 @@ class Reading:
     labels: Sequence[str] = ()
 
 
-def names_of(rows: Rows) -> list[str]:
-    """Fields of which some row says something, in the order in which they come."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
-
-
-def present(rows: Rows, name: str) -> list[Any]:
-    return [value for row in rows if (value := row.get(name)) not in NOTHING]
-
-
-def scalars(rows: Rows, name: str) -> list[str] | None:
-    """What a field says in each row where it says something; None where it says more than a word can."""
-    there = [value for row in rows if (value := row.get(name)) not in (None, "")]
-    return (
-        None
-        if any(isinstance(value, dict | list) for value in there)
-        else list(map(str, there))
-    )
-
-
-def is_key(rows: Rows, name: str) -> bool:
-    """Return True if the field says something else in each row."""
-    own = scalars(rows, name) or ()
-    return 0 < len(own) == len(set(own)) == len(rows)
-
-
-def words(rows: Rows, name: str) -> float:
-    """How many words it has on average; one whose values hold texts is as long as they are."""
-    texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
-    return sum(len(text.split()) for text in texts) / len(texts)
-
-
 # Ids.
 
 
@@ -144,7 +91,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
     names = [name for name in names_of(rows) if name != answer]
     unique = [name for name in names if is_key(rows, name)]
     by_name = [
-        name for name in unique if _IS_ID.search(name) and not _IS_ANSWER.search(name)
+        name for name in unique if IS_ID.search(name) and not IS_ANSWER.search(name)
     ]
     by_name.sort(
         key=lambda name: (name.lower() != "id", bool(_IS_DOCUMENT.search(name)))
@@ -161,7 +108,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             return {"id": plain[0]}, Guess("id", plain[0], LIKELY, reason)
     for name in names:
         own = scalars(rows, name) or []
-        if _IS_ID.search(name) and len(set(own)) >= MOSTLY * len(rows) > 1:
+        if IS_ID.search(name) and len(set(own)) >= MOSTLY * len(rows) > 1:
             again = len(own) - len(set(own))
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
@@ -184,8 +131,8 @@ def _may_name(rows: Rows, name: str) -> bool:
     own = scalars(rows, name) or []
     return (
         words(rows, name) == 1
-        and not _IS_ANSWER.search(name)
-        and not all(_as_float(value) is not None for value in own)
+        and not IS_ANSWER.search(name)
+        and not all(as_float(value) is not None for value in own)
     )
 
 
@@ -194,11 +141,11 @@ def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
         name
         for name in names
         if _IS_PART.search(name)
-        and not _IS_ANSWER.search(name)
+        and not IS_ANSWER.search(name)
         and len(scalars(rows, name) or ()) == len(rows)
         and words(rows, name) <= 2
     ][:MAX_PARTS]
-    parts.sort(key=lambda name: not _IS_ID.search(name))
+    parts.sort(key=lambda name: not IS_ID.search(name))
     for pair in combinations(parts, 2):
         if len({tuple(str(row[name]) for name in pair) for row in rows}) == len(rows):
             return pair
@@ -223,7 +170,9 @@ def guess_answer(
     found = min(readings, key=lambda own: _order(form, own), default=None)
     rank = _name_rank(form, found.field) if found else FACT
     is_named = rank < UNNAMED
-    if reason := _unfit(form, rows, names, found, is_named=is_named):
+    if reason := fault_of(
+        form, rows, names, found.field if found else "", is_named=is_named
+    ):
         raise InputRefused([Problem(message=reason[0], expected=reason[1])])
     if found is None:
         message = f"no field of the instances looks like an answer of the form {form}"
@@ -269,7 +218,7 @@ def _name_rank(form: str, name: str) -> int:
             return 100 + place
     if (pattern := _OTHER_ANSWERS.get(form)) and re.search(pattern, low):
         return 150
-    return FACT if _IS_FACT.search(name) else UNNAMED
+    return FACT if IS_FACT.search(name) else UNNAMED
 
 
 def _order(form: str, reading: Reading) -> tuple[Any, ...]:
@@ -304,7 +253,7 @@ _COUNTED = {
 
 
 def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
-    lists = [own for value in values if (own := _as_list(value)) is not None]
+    lists = [own for value in values if (own := as_list(value)) is not None]
     if len(lists) == len(values) and any(lists):
         yield from _list_readings(name, lists)
         return
@@ -355,16 +304,6 @@ def _list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
 
 def _are_signs(values: Iterable[Any]) -> bool:
     return all(is_on(value) is not None for value in values)
-
-
-def _as_list(value: Any) -> list[Any] | None:
-    """Return a list, also one that a cell spells; None for anything else."""
-    if isinstance(value, list):
-        return value
-    if isinstance(value, str) and value.strip().startswith("["):
-        found = listed(value.strip())
-        return found if isinstance(found, list) else None
-    return None
 
 
 def _separated(name: str, values: Sequence[Any]) -> Reading | None:
@@ -429,7 +368,7 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
 
 def _ranking_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     there = [value for value in values if value not in NOTHING]
-    lists = [_as_list(value) for value in there]
+    lists = [as_list(value) for value in there]
     if all(own is not None for own in lists):
         yield from _id_lists(name, values, lists)
         return
@@ -458,31 +397,19 @@ def _id_lists(
         keys = [
             key
             for key in flat[0]
-            if _IS_ID.search(key) and all(is_named(part.get(key)) for part in flat)
+            if IS_ID.search(key) and all(is_named(part.get(key)) for part in flat)
         ]
         if keys:
             reason = (
                 f"“{name}” holds lists of records, each with an id under “{keys[0]}”"
             )
-            ids = [[own[keys[0]] for own in _as_list(value) or ()] for value in values]
+            ids = [[own[keys[0]] for own in as_list(value) or ()] for value in values]
             yield Reading(name, ids, reason, {"item": keys[0]})
     elif flat and all(map(is_named, flat)):
         empty = sum(value in NOTHING for value in values)
         none = f", {empty} of them empty" if empty else ""
-        ids = [_as_list(value) or [] for value in values]
+        ids = [as_list(value) or [] for value in values]
         yield Reading(name, ids, f"“{name}” holds lists of ids{none}")
-
-
-def is_named(value: Any) -> bool:
-    """Return True for what can be an id."""
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _as_float(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _is_number(value: Any) -> bool:
@@ -533,15 +460,7 @@ def _are_sentences(value: Any) -> bool:
 def _are_texts(values: Sequence[Any]) -> bool:
     flat = _flattened(values)
     return (
-        bool(flat) and all(isinstance(own, str) for own in flat) and not _are_ids(flat)
-    )
-
-
-def _are_ids(values: Sequence[Any]) -> bool:
-    """Return True for single words with a digit each."""
-    return all(
-        is_named(own) and len(str(own).split()) == 1 and re.search(r"\d", str(own))
-        for own in values
+        bool(flat) and all(isinstance(own, str) for own in flat) and not are_ids(flat)
     )
 
 
@@ -565,188 +484,6 @@ _FITS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "evidence": _are_evidence,
     "text": _are_texts,
 }
-
-
-# What no form has.
-
-
-def _unfit(
-    form: str,
-    rows: Rows,
-    names: Sequence[str],
-    found: Reading | None,
-    *,
-    is_named: bool,
-) -> tuple[str, str] | None:
-    """Return why gold is no gold of the form, and what was expected."""
-    if form == "text" and (fault := _cited_text(rows, names, found)):
-        return fault
-    if is_named:
-        return None
-    for name in names:
-        if _IS_FACT.search(name) or (found and form in ("evidence", "spans")):
-            continue
-        if fault := _record_fault(form, rows, name):
-            return fault
-    return None
-
-
-def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
-    """Return why a field of records or of tags is no answer."""
-    values = [
-        own
-        for value in present(rows, name)
-        for own in (value if isinstance(value, list) else [value])
-    ]
-    if form == "labels" and _are_tags(present(rows, name)):
-        message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
-        return message, "labels of whole instances, or the form tags"
-    records = list(_inner_records(values))
-    slots = dict.fromkeys(slot for own in records for slot in own)
-    if not records or len(records) < len(values) or len(slots) < 2:
-        return None
-    if any(_IS_ID.search(slot) for slot in slots):
-        return None
-    shown = ", ".join([*slots][:6])
-    if any(_IS_CITED.search(slot) for slot in slots) and any(
-        _IS_WORDED.search(slot) for slot in slots
-    ):
-        message = f"“{name}” has texts with the documents that they cite ({shown})"
-        return message, "texts alone, or documents alone; no form scores both together"
-    if not isinstance(present(rows, name)[0], list) and not all(
-        len(own) > 1 for own in records
-    ):
-        return None
-    if form == "labels" and not _IS_ANSWER.search(name) and not _is_list(rows, name):
-        return None
-    message = f"“{name}” has records of {len(slots)} slots ({shown})"
-    return message, f"an answer of the form {form}; no form compares records of slots"
-
-
-def _is_list(rows: Rows, name: str) -> bool:
-    return all(isinstance(value, list) for value in present(rows, name))
-
-
-def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield records; of an object whose only key holds one, as in {"LEADERBOARD": {…}}, the inner one."""
-    for value in values:
-        inner = value
-        while isinstance(inner, dict) and len(inner) == 1:
-            (inner,) = inner.values()
-        if isinstance(inner, dict) and inner:
-            yield inner
-
-
-def _are_tags(values: Sequence[Any]) -> bool:
-    tags = [
-        tag
-        for value in values
-        for tag in (value if isinstance(value, list) else str(value).split())
-    ]
-    return (
-        all(isinstance(tag, str) and _IS_TAG.fullmatch(tag) for tag in tags)
-        and any(tag != "O" for tag in tags)
-        and any(
-            len(value if isinstance(value, list) else str(value).split()) > 1
-            for value in values
-        )
-    )
-
-
-def _cited_text(
-    rows: Rows, names: Sequence[str], found: Reading | None
-) -> tuple[str, str] | None:
-    """Return why texts with a list of the ids that they cite are no plain texts."""
-    expected = "texts alone; no form scores an answer together with the documents that it cites"
-    for name in names:
-        own = present(rows, name)
-        if not all(isinstance(value, list) for value in own):
-            continue
-        flat = [part for value in own for part in value]
-        if not flat or not _are_ids(flat):
-            continue
-        if name.lower() in ANSWERS["text"]:
-            return f"“{name}” has ids, not texts", expected
-        if found is None or found.field == name:
-            continue
-        citing = sum(
-            any(str(part) in str(row.get(found.field)) for part in row.get(name) or ())
-            for row in rows
-        )
-        if citing > len(rows) / 2 or _IS_CITED.search(name):
-            return f"the texts of “{found.field}” cite the ids of “{name}”", expected
-    return None
-
-
-# Secrecy.
-
-
-def is_named_like_answer(name: str) -> bool:
-    return _IS_ANSWER.search(name) is not None
-
-
-def could_answer(form: str, rows: Rows, name: str) -> bool:
-    """Return True for every field that could be the answer, of this form or of another.
-
-    A field that is not a text of several words could be; so could one that is named like an answer or like
-    its explanation, one whose texts are few, and of the form text every text that is not named as an input.
-    """
-    own = present(rows, name)
-    if _IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
-        return True
-    # A few texts may look like something else, such as a sentence that is a number.
-    if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
-        return True
-    if words(rows, name) < TEXT:
-        return True
-    parts = _parts(rows, name)
-    if parts and len(secret_parts(rows, name)) == len(parts):
-        return True
-    different = len({str(value) for value in own})
-    is_class = different <= MAX_LABELS and different <= len(own) / 2
-    return is_class and words(rows, name) < LONG_LABEL
-
-
-def _holds_texts(value: Any) -> bool:
-    """Return True for a text, a list of texts, and an object of them such as a bibliographic entry."""
-    if isinstance(value, str):
-        return _as_list(value) is None and _as_float(value) is None
-    if isinstance(value, list):
-        return all(isinstance(own, str) for own in value) and (
-            sum(len(own.split()) for own in value) >= TEXT * len(value)
-        )
-    if isinstance(value, dict):
-        return any(isinstance(own, str) for own in value.values())
-    return False
-
-
-def _parts(rows: Rows, name: str) -> list[str]:
-    objects = (row.get(name) for row in rows)
-    return [
-        *dict.fromkeys(key for own in objects if isinstance(own, dict) for key in own)
-    ]
-
-
-def secret_parts(rows: Rows, name: str) -> list[str]:
-    """Return the paths of parts of an object that could be an answer, of texts no numbers such as years."""
-    found = []
-    for part in _parts(rows, name):
-        own = [
-            value
-            for row in rows
-            if isinstance(row.get(name), dict)
-            and (value := row[name].get(part)) not in NOTHING
-        ]
-        are_texts = all(isinstance(value, str) for value in own)
-        different = len(set(own)) if are_texts else 0
-        is_class = (
-            1 < different <= min(MAX_LABELS, len(own) / 2)
-            and any(_as_float(value) is None for value in own)
-            and sum(len(value.split()) for value in own) < LONG_LABEL * len(own)
-        )
-        if _IS_ANSWER.search(part) or not are_texts or is_class:
-            found.append(f"{name}.{part}")
-    return found
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks.types.declared.recognised import Rows, names_of
+from tasks.types.declared.fields import Rows, names_of
 from tasks.types.files import InputFile
 from tasks.types.forms.bio import SUFFIXES, Keys, sentence_records
 from tasks.types.forms.tags import BEGIN, NO_TYPE, OUTSIDE, strays, tag_parts

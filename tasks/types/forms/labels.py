@@ -17,7 +17,7 @@ from tasks.types.forms.instances import (
     at_path,
 )
 from tasks.types.forms.mapping import Values, with_meant_keys
-from tasks.types.forms.shapes import PLAIN, ZERO_OR_ONE, is_on, label_text
+from tasks.types.forms.shapes import ZERO_OR_ONE, is_on, label_text
 from tasks.types.jsonlines import Line
 from tasks.types.probabilities import (
     LabelWithProbabilities,
@@ -156,9 +156,11 @@ class LabelTask(InstanceTask):
         return labels[0]
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
+        """Return the record with its labels where the gold spells them in another way."""
         value = at_path(instance.record, self.field)
-        is_plain = isinstance(value, str | int) or self.shape == PLAIN
-        if is_plain and not self.shape.separator and not isinstance(value, float):
+        is_spelt = isinstance(value, str) and value.lstrip().startswith("[")
+        has_parts = self.shape.has_vectors or bool(self.shape.separator)
+        if not (has_parts or is_spelt or isinstance(value, float)):
             return instance.record
         gold = instance.gold
         labels = [*gold] if isinstance(gold, tuple) else str(gold)

@@ -1,0 +1,104 @@
+"""What the fields of rows hold: which ones there are, ids, numbers, texts and lists; and names of fields."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tasks.types.forms.shapes import listed
+
+Rows = Sequence[Mapping[str, Any]]
+MAX_LABELS = 50
+#: From so many words on average a field is a text; below so many it may be a label that is spelt out.
+TEXT, LONG_LABEL = 4, 8
+#: From this share of different values on a field with the name of an id is one with faults.
+MOSTLY = 0.9
+NOTHING: Sequence[Any] = (None, "", [], {})
+#: Names of answers by form, the usual first.
+ANSWERS = {
+    "labels": ("label", "gold", "answer", "class", "intent", "category"),
+    "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
+    "text": ("references", "reference", "summary", "target", "answer", "gold"),
+    "spans": ("spans", "gold", "answer"),
+    "tags": ("tags", "ner_tags", "labels", "gold", "answer"),
+    "evidence": ("evidence", "gold"),
+    "numbers": ("score", "similarity", "rating", "gold", "answer"),
+}
+IS_ID = re.compile(
+    r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
+)
+#: Names of what answers, or explains an answer, whatever the form.
+IS_ANSWER = re.compile(
+    r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
+    r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
+    r"|reason|evidence|finding|trace|summar|reference|span|pred|correct|positive"
+    r"|negative|response|output|comment|(^|_)(note|why|y|tags?)s?$|cited_?(id|doc)",
+    re.IGNORECASE,
+)
+#: Facts about an instance that are seldom what is asked for.
+IS_FACT = re.compile(
+    r"(^|_)(data_?set|split|set|venue|year|date|lang(uage)?|domain|section|author|keyword"
+    r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
+    re.IGNORECASE,
+)
+
+
+def names_of(rows: Rows) -> list[str]:
+    """Fields of which some row says something, in the order in which they come."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
+
+
+def present(rows: Rows, name: str) -> list[Any]:
+    return [value for row in rows if (value := row.get(name)) not in NOTHING]
+
+
+def scalars(rows: Rows, name: str) -> list[str] | None:
+    """What a field says in each row where it says something; None where it says more than a word can."""
+    there = [value for row in rows if (value := row.get(name)) not in (None, "")]
+    return (
+        None
+        if any(isinstance(value, dict | list) for value in there)
+        else list(map(str, there))
+    )
+
+
+def is_key(rows: Rows, name: str) -> bool:
+    """Return True if the field says something else in each row."""
+    own = scalars(rows, name) or ()
+    return 0 < len(own) == len(set(own)) == len(rows)
+
+
+def words(rows: Rows, name: str) -> float:
+    """How many words it has on average; one whose values hold texts is as long as they are."""
+    texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
+    return sum(len(text.split()) for text in texts) / len(texts)
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """Return a list, also one that a cell spells; None for anything else."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str) and value.strip().startswith("["):
+        found = listed(value.strip())
+        return found if isinstance(found, list) else None
+    return None
+
+
+def is_named(value: Any) -> bool:
+    """Return True for what can be an id."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def as_float(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def are_ids(values: Sequence[Any]) -> bool:
+    """Return True for single words with a digit each."""
+    return all(
+        is_named(own) and len(str(own).split()) == 1 and re.search(r"\d", str(own))
+        for own in values
+    )

@@ -1,0 +1,93 @@
+"""Which fields of gold could be an answer, and so are not shown to participants unless they are ticked."""
+
+import re
+from typing import Any
+
+from tasks.types.declared.fields import (
+    IS_ANSWER,
+    LONG_LABEL,
+    MAX_LABELS,
+    MOSTLY,
+    NOTHING,
+    TEXT,
+    Rows,
+    as_float,
+    as_list,
+    present,
+    words,
+)
+
+#: Names of what a text is made from; other texts may be what is asked for.
+_IS_INPUT = re.compile(
+    r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
+    r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
+    re.IGNORECASE,
+)
+
+
+def is_named_like_answer(name: str) -> bool:
+    return IS_ANSWER.search(name) is not None
+
+
+def could_answer(form: str, rows: Rows, name: str) -> bool:
+    """Return True for every field that could be the answer, of this form or of another.
+
+    A field that is not a text of several words could be; so could one that is named like an answer or like
+    its explanation, one whose texts are few, and of the form text every text that is not named as an input.
+    """
+    own = present(rows, name)
+    if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
+        return True
+    # A few texts may look like something else, such as a sentence that is a number.
+    if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
+        return True
+    if words(rows, name) < TEXT:
+        return True
+    parts = _parts(rows, name)
+    if parts and len(secret_parts(rows, name)) == len(parts):
+        return True
+    different = len({str(value) for value in own})
+    is_class = different <= MAX_LABELS and different <= len(own) / 2
+    return is_class and words(rows, name) < LONG_LABEL
+
+
+def _holds_texts(value: Any) -> bool:
+    """Return True for a text, a list of texts, and an object of them such as a bibliographic entry."""
+    if isinstance(value, str):
+        return as_list(value) is None and as_float(value) is None
+    if isinstance(value, list):
+        return all(isinstance(own, str) for own in value) and (
+            sum(len(own.split()) for own in value) >= TEXT * len(value)
+        )
+    if isinstance(value, dict):
+        return any(isinstance(own, str) for own in value.values())
+    return False
+
+
+def _parts(rows: Rows, name: str) -> list[str]:
+    objects = (row.get(name) for row in rows)
+    return [
+        *dict.fromkeys(key for own in objects if isinstance(own, dict) for key in own)
+    ]
+
+
+def secret_parts(rows: Rows, name: str) -> list[str]:
+    """Return the paths of parts of an object that could be an answer, of texts no numbers such as years."""
+    found = []
+    for part in _parts(rows, name):
+        own = [
+            value
+            for row in rows
+            if isinstance(row.get(name), dict)
+            and (value := row[name].get(part)) not in NOTHING
+        ]
+        are_texts = all(isinstance(value, str) for value in own)
+        different = len(set(own)) if are_texts else 0
+        is_class = (
+            1 < different <= min(MAX_LABELS, len(own) / 2)
+            and any(as_float(value) is None for value in own)
+            and sum(len(value.split()) for value in own) < LONG_LABEL * len(own)
+        )
+        if IS_ANSWER.search(part) or not are_texts or is_class:
+            found.append(f"{name}.{part}")
+    return found

@@ -1,0 +1,130 @@
+"""Answers that no form scores: records of slots, texts with the documents that they cite, tags of tokens."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tasks.types.declared.fields import (
+    ANSWERS,
+    IS_ANSWER,
+    IS_FACT,
+    IS_ID,
+    Rows,
+    are_ids,
+    present,
+)
+
+_IS_CITED = re.compile(r"citation|reference|pmid|doi|source", re.IGNORECASE)
+_IS_WORDED = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
+_IS_TAG = re.compile(r"O|[BIES]-\S+")
+
+
+def fault_of(
+    form: str,
+    rows: Rows,
+    names: Sequence[str],
+    answer: str,
+    *,
+    is_named: bool,
+) -> tuple[str, str] | None:
+    """Return why gold is no gold of the form, and what was expected.
+
+    ``answer`` is the field that could be its answer, which may be named so.
+    """
+    if form == "text" and (fault := _cited_text(rows, names, answer)):
+        return fault
+    if is_named:
+        return None
+    for name in names:
+        if IS_FACT.search(name) or (answer and form in ("evidence", "spans")):
+            continue
+        if fault := _record_fault(form, rows, name):
+            return fault
+    return None
+
+
+def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
+    """Return why a field of records or of tags is no answer."""
+    values = [
+        own
+        for value in present(rows, name)
+        for own in (value if isinstance(value, list) else [value])
+    ]
+    if form == "labels" and _are_tags(present(rows, name)):
+        message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
+        return message, "labels of whole instances, or the form tags"
+    records = list(_inner_records(values))
+    slots = dict.fromkeys(slot for own in records for slot in own)
+    if not records or len(records) < len(values) or len(slots) < 2:
+        return None
+    if any(IS_ID.search(slot) for slot in slots):
+        return None
+    shown = ", ".join([*slots][:6])
+    if any(_IS_CITED.search(slot) for slot in slots) and any(
+        _IS_WORDED.search(slot) for slot in slots
+    ):
+        message = f"“{name}” has texts with the documents that they cite ({shown})"
+        return message, "texts alone, or documents alone; no form scores both together"
+    if not isinstance(present(rows, name)[0], list) and not all(
+        len(own) > 1 for own in records
+    ):
+        return None
+    if form == "labels" and not IS_ANSWER.search(name) and not _is_list(rows, name):
+        return None
+    message = f"“{name}” has records of {len(slots)} slots ({shown})"
+    return message, f"an answer of the form {form}; no form compares records of slots"
+
+
+def _is_list(rows: Rows, name: str) -> bool:
+    return all(isinstance(value, list) for value in present(rows, name))
+
+
+def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield records; of an object whose only key holds one, as in {"LEADERBOARD": {…}}, the inner one."""
+    for value in values:
+        inner = value
+        while isinstance(inner, dict) and len(inner) == 1:
+            (inner,) = inner.values()
+        if isinstance(inner, dict) and inner:
+            yield inner
+
+
+def _are_tags(values: Sequence[Any]) -> bool:
+    tags = [
+        tag
+        for value in values
+        for tag in (value if isinstance(value, list) else str(value).split())
+    ]
+    return (
+        all(isinstance(tag, str) and _IS_TAG.fullmatch(tag) for tag in tags)
+        and any(tag != "O" for tag in tags)
+        and any(
+            len(value if isinstance(value, list) else str(value).split()) > 1
+            for value in values
+        )
+    )
+
+
+def _cited_text(
+    rows: Rows, names: Sequence[str], answer: str
+) -> tuple[str, str] | None:
+    """Return why texts with a list of the ids that they cite are no plain texts."""
+    expected = "texts alone; no form scores an answer together with the documents that it cites"
+    for name in names:
+        own = present(rows, name)
+        if not all(isinstance(value, list) for value in own):
+            continue
+        flat = [part for value in own for part in value]
+        if not flat or not are_ids(flat):
+            continue
+        if name.lower() in ANSWERS["text"]:
+            return f"“{name}” has ids, not texts", expected
+        if answer in ("", name):
+            continue
+        citing = sum(
+            any(str(part) in str(row.get(answer)) for part in row.get(name) or ())
+            for row in rows
+        )
+        if citing > len(rows) / 2 or _IS_CITED.search(name):
+            return f"the texts of “{answer}” cite the ids of “{name}”", expected
+    return None
