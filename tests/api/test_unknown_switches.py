@@ -298,14 +298,14 @@ class TestDryRunInTheBody:
 class TestRuns:
     def test_an_unknown_field_of_a_run_is_a_warning_with_the_nearest_name(self, world):
         world, _ids = world
-        response = send(world.member, world.phase, wall_second="7", seed="7")
+        response = send(world.member, world.phase, wall_second="7", warmth="7")
         assert response.status_code == 201
         warnings = {
             row["message"]: row["expected"] for row in response.json()["warnings"]
         }
         near = warnings["the field “wall_second” is unknown, and was not kept"]
         assert near == "“wall_seconds”"
-        assert "the field “seed” is unknown, and was not kept" in warnings
+        assert "the field “warmth” is unknown, and was not kept" in warnings
         assert (
             Submission.objects.get(pk=response.json()["id"]).warnings
             == response.json()["warnings"]

@@ -166,6 +166,9 @@ class Row(CountingRun):
 
     @property
     def marks(self) -> list[tuple[str, str]]:
+        if self.runs:
+            # A mark of one run is one of the mean.
+            return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
         return run_cards.marks_of(self.card)
 
     @property

@@ -454,7 +454,7 @@ def test_the_page_costs_the_same_queries_however_many_teams_there_are(
     phase = boards.make_phase()
     for number in range(teams):
         boards.scored_run(phase, boards.make_team(phase, f"Team {number}"), 0.3)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         board(client, phase)
 
 

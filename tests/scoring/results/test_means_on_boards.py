@@ -66,6 +66,17 @@ def test_a_mean_without_the_number_of_a_run_has_none(phase):
     assert (row.value, row.scores[METRIC].value) == (None, None)
 
 
+def test_a_mean_has_the_marks_of_each_run_and_the_card_that_all_share(phase):
+    _first, second = seeds(phase, 0.9, 0.4)
+    Submission.objects.update(card={"seed": "1", "code": "https://example.org"})
+    Submission.objects.filter(pk=second.pk).update(
+        card={"model": "closed", "seed": "2", "code": "https://example.org"}
+    )
+    [row] = standings(phase, VISITOR).rows
+    assert row.marks == [("model", "closed model")]
+    assert row.card == {"code": "https://example.org"}
+
+
 def test_a_phase_by_the_ladder_shows_each_run_for_itself(phase):
     seeds(phase, 0.9, 0.4)
     Phase.objects.filter(pk=phase.pk).update(ladder=True)

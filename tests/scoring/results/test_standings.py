@@ -408,5 +408,5 @@ def test_the_number_of_queries_does_not_grow_with_teams_and_runs(
             boards.scored_run(phase, team, value + number)
     boards.scored_run(phase, None, 0.5)
     phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         assert len(standings(phase, VISITOR).rows) == teams + 1
