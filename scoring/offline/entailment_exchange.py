@@ -35,8 +35,8 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     Unavailable where judgements are missing that come with the gold.
     """
     if pairs.pending:
-        counted = f"{pairs.pending:,} judgements of this run"
-        raise Unavailable(f"{counted} are not among the gold yet")
+        # How many are missing would tell teams about hidden judgements.
+        raise Unavailable("judgements of this run are not among the gold yet")
     asking = {
         metric.statistic: metric
         for metric in metrics

@@ -27,6 +27,7 @@ OF_DATA = {
     "low_resource",
     "discipline",
     "target_intent",
+    "topic_kind",
 }
 
 

@@ -99,7 +99,7 @@ def test_a_run_waits_on_a_site_for_the_judgements_that_are_missing(capsys, tmp_p
     words += ["--pending", str(tmp_path / "pending")]
     assert main(words) == 6
     told = capsys.readouterr().err
-    assert "1 judgements of this run are not among the gold yet" in told
+    assert "judgements of this run are not among the gold yet" in told
     supports.unlink()
     assert main([*words, "--intervals", "0"]) == 0
 

@@ -22,11 +22,11 @@ TASK_TYPE = TaskType.of(
         "citation_recall_strict": "Citation recall, strict",
         "length_words": "Words",
         "length_chars": "Characters",
-        "kind": "kind of topic",
+        "topic_kind": "kind of topic",
         "importance": "importance of nuggets",
         "sources_cited": "sources cited",
     },
-    shown_dimensions=("kind",),
+    shown_dimensions=("topic_kind",),
     main_metrics=(
         "nuggets_vital",
         "nuggets_strict_vital",

@@ -48,7 +48,7 @@ from tasks.types.files import Files
 from tasks.types.text import nfc
 
 #: The breakdowns, in order.
-DIMENSIONS = ("importance", "kind", "sources_cited", "length")
+DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 #: In place of a label: a position that stands for no document, a document that has no text, and a judgement
 #: that is not there.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
@@ -337,7 +337,7 @@ def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
     """The classes of a topic and of the report on it."""
     classes: dict[str, tuple[str, ...]] = {}
     if kind := judged.topic.kind:
-        classes["kind"] = (nfc(kind),)
+        classes["topic_kind"] = (nfc(kind),)
     if judged.report:
         cited = {
             citation.document

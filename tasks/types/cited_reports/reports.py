@@ -265,7 +265,7 @@ def _citations(
             is_number = isinstance(score, int | float)
             if not is_number:
                 wrong.append(f"“{document}”: {json_kind(score)}")
-            yield Citation(document, document, float(score) if is_number else None)
+            yield Citation(document, document, score if is_number else None)
         return
     for one in cited if isinstance(cited, list) else ():
         if isinstance(one, str):

@@ -149,6 +149,16 @@ def test_a_score_that_is_text_refuses_the_run_by_line(capsys, tmp_path):
     assert result["problems"][0]["line"] == 2
 
 
+def test_numbers_of_any_size_are_scores_and_positions(capsys, tmp_path):
+    large = 10**400
+    run = lines(
+        report(sentences=cited({"d1": large, "d2": 0.5})),
+        report("8", sentences=cited([large])),
+    )
+    status, result, _ = checked(capsys, tmp_path, run)
+    assert (status, rows_of(result)) == (0, [("8", "reference_index", "warning")])
+
+
 def test_accepted_categories_are_warnings_and_unknown_ones_are_refused(
     capsys, tmp_path
 ):
