@@ -96,7 +96,13 @@ FOLDER = "docs"
 GROUPS = {
     _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
     _("Taking part"): ("participants", "client", "api", "api-stability"),
-    _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
+    _("Organising"): (
+        "organisers",
+        "your-own-task",
+        "season-file",
+        "judges-and-battles",
+        "builders",
+    ),
     _("Tasks and metrics"): (
         "clsumm",
         "citation-text",
