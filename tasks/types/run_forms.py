@@ -33,8 +33,6 @@ class RunForm:
     is_line: Callable[[bytes], bool] | None = None
     #: Of a run as a table; its header names one of them.
     columns: frozenset[str] = frozenset()
-    #: Whether any text may be a run with faults, as its lines are like those of other types.
-    takes_texts: bool = False
     #: How tables of a built-in type are read; a declared task says so itself.
     table: Columns | None = None
 
@@ -57,6 +55,10 @@ class RunForm:
         return self.is_line is not None and any(
             map(self.is_line, first_lines(beginning))
         )
+
+    def is_own(self, beginning: bytes) -> bool:
+        """Return whether a file is told its faults as a run of this type, also if it fits others better."""
+        return self.fits(beginning)
 
 
 def beginning_of(file: InputFile) -> bytes:

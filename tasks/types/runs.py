@@ -113,8 +113,8 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
         return ""
     if kind := binary_kind(beginning, file.suffix):
         return f"this is {kind}, which holds no answers"
-    is_own = form.fits(beginning) or (form.columns and file.suffix in TABLE_SUFFIXES)
-    is_own = is_own or (form.takes_texts and not is_json(beginning))
+    is_table = form.columns and file.suffix in TABLE_SUFFIXES
+    is_own = form.is_own(beginning) or is_table
     if is_own or _names_instances(beginning, index):
         return ""
     others = task_types().items()

@@ -218,6 +218,10 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
         score(run)
     ended = verified(capsys, export(tmp_path / "ended", season=prepare.ENDED), 0)[-1]
     assert re.fullmatch(r"(\d{3,}) of \1 numbers equal, 0 not checked", ended)
+    for run in Submission.objects.filter(phase__task__season__slug=prepare.REPORTS):
+        score(run)
+    judges = verified(capsys, export(tmp_path / "judges", season=prepare.REPORTS), 0)
+    assert re.fullmatch(r"(\d\d+) of \1 numbers equal, 0 not checked", judges[-1])
     assert sorted(re.sub("(: | [0-9a-f]{64}).*", "", line) for line in details) == [
         "not checked, no metric of the scorer has them (human evaluation)",
         "not checked, teams report them",

@@ -25,6 +25,7 @@ OURS = {
     "measuring",
     "mutants",
     "house",
+    "battle_coverage",
     "interval_coverage",
     "large_run",
     "clients",

@@ -183,7 +183,7 @@ class Runs:
 
     def trec(self, chance: random.Random) -> bool:
         subject = chance.choice(
-            [each for each in self.subjects if "instances" in each.split.index]
+            [each for each in self.subjects if "pools" in each.split.index]
         )
         names, texts = subject.split.index["instances"], subject.split.index["pools"][0]
         rows = [

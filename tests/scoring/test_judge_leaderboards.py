@@ -175,6 +175,7 @@ def test_the_measures_of_both_sides_are_named_by_options_or_the_only_ones(
         (lines([("", "t1", "m", 1)]), "“run_id” has 0 characters"),
         (lines([("s01", "t1", "m", 1)] * 2), "has a second value of “m” on “t1”"),
         ("s01 t1 m high\n", "“high” is no number"),
+        ("s01 t1 m 0,5\n" * 4, "“0,5” is no number"),
         ("s01 t1 m nan\n", "“nan” is no number"),
         ("s01 t1 m 1_0\n", "“1_0” is no number"),
         ("s01 t1 m 1\ns02 t1 1\n", "a line of 3 columns"),

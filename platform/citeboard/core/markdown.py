@@ -104,7 +104,13 @@ GROUPS = {
         "receipts",
     ),
     _("Taking part"): ("participants", "client", "api", "api-stability"),
-    _("Organising"): ("organisers", "your-own-task", "season-file", "builders"),
+    _("Organising"): (
+        "organisers",
+        "your-own-task",
+        "season-file",
+        "judges-and-battles",
+        "builders",
+    ),
     _("Tasks and metrics"): (
         "clsumm",
         "citation-text",

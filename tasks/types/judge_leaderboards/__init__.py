@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from tasks.types.base import CORRECTED, LINES, Option, TaskType
 from tasks.types.files import CLUTTER, NONCE_FILE
 from tasks.types.references import lazy, metric_ref
-from tasks.types.run_forms import RunForm
+from tasks.types.run_forms import RunForm, first_lines, is_json
 
 LEADERBOARDS = "tasks.types.judge_leaderboards.leaderboards"
 BY_SYSTEM = "leaderboards:LeaderboardCorrelation"
@@ -31,6 +31,8 @@ METRICS = (
 #: The files of the public inputs.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 
+#: By number of columns: trec_eval, ir_measures, a ranking.
+VALUE_PLACES = {3: 2, 4: 3, 6: 4}
 #: Files that lie beside a leaderboard and are none.
 NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
@@ -69,6 +71,23 @@ PARTS = SimpleNamespace(
 )
 
 
+class LeaderboardForm(RunForm):
+    """Rows in JSON tell a leaderboard; lines with numbers do not, since rankings have them too."""
+
+    def is_own(self, beginning: bytes) -> bool:
+        is_text = not is_json(beginning)
+        return self.fits(beginning) or (
+            is_text and any(map(has_value, first_lines(beginning)))
+        )
+
+
+def has_value(line: bytes) -> bool:
+    """Return whether a line has a digit where a leaderboard in so many columns has a value."""
+    cells = line.split()
+    place = VALUE_PLACES.get(len(cells))
+    return place is not None and any(digit in cells[place] for digit in b"0123456789")
+
+
 def is_gold_file(name: str) -> bool:
     """Return whether a file of this name belongs to the truth; its form shows in its content."""
     parts = name.split("/")
@@ -85,9 +104,7 @@ TASK_TYPE = TaskType.of(
     dimensions=(),
     options=(MEASURE, JUDGE_MEASURE),
     is_gold_file=is_gold_file,
-    run_form=RunForm(
-        DESCRIBED, (frozenset({"run_id", "measure", "value"}),), takes_texts=True
-    ),
+    run_form=LeaderboardForm(DESCRIBED, (frozenset({"run_id", "measure", "value"}),)),
     drawn_as=LINES,
     main_metrics=(
         "kendall",
