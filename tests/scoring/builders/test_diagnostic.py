@@ -321,6 +321,9 @@ def test_years_are_grouped_in_fives_and_others_have_no_group():
         ),
         ({"gold": ["zz"]}, "the cited paper is not in the reference list"),
         ({"style": "damaged"}, "the mark is damaged"),
+        ({"marker": "(Lee et al., 1997a(Lee et al., 1997b)"}, "the mark is damaged"),
+        ({"marker": "(7"}, "the mark is damaged"),
+        ({"marker": "as shown"}, "the style of the mark is not known"),
         ({"n_markers": 2}, "several citations in the sentence"),
     ],
 )
