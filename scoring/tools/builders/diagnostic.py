@@ -194,9 +194,11 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     sentences: str = BY_RULES,
     progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder; ``progress`` is called with each step. ``pipeline`` names the spaCy pipeline for parts of speech, None for none;
-    ``sentences`` what splits texts into sentences. What is written is the same whoever works on it. Raises
-    InputRefused where the corpus cannot be read, Unavailable where the pipeline or the cluster is missing.
+    """Write the season folder; ``progress`` is called with each step.
+
+    ``pipeline`` names the spaCy pipeline for parts of speech, None for none; ``sentences`` what splits texts
+    into sentences. What is written is the same whoever works on it. Raises InputRefused where the corpus
+    cannot be read, Unavailable where the pipeline or the cluster is missing.
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
