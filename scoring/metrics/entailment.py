@@ -530,7 +530,10 @@ def model_folder(model: str) -> Path:
         f"transformers is not installed, which {model} needs: `make models` installs it"
     ):
         from huggingface_hub import snapshot_download
-    words = f"the model {model} is not on this machine: put it there, or decide on another machine: "
+    words = (
+        f"the model {model} is not on this machine: `huggingface-cli download {model}` fetches it; "
+        "or decide on another machine: "
+    )
     with needed(
         f"{words}`python -m scoring pairs`, `python -m scoring decide`",
         OSError,

@@ -2,10 +2,11 @@
 
 Jaidka et al. 2014, section 5. MQ counts words in the citances too and passes over sentences of under 50
 characters, also for topics and context; its TF.IDF summary takes the sentences whose weights add up to most;
-clair_umich counts words in the reference paper's sentences alone.
+clair_umich counts words in the reference paper's sentences alone. TALN.UPF takes the IDF over whole papers,
+and the weights of sections over all topics, the answered one too: such a run has seen its gold.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -90,6 +91,19 @@ def section_shares(
     return {kind: count / counts.total() for kind, count in counts.items()}
 
 
+def whole_papers(topic: InputTopic) -> list[str]:
+    """Return the reference paper and each citing paper as a text of its own, of which TALN.UPF takes the IDF.
+    The citances of a citing paper that is not at hand stand for it.
+    """
+    cited = defaultdict[str, list[str]](list)
+    for citance in topic.citances:
+        if not topic.citing_paper(citance):
+            cited[citance.name.citing].append(citance.text)
+    papers = [[sentence.text for sentence in paper] for paper in topic.papers.values()]
+    texts = [clsumm.paper_alone(topic), *papers, *cited.values()]
+    return [" ".join(sentences) for sentences in texts]
+
+
 def of_commonest_section(
     equal: Sequence[int], sections: Sequence[str], places: Sequence[int]
 ) -> int:
@@ -112,7 +126,7 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
         return places
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        weights = TfIdf(clsumm.with_citing_papers(topic), is_plain=True)
+        weights = TfIdf(whole_papers(topic), is_plain=True)
         vectors = weights.vectors([sentence.text for sentence in topic.sentences])
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
@@ -132,14 +146,11 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
 def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
+    """Answer with the shares of all topics, the one that is answered among them, as the paper has it."""
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
-    for topic in topics:
-        choose = weighted_by(
-            section_shares([other for other in topics if other is not topic], cited),
-            count,
-        )
-        yield from clsumm.answered([topic], choose)
+    choose = weighted_by(section_shares(topics, cited), count)
+    yield from clsumm.answered(topics, choose)
 
 
 def _declared(count: int) -> Baseline:
@@ -147,7 +158,7 @@ def _declared(count: int) -> Baseline:
     return clsumm.learning(
         partial(taln_answers, count=count),
         name=TALN_NAME if count == clsumm.MQ_SENTENCES else f"{TALN_NAME}-top{count}",
-        summary=f"TALN.UPF to the letter: {taken}; a section weighs its share of the other topics' gold.",
+        summary=f"TALN.UPF to the letter: {taken}; a section weighs its share of all topics' gold.",
         options=(ANNOTATION,),
         sweep="TALN.UPF to the letter",
         at=count,

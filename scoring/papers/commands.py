@@ -79,6 +79,13 @@ def print_human_lines(args: Given) -> int:
         "lines": [line.as_dict() for line in lines],
     }
     words = [] if lines else ["no topic has two annotators"]
+    values = [
+        one.value for line in lines for one in line.against_others.metrics.values()
+    ]
+    if any(map(math.isnan, values)) and not options.get("stopwords"):
+        words.append(
+            "nan: not defined; ROUGE-S* needs the stop words of ROUGE-1.5.5, `--option stopwords=PATH`"
+        )
     for line in lines:
         for name, value in line.against_others.metrics.items():
             with_own = line.against_all.metrics[name].value

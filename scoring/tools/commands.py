@@ -79,6 +79,12 @@ def write_texts(args: Given) -> int:
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
+def _say_step(step: str) -> None:
+    """Print a step of a long build for who waits at a terminal."""
+    if sys.stderr.isatty():
+        print(f"{step} …", file=sys.stderr, flush=True)
+
+
 def build_diagnostic_split(args: Given) -> int:
     from scoring.tools.builders.classes import EACH, PER_STRATUM, RANKED, Rules
     from scoring.tools.builders.datasheet import small_of
@@ -104,7 +110,9 @@ def build_diagnostic_split(args: Given) -> int:
         "workers": _workers(args),
     }
     pipeline = None if args.tagger == "none" else args.tagger
-    built = build_diagnostic(args.corpus, season, rules, pipeline=pipeline, **how)
+    built = build_diagnostic(
+        args.corpus, season, rules, pipeline=pipeline, progress=_say_step, **how
+    )
     if args.published:
         season = replace(
             season, placements=list(placements(args.published, built.candidates))

@@ -386,6 +386,8 @@ class TaskType:
     gold_bands: tuple[str, ...] = ()
     #: The dimensions whose classes follow from what participants are shown, and from no answer.
     shown_dimensions: tuple[str, ...] = ()
+    #: The dimension of which class charts show the classes first; the first that has several, unless named.
+    leading_dimension: str = ""
     #: Of each answer of a run to an instance of the split, whether anything is in it.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.

@@ -9,6 +9,7 @@ from scoring.papers.clsumm_literal import (
     section_shares,
     summary_by_weights,
     weighted_by,
+    whole_papers,
 )
 from scoring.tools.baselines import baselines
 from scoring.tools.baselines.clsumm import (
@@ -35,6 +36,14 @@ def topic(*sentences: str, citance: str = BELLS) -> InputTopic:
         ),
         citances=(InputCitance(name, citance, ("1",)),),
     )
+
+
+def of_two_papers(*sentences: str, citance: str) -> InputTopic:
+    """A second paper cites with a word of its own: words of the other two then weigh more than nothing."""
+    own = topic(*sentences, citance=citance)
+    name = own.citances[0].name._replace(citing="P03-0003", number="2")
+    further = InputCitance(name, "gulls", ("1",))
+    return replace(own, citances=(*own.citances, further))
 
 
 def test_short_sentences_are_passed_over_however_alike_they_are():
@@ -89,7 +98,9 @@ def test_each_system_stands_beside_its_other_reading():
 
 def test_a_section_weighs_its_share_of_the_gold():
     """Two of three gold sentences stand in the introduction, which then outweighs a better likeness."""
-    own = topic("bells alloy", "bells ships alloy", "ships", citance="bells alloy")
+    own = of_two_papers(
+        "bells alloy", "bells gulls alloy", "ships", citance="bells alloy"
+    )
     first, second, third = own.sentences
     own = replace(
         own, sentences=(first, replace(second, section="Introduction"), third)
@@ -98,17 +109,30 @@ def test_a_section_weighs_its_share_of_the_gold():
     cited = {own.name: {name: {"0", "1"}, name._replace(number="2"): {"1", "none"}}}
     shares = section_shares([own], cited)
     assert shares == {"Main part": 1 / 3, "Introduction": 2 / 3}
-    assert weighted_by({}, 1)(own) == [[0]]
-    assert weighted_by(shares, 2)(own) == [[1, 0]]
+    assert weighted_by({}, 1)(own)[0] == [0]
+    assert weighted_by(shares, 2)(own)[0] == [1, 0]
+
+
+def test_document_frequencies_are_those_of_whole_papers():
+    """The citances of a citing paper stand for it where the paper is not at hand."""
+    own = of_two_papers("bells ships", "bells gulls", "alloy", citance="ships")
+    assert whole_papers(own) == ["bells ships bells gulls alloy", "ships", "gulls"]
+    cited = replace(own, citing=())
+    cited.__dict__["papers"] = {"P02-0002": (Sentence("1", "A whole paper", "Main"),)}
+    assert whole_papers(cited) == [
+        "bells ships bells gulls alloy",
+        "A whole paper",
+        "gulls",
+    ]
 
 
 def test_of_equal_sentences_the_one_that_stands_first_is_taken():
-    own = topic("ships", "bells alloy", "bells alloy", citance="bells alloy")
-    assert weighted_by({}, 2)(own) == [[1, 2]]
+    own = of_two_papers("ships", "bells alloy", "bells alloy", citance="bells alloy")
+    assert weighted_by({}, 2)(own)[0] == [1, 2]
 
 
 def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_first():
-    own = topic(
+    own = of_two_papers(
         "bells alloy bells",
         "ships bells alloy",
         "ships bells alloy",
@@ -116,7 +140,7 @@ def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_firs
     )
     first, second, third = own.sentences
     own = replace(own, sentences=(first, replace(second, section="Conclusion"), third))
-    assert weighted_by({}, 2)(own) == [[0, 2]]
+    assert weighted_by({}, 2)(own)[0] == [0, 2]
 
 
 def test_the_numbers_of_sentences_are_one_sweep():

@@ -185,10 +185,11 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
+    """Return the dimensions that have several classes, or else all; charts open on the first."""
     labels = classes_of(board)
-    return [dimension for dimension in labels if len(labels[dimension]) > 1] or list(
-        labels
-    )
+    several = [dimension for dimension in labels if len(labels[dimension]) > 1]
+    leading = board.phase.task.task_type.leading_dimension
+    return sorted(several or labels, key=lambda dimension: dimension != leading)
 
 
 def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:

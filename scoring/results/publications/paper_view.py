@@ -107,7 +107,7 @@ class PaperView:
             if figure.features.get("dataset")
         }
         if len(printed) == 1 and len(known.get("dataset", ())) > 1:
-            filters.append(("dataset", *printed))
+            filters.append(("dataset", printed.pop()))
         return filters
 
     def _filters_of(self, measure: Measure) -> list[tuple[str, str]]:

@@ -155,6 +155,8 @@ _STYLES = (
 )
 #: Two years, or a bracket that opens inside another, are two marks that were read as one.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
+#: A number with half of a pair of round brackets; of square ones the halves of a group `[3, 7]` are common.
+_HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Text that looks like a citation after the corpus's marks are removed.
 _UNMARKED = re.compile(
     rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
@@ -162,12 +164,15 @@ _UNMARKED = re.compile(
 
 
 def style_of(mark: str) -> str:
-    """The style of a printed mark; `damaged` for two that run into each other, “” for none that is known.
+    """Return the style of a printed mark: `damaged` for two that run into each other and for a number with
+    half of a pair of round brackets, “” for none that is known.
 
     >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
     ('author-year', 'numeric', 'damaged')
     """
     text = " ".join(mark.split())
+    if _HALF.fullmatch(text):
+        return DAMAGED
     for style, pattern in _STYLES:
         if pattern.fullmatch(text):
             return style

@@ -138,10 +138,10 @@ class Splitter:
 
 def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
     """A pipeline, and what data sheets call it. Raises Unavailable."""
-    with needed(f"{needed_for} needs the package spacy"):
+    with needed(f"{needed_for} needs the package spacy; `make models` installs it"):
         import spacy
     with needed(
-        f"the spaCy package “{name}” cannot be loaded: {{}}",
+        f"the spaCy package “{name}” cannot be loaded (`python -m spacy download {name}` fetches it): {{}}",
         OSError,
         ValueError,
         ImportError,

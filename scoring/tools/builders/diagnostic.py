@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -182,7 +182,7 @@ _FACTS = (
 )
 
 
-def build_diagnostic(
+def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     corpus: Path,
     season: SeasonFolder,
     rules: classes.Rules,
@@ -192,16 +192,21 @@ def build_diagnostic(
     workers: Workers = ALONE,
     work: Path | None = None,
     sentences: str = BY_RULES,
+    progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder. ``pipeline`` names the spaCy pipeline for parts of speech, None for none;
-    ``sentences`` what splits texts into sentences. What is written is the same whoever works on it. Raises
-    InputRefused where the corpus cannot be read, Unavailable where the pipeline or the cluster is missing.
+    """Write the season folder; ``progress`` is called with each step.
+
+    ``pipeline`` names the spaCy pipeline for parts of speech, None for none; ``sentences`` what splits texts
+    into sentences. What is written is the same whoever works on it. Raises InputRefused where the corpus
+    cannot be read, Unavailable where the pipeline or the cluster is missing.
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
+    progress("reading the corpus")
     with read_corpus(
         corpus, form_loader.name, workers, work, sentences=sentences
     ) as store:
+        progress("sorting contexts into classes")
         classes.type_contexts(store)
         if rules.field_of == "auto":
             share = store.value(SQL["classes: known fields"])
@@ -211,7 +216,9 @@ def build_diagnostic(
             )
         thresholds, refused = classes.classify(store, rules)
         if tagger:
+            progress("tagging parts of speech")
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
+        progress("drawing contexts")
         store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
             if rules.sampling == classes.OFFICIAL:
@@ -235,6 +242,7 @@ def build_diagnostic(
             else "as the corpus has them",
             tagger=tagger.name if tagger else "",
         )
+        progress("counting and writing")
         datasheet.count_all(store, built)
         season.gold.mkdir(parents=True, exist_ok=True)
         write_lines(season.gold / CONTEXTS, _contexts(store, rules))

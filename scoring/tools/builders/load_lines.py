@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from scoring.tools.builders import reading
-from scoring.tools.builders.contexts import ANONYMOUS, tokens
+from scoring.tools.builders.contexts import ANONYMOUS, style_of, tokens
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
@@ -76,12 +76,17 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
             },
             gold=tuple(dict.fromkeys(gold)),
             markers=reading.whole(record, "n_markers") or len(gold),
-            style=reading.text(record, "style") or ANONYMOUS,
+            style=reading.text(record, "style") or _style_of_mark(record),
             context_type=reading.text(record, "context_type") or None,
             zone=reading.text(record, "zone") or None,
         )
         store.add_sentence(len(tokens(context.sentence)))
         store.add_context(_needed(record, "paper_id"), context)
+
+
+def _style_of_mark(record: reading.Record) -> str:
+    mark = reading.text(record, "marker")
+    return style_of(mark) if mark else ANONYMOUS
 
 
 def _needed(record: reading.Record, key: str) -> str:

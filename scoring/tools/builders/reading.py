@@ -19,6 +19,8 @@ from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
+#: The first line of a file that is one value over many lines, as doc2json writes a paper.
+_OPENED = (b"{", b"[")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
 #: A surrogate in JSON's notation.
@@ -79,7 +81,9 @@ def _placed(
         if start:
             stream.seek(start - 1)
             place = start - 1 + len(stream.readline())
-        for number, line in enumerate(_unpacked(stream, path), start=1):
+        lines = _unpacked(stream, path)
+        values = lines if start else _with_one_value(lines)
+        for number, line in enumerate(values, start=1):
             if end is not None and place >= end:
                 return
             before, place = place if start else None, place + len(line)
@@ -103,6 +107,13 @@ def _placed(
                         "not a JSON object",
                     )
                 yield item, number, before
+
+
+def _with_one_value(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines, or all of them as one if the first opens a value and holds nothing of it."""
+    first = next(lines, b"")
+    yield b"".join([first, *lines]) if first.strip() in _OPENED else first
+    yield from lines
 
 
 def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
@@ -213,7 +224,7 @@ def mapped(value: object) -> Record:
 
 
 #: Each is read by a module `load_…` here.
-FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml")
+FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
 #: The forms whose texts are in sentences.
 SENTENCES = ("lines", "scixml", "clsumm")
 

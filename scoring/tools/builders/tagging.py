@@ -34,7 +34,9 @@ class Tagger:
     def __init__(self, pipeline: str) -> None:
         # The tags alone are needed; lemmas, names and the grammar take most of the time.
         self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
-        self._nlp, self.name = spacy_package(pipeline, "a tagger", disable=unused)
+        self._nlp, self.name = spacy_package(
+            pipeline, "a tagger (`--tagger none` builds without one)", disable=unused
+        )
 
     def neighbours(
         self, sentences: Iterable[tuple[int, str]]

@@ -12,6 +12,7 @@ TASK_TYPE = TaskType.of(
     unit="question",
     display_names={"dataset": "data set"},
     shown_dimensions=("dataset",),
+    leading_dimension="placing",
     main_metrics=(
         "aliice_f1",
         "aliice_recall",

@@ -321,6 +321,9 @@ def test_years_are_grouped_in_fives_and_others_have_no_group():
         ),
         ({"gold": ["zz"]}, "the cited paper is not in the reference list"),
         ({"style": "damaged"}, "the mark is damaged"),
+        ({"marker": "(Lee et al., 1997a(Lee et al., 1997b)"}, "the mark is damaged"),
+        ({"marker": "(7"}, "the mark is damaged"),
+        ({"marker": "as shown"}, "the style of the mark is not known"),
         ({"n_markers": 2}, "several citations in the sentence"),
     ],
 )
@@ -489,3 +492,15 @@ def test_a_split_stands_beside_table_1_class_by_class(client, corpus, tmp_path, 
     assert 'Methodology = "method"' in (out / "season.toml").read_text()
     assert all(pair.difference == pair.own - pair.reported for pair in beside.values())
     assert [table.shown.leading.name for table in tables].count("M@10") == 8
+
+
+def test_a_build_at_a_terminal_says_its_steps(tmp_path, capsys, monkeypatch):
+    folder = write_corpus(tmp_path / "corpus", papers=2, contexts=2)
+    more = ("--every-context", "--no-baselines")
+    build(folder, tmp_path / "quiet", *more)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    build(folder, tmp_path / "season", *more)
+    steps = capsys.readouterr().err.splitlines()
+    assert steps[0] == "reading the corpus …"
+    assert steps[-1] == "counting and writing …"

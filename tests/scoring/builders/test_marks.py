@@ -33,7 +33,10 @@ from scoring.tools.builders.contexts import (
             ],
         ),
         ("anonymous", ["{{cite:0a1b}}", "[REF]"]),
-        ("damaged", ["(Lee et al., 1997a(Lee et al., 1997b)", "[12[13]"]),
+        (
+            "damaged",
+            ["(Lee et al., 1997a(Lee et al., 1997b)", "[12[13]", "(7", "7)", "(7,"],
+        ),
         ("", ["as shown", "(Lee, 1997; Kim, 1998)", "[1, 2]", ""]),
     ],
 )

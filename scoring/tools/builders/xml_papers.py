@@ -1,0 +1,108 @@
+"""Collections of papers as XML files of one each: their files, and what a title in a reference means."""
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from scoring.tools.builders.reading import refusal
+from tasks.types.problems import InputRefused, Problem, quoted, refuse
+
+#: A reference without a tagged title means a paper if a title of so many words or more stands in it.
+MIN_TITLE_WORDS = 4
+_ENTITY = re.compile(r"&([A-Za-z]\w*);")
+
+
+def xml_files(path: Path) -> list[Path]:
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return [file for file in files if file.suffix.lower() == ".xml" and file.is_file()]
+
+
+def parsed(file: Path) -> ET.Element:
+    """Return the outermost element. Raises InputRefused if the file is not XML or declares entities."""
+    text = file.read_bytes().decode("utf-8-sig", errors="replace")
+    if "<!ENTITY" in text:
+        raise refusal("the file declares entities of its own", file)
+
+    def character(entity: re.Match[str]) -> str:
+        if entity[1] in ("lt", "gt", "amp", "quot", "apos"):
+            return entity[0]
+        plain = html.unescape(entity[0])
+        return plain if plain != entity[0] else f"&amp;{entity[1]};"
+
+    content = re.sub(r"^\s*<\?xml[^>]*\?>", "", _ENTITY.sub(character, text), count=1)
+    try:
+        root: ET.Element = ET.fromstring(content)  # noqa: S314  (no entities)
+    except (ET.ParseError, RecursionError) as fault:
+        line = fault.position[0] if isinstance(fault, ET.ParseError) else None
+        quote = (
+            text.splitlines()[line - 1]
+            if line and line <= len(text.splitlines())
+            else ""
+        )
+        message = f"not well-formed XML: {fault}"
+        problem = Problem(
+            file=str(file), line=line, message=message, quote=quoted(quote)
+        )
+        raise InputRefused([problem]) from fault
+    return root
+
+
+class Titles:
+    """The papers of the collection by the words of their titles; a title of two papers means neither.
+
+    ``named`` gives a file's paper and title. Raises InputRefused with all files that cannot be read, and
+    papers that are there twice.
+    """
+
+    def __init__(
+        self, files: Sequence[Path], named: Callable[[Path], tuple[str, str]]
+    ) -> None:
+        names: dict[tuple[str, ...], list[str]] = {}
+        seen: dict[str, Path] = {}
+        problems: list[Problem] = []
+        for file in files:
+            try:
+                name, title = named(file)
+            except InputRefused as refused:
+                problems += refused.problems
+                continue
+            if name in seen:
+                message = f"paper “{name}” is the one of {seen[name].name} too"
+                problems.append(
+                    Problem(
+                        file=str(file),
+                        message=message,
+                        expected="one file for each paper",
+                    )
+                )
+            seen[name] = file
+            names.setdefault(words_of(title), []).append(name)
+        refuse(problems)
+        self.papers = {
+            words: of[0] for words, of in names.items() if words and len(of) == 1
+        }
+        self.by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for words in self.papers:
+            if len(words) >= MIN_TITLE_WORDS:
+                self.by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
+
+    def paper_of(self, title: str, raw: str) -> str | None:
+        """By the tagged title alone where there is one; else by the longest that stands in the reference."""
+        if title:
+            return self.papers.get(words_of(title))
+        words = words_of(raw)
+        fitting: list[tuple[str, ...]] = []
+        for place in range(len(words)):
+            near = self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
+            fitting += (one for one in near if words[place : place + len(one)] == one)
+        return self.papers[max(fitting, key=len)] if fitting else None
+
+
+def words_of(title: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", title.lower()))
+
+
+def text_of(element: ET.Element | None) -> str:
+    return "" if element is None else " ".join("".join(element.itertext()).split())
