@@ -1,5 +1,6 @@
 """A refused run whose content is certain is offered repaired, read in a named encoding, or sent elsewhere."""
 
+import datetime as dt
 import json
 
 import pytest
@@ -127,7 +128,7 @@ def test_the_file_of_another_split_leads_to_its_phase_if_its_inputs_are_given_ou
     client.force_login(person)
     content = factories.run_bytes(topics=topics)
     assert api(client, test, content).json()["repair"]["phase"] == dev.pk
-    type(dev).objects.filter(pk=dev.pk).update(opens=dev.closes)
+    type(dev).objects.filter(pk=dev.pk).update(opens=dev.closes - dt.timedelta(hours=1))
     assert "repair" not in api(client, test, content).json()
 
 
