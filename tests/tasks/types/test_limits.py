@@ -323,7 +323,8 @@ def test_a_field_gives_the_answer_away_by_up_to_twenty_values_and_one_for_four_i
         {
             "id": f"i{n}",
             "text": f"w{n} a b c d",
-            "code": f"c{n % values}",
+            # Fewer words would be a class, which is never shown.
+            "code": f"c{n % values} a b c d e f g",
             "label": "ab"[n % values % 2],
         }
         for n in range(size)
