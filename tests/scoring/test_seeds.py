@@ -42,9 +42,9 @@ ONE = rows_of(9, 7, 5, 8, 2, 6, 9, 4)
 def test_means_hold_and_equal_systems_seldom_differ(
     simulation, kind, runs, monkeypatch
 ):
-    monkeypatch.setattr(simulation, "TRUE_SEEDS", 400)
+    monkeypatch.setattr(simulation, "TRUE_SEEDS", 200)
     family = simulation.FAMILIES[kind]
-    cell = simulation.simulate(family, runs, 100, repetitions=150, seed=1)
+    cell = simulation.simulate(family, runs, 100, repetitions=100, seed=1)
     assert cell.faults == []
 
 
