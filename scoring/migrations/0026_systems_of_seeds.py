@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("scoring", "0025_settled_boards"),
-        ("tasks", "0074_seeds_of_systems"),
+        ("tasks", "0072_seeds_of_systems"),
     ]
 
     operations = [
