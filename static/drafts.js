@@ -132,7 +132,8 @@
       remove(key);
       note.remove();
     });
-    note.append(say("What you typed here is back. It has not been sent."), " ", button);
+    note.append(say("What you typed here is back. It has not been sent."));
+    note.append(" ", button);
     form.prepend(note);
   }
 

@@ -398,7 +398,7 @@ def test_gold_tells_of_types_without_entities_and_of_stray_tags(tmp_path, capsys
 def test_a_task_is_proposed_from_bio_lines_and_from_lists(tmp_path, is_iob1):
     text = BIO.replace("B-", "I-") if is_iob1 else BIO
     [bio] = read(tmp_path, "gold.conll", text)
-    files = folder_of("tags", "t", tmp_path / bio.name)
+    files = folder_of("tags", "t", tmp_path / bio.name).files
     assert files["sample/gold/gold.bio"].startswith("# id = 1\nWe\tO\n")
     kind = read_declaration(files)
     form = form_of(kind)
@@ -411,7 +411,7 @@ def test_a_task_is_proposed_from_bio_lines_and_from_lists(tmp_path, is_iob1):
     ]
     path = tmp_path / "gold.jsonl"
     path.write_text(as_lines(rows))
-    form = form_of(read_declaration(folder_of("tags", "t", path)))
+    form = form_of(read_declaration(folder_of("tags", "t", path).files))
     facts = (form.id, form.field, form.tokens, form.shown)
     assert facts == ("sentence", "ner", "words", ("words",))
 

@@ -335,7 +335,7 @@ class InstanceTask(ABC):
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
         """Return the classes of each instance by the dimension."""
-        return dimension.features([instance.record for instance in content.instances])
+        return dimension.features(list(map(self.described, content.instances)))
 
     def shown_text(self, name: str, value: Any) -> str:
         """Return a field that participants see as people read it."""
