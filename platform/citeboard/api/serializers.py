@@ -288,6 +288,12 @@ ProblemSerializer = mirror(
         min_value=1,
         help_text="How many equal problems this is, the first of which is told; 1 where it is absent.",
     ),
+    topic=serializers.CharField(
+        required=False, help_text="The topic of a cited report; absent elsewhere."
+    ),
+    category=serializers.CharField(
+        required=False, help_text="The track's word for the finding; absent elsewhere."
+    ),
     lines=None,
     is_rest=None,
 )
