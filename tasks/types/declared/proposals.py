@@ -45,7 +45,7 @@ from tasks.types.declared.secrecy import (
     is_named_like_answer,
     secret_parts,
 )
-from tasks.types.declared.tag_proposals import tag_answer
+from tasks.types.declared.tag_proposals import tag_answer, token_fields
 from tasks.types.files import Files, InputFile
 from tasks.types.forms.instances import TREC, at_path
 from tasks.types.forms.shapes import label_text
@@ -303,20 +303,21 @@ def _shown(
 ) -> list[str]:
     """Return the fields that are ticked: none that could be an answer, and none that tells of one."""
     rows, answer = found.rows, found.answer
+    # Tags without their tokens are no task.
+    tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
-    return [
-        name
-        for name in others
-        if name not in found.secret
-        and not could_answer(form, rows, name)
-        and (name in before or all(row.get(name) for row in rows))
-        and not (
-            _names_answers(rows, name, answer)
-            if form == "ranking"
-            else _tells(rows, name, groups)
-        )
-    ]
+
+    def is_harmless(name: str) -> bool:
+        if name in found.secret or could_answer(form, rows, name):
+            return False
+        if name not in before and not all(row.get(name) for row in rows):
+            return False
+        if form == "ranking":
+            return not _names_answers(rows, name, answer)
+        return not _tells(rows, name, groups)
+
+    return [name for name in others if name in tokens or is_harmless(name)]
 
 
 def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:

@@ -12,6 +12,7 @@ from tasks.types.forms.tags import BEGIN, NO_TYPE, OUTSIDE, strays, tag_parts
 from tasks.types.jsonlines import Record
 from tasks.types.problems import Problems
 
+_IS_TOKENS = re.compile(r"token|word|text|sentence", re.IGNORECASE)
 _TAG = re.compile(r"O|[BI](-.*)?")
 
 
@@ -30,13 +31,20 @@ def _tag_fault(tag: str) -> tuple[str, str] | None:
     return f"the tag is “{tag[:100]}”", "O, or B- or I- and a type"
 
 
-def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
-    """Return [task.answer]: the tokens are the list as long as that of the tags."""
-    tokens = [
+def token_fields(rows: Rows, answer: str) -> list[str]:
+    """Return the fields that are named as tokens, or words, and have one for each tag."""
+    return [
         name
         for name in names_of(rows)
-        if name != answer and all(_is_as_long(row, name, answer) for row in rows)
+        if name != answer
+        and _IS_TOKENS.search(name)
+        and all(_is_as_long(row, name, answer) for row in rows)
     ]
+
+
+def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
+    """Return [task.answer]."""
+    tokens = token_fields(rows, answer)
     lists = [value for row in rows if isinstance(value := row.get(answer), list)]
     types = Counter(
         tag[2:] or NO_TYPE for tags in lists for tag in tags if tag != OUTSIDE
