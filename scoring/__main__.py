@@ -278,6 +278,7 @@ def _checked_run(given: argparse.Namespace) -> int:
             )
     except scorer.RunRefused as refused:
         report(refused.problems, as_objects=False)
+        _print_refused(given, refused.problems)
         if refused.repair is not None:
             offer(refused.repair, given.repair)
         elif any(one.message.startswith(NOT_UTF8) for one in refused.problems):

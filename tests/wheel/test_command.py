@@ -186,7 +186,7 @@ def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(
     ]
     assert any(path.suffix == ".pyc" for path in ours)
     # With what pip compiles. Files alone: how many blocks they take differs from disk to disk.
-    assert sum(path.stat().st_size for path in ours if path.is_file()) <= 5_400_000
+    assert sum(path.stat().st_size for path in ours if path.is_file()) <= 6_200_000
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
     begun = subprocess.run(
         [installed, "--version"],
