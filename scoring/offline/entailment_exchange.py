@@ -11,7 +11,13 @@ from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
-from tasks.types.problems import Pending, Problem, Unavailable, refuse
+from tasks.types.problems import (
+    JUDGEMENTS_LACKING,
+    Pending,
+    Problem,
+    Unavailable,
+    refuse,
+)
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
@@ -36,7 +42,7 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     """
     if pairs.pending:
         # How many are missing would tell teams about hidden judgements.
-        raise Unavailable("judgements of this run are not among the gold yet")
+        raise Unavailable(JUDGEMENTS_LACKING)
     asking = {
         metric.statistic: metric
         for metric in metrics

@@ -28,6 +28,7 @@ from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.guarded.json_reader import read_json
+from tasks.types.problems import JUDGEMENTS_LACKING
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
@@ -102,9 +103,11 @@ class PairsPending(ScorerWaits):
 
 def waits_for_supply(missing: str) -> Exception:
     """Return why a run waits: what is missing, and who has to supply it."""
+    supplier = "Those who run the site have to supply it"
+    if missing == JUDGEMENTS_LACKING:
+        supplier = "The organisers have to publish gold that has them"
     return ScorerWaits(
-        f"{NOT_YET} {missing}. Those who run the site have to supply it; then scoring goes on by "
-        "itself."
+        f"{NOT_YET} {missing}. {supplier}; then scoring goes on by itself."
     )
 
 

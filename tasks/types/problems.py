@@ -314,6 +314,10 @@ def missing_package(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; those who run the site install it with `{command}`"
 
 
+#: Why a run is Unavailable that waits for judgements. Organisers publish them with the gold.
+JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
+
+
 class Unavailable(Exception):
     """A scoring needs what is not installed or not at hand, such as a model; the run is not at fault and may
     wait.

@@ -10,7 +10,7 @@ from tasks.models import Job
 from tests import factories
 from tests.declared import small_reports
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 def test_a_run_waits_for_judgements_that_are_missing_and_goes_on_with_new_gold(
@@ -28,7 +28,10 @@ def test_a_run_waits_for_judgements_that_are_missing_and_goes_on_with_new_gold(
     score(first.pk)
     first.refresh_from_db()
     assert first.state == Job.State.WAITING
-    assert "judgements of this run are not among the gold yet" in first.reason
+    assert first.reason == (
+        "It cannot be scored yet: judgements of this run are not among the gold yet."
+        " The organisers have to publish gold that has them; then scoring goes on by itself."
+    )
     judgements.write_text(complete)
     load_gold(task=task, split=phase.split, paths=[gold], reason="all judgements")
     rescore(phase)
