@@ -59,9 +59,13 @@
     return fields.length >= MANY || fields.some((field) => field.tagName === "TEXTAREA");
   }
 
-  function keyOf(form) {
+  function addressOf(form) {
     const path = new URL(form.getAttribute("action") || "", location.href).pathname;
-    return `${PREFIX}${account}:${path}:${form.getAttribute("id") || ""}:${fieldsOf(form)[0].name}`;
+    return `${PREFIX}${account}:${path}:`;
+  }
+
+  function keyOf(form) {
+    return `${addressOf(form)}${form.getAttribute("id") || ""}:${fieldsOf(form)[0].name}`;
   }
 
   const isTicked = (field) => field.type === "checkbox" || field.type === "radio";
@@ -102,6 +106,14 @@
       if (held) draft.before[field.name] = field.name in known.before ? known.before[field.name] : held.value;
     }
     if (Object.keys(draft.values).length) write(key, draft);
+  }
+
+  // A page that asks whether to go on sends hidden fields to the address of the long form.
+  function keepAsSent(form) {
+    for (const key of keys()) {
+      const draft = key.startsWith(addressOf(form)) && read(key);
+      if (draft) write(key, { ...draft, isSent: true });
+    }
   }
 
   function bringBack(form) {
@@ -165,6 +177,11 @@
     clearTimeout(waiting.get(form));
     if (form.matches("[data-signs-out]")) keys().forEach(remove);
     else if (account && isLong(form)) keep(form, true);
+    else if (account && form.getAttribute("method") === "post") keepAsSent(form);
+  });
+  document.addEventListener("click", function (event) {
+    const link = event.target.closest("a[data-leaves-form]");
+    if (link) keys().filter((key) => key.startsWith(`${PREFIX}${account}:${location.pathname}:`)).forEach(remove);
   });
   document.addEventListener("htmx:afterRequest", function (event) {
     const form = event.detail.elt;

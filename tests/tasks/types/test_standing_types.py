@@ -64,6 +64,7 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
         "citation-recommendation": 0,
         "citation-resolution": 0,
         "citation-text": 6,
+        "cited-reports": 8,
         "clsumm-1a": 6,
         "clsumm-1b": 5,
         "clsumm-2": 7,
