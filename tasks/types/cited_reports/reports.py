@@ -44,6 +44,13 @@ _TEXTS = (
     "run_desc",
 )
 MARKDOWN = (".md", ".markdown")
+#: The forms of citations as messages name them; a list that is empty fits two of them.
+SHOWN_FORMS = {
+    POSITIONS: "positions",
+    IDS: "ids",
+    SCORES: "ids with scores",
+    "list": "an empty list",
+}
 DESCRIBED = f"JSON lines such as {EXAMPLE}, or a folder of Markdown files, each named by its topic"
 RUN_FORM = RunForm(
     described=DESCRIBED,
@@ -221,7 +228,7 @@ def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     """The form in which a report cites; an empty list fits positions as well as ids."""
     forms: dict[str, str] = {}
     for place, (_, citations) in enumerate(rows):
-        for form in _forms(citations):
+        for form in sorted(_forms(citations)):
             forms.setdefault(form, f"sentence {place}")
     lists = [form for form in forms if form in (POSITIONS, IDS)]
     found = [form for form in forms if form != "list"]
@@ -230,7 +237,9 @@ def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
         expected = '[0, 1], ["d1", "d2"] or {"d1": 0.9}'
         faults.append((message, expected))
     elif len(found) > 1 or (SCORES in forms and "list" in forms):
-        names = ", ".join(f"{form} in {where}" for form, where in forms.items())
+        names = ", ".join(
+            f"{SHOWN_FORMS.get(form, form)} in {where}" for form, where in forms.items()
+        )
         faults.append(
             (f"the report mixes forms of citations: {names}", "one form for a report")
         )
