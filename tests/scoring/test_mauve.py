@@ -299,7 +299,7 @@ def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(
     board = standings(phase, AnonymousUser())
     assert all(0 <= row.scores["mauve"].value <= 100 for row in board.rows)
     assert {question.metric.name for question in questions(board)}.isdisjoint({"mauve"})
-    sentence = "MAUVE: the texts of each run are sorted into clusters of its own"
+    sentence = "MAUVE: rows of two runs cannot be exchanged under this measure"
     assert sentence in text_of(client.get(boards.address("board", phase)))
     chosen = {"a": runs[0].pk, "b": runs[1].pk}
     page = text_of(client.get(boards.address("compare", phase), chosen))
