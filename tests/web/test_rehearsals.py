@@ -619,7 +619,7 @@ def test_excluding_a_team_shows_whose_runs_leave_and_whose_ranks_move_and_is_tak
     assert ranks == [("Ada's", "1", ""), ("Bob's", "2", "1")]
     assert "after ten minutes: Ada does not take part in The season" in said
     assert (
-        f'href="{reverse("organise-teams", args=["one"])}">Leave it as it is'
+        f'href="{reverse("organise-teams", args=["one"])}" data-leaves-form>Leave it as it is'
         in asked.content.decode()
     )
     assert Registration.objects.get(team=ada).is_approved
