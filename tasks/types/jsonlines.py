@@ -214,8 +214,9 @@ def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputF
     """
     readable = [file for file in files if file.suffix in SUFFIXES]
     readable = readable or [file for file in files if begins_as_json(file)]
+    is_readable = set(map(id, readable))
     for file in files:
-        if file not in readable:
+        if id(file) not in is_readable:
             message = f"a “{file.suffix or 'nameless'}” file"
             problems.append(file.problem(message, form.files, fatal=not readable))
     return readable
