@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import (
     Article,
     Mark,
@@ -25,7 +24,13 @@ from scoring.tools.builders.corpus import (
 )
 from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
-from scoring.tools.builders.xml_papers import Titles, parsed, text_of, xml_files
+from scoring.tools.builders.xml_papers import (
+    Titles,
+    load_papers,
+    parsed,
+    text_of,
+    xml_files,
+)
 from tasks.types.problems import quoted
 
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
@@ -43,19 +48,11 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    if not (files := xml_files(path)):
-        raise refusal(
-            "no corpus was found", path, "files that end in .xml, one for each paper"
-        )
-    titles = Titles(files, _named)
-    for file in files:
-        try:
-            article = _article(_root(file), file, titles)
-        except RecursionError as fault:
-            raise refusal(
-                "its elements stand in each other too deeply to be read", file
-            ) from fault
-        add_article(article, store)
+    load_papers(path, store, _named, _read)
+
+
+def _read(file: Path, titles: Titles) -> Article:
+    return _article(_root(file), file, titles)
 
 
 def _root(file: Path) -> ET.Element:

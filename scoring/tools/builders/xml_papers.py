@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from scoring.tools.builders.contexts import add_article
+from scoring.tools.builders.corpus import Article
 from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
 #: A reference without a tagged title means a paper if a title of so many words or more stands in it.
@@ -47,6 +50,28 @@ def parsed(file: Path) -> ET.Element:
         )
         raise InputRefused([problem]) from fault
     return root
+
+
+def load_papers(
+    path: Path,
+    store: Store,
+    named: Callable[[Path], tuple[str, str]],
+    article_of: Callable[[Path, "Titles"], Article],
+) -> None:
+    """Add the paper of each file; ``named`` gives a file's paper and title. Raises InputRefused."""
+    if not (files := xml_files(path)):
+        raise refusal(
+            "no corpus was found", path, "files that end in .xml, one for each paper"
+        )
+    titles = Titles(files, named)
+    for file in files:
+        try:
+            article = article_of(file, titles)
+        except RecursionError as fault:
+            raise refusal(
+                "its elements stand in each other too deeply to be read", file
+            ) from fault
+        add_article(article, store)
 
 
 class Titles:
