@@ -31,7 +31,7 @@ from scoring.stats.people_and_labels import alpha
 from scoring.stats.resampling import LEVEL, Bounds
 
 LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
-#: What the left system wins by each label.
+#: Wins of the left system by the label of the battle; a tie is half a win.
 WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
 #: Newton's method ends at a step of this size, in log strengths, or after so many steps.
 PRECISION, MAX_STEPS = 1e-12, 200

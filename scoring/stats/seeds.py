@@ -33,8 +33,8 @@ MIN_RUNS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class _Means:
-    """Of one system its values by run, its mean without each unit that carries any run, and Kish's number of
-    these units.
+    """One system: its values by run, its mean without each unit that carries any run, and the effective
+    number of these units by Kish.
     """
 
     values: Floats

@@ -28,11 +28,11 @@ from tasks.types.jsonlines import NOT_IN_SPLIT
 from tasks.types.problems import from_values
 from tasks.types.runs import RIGHT_TASK
 
-#: So many phases are asked whether they take the file.
+#: Maximum number of other phases that check whether they accept the file.
 MAX_PHASES = 6
-#: A text of so many bytes stands in an answer of the API.
+#: Maximum size, in bytes, of a repaired text that an answer of the API includes.
 MAX_IN_ANSWER = 100_000
-#: For how long a file that is kept can be sent; then it is removed like other files that no run names.
+#: Time in which a stored file can be submitted; it is then removed like other files without a run.
 KEPT_SECONDS = 3_600
 SALT = "kept-run"
 
@@ -53,7 +53,7 @@ class Repair:
 
     @property
     def warnings(self) -> list[Problem]:
-        """Return the changes as what is told with a run that is taken."""
+        """Return the changes as warnings for the receipt of an accepted run."""
         name = self.upload.filename if self.upload else ""
         return [
             Problem(file=name, message=f"the file was repaired: {change}", fatal=False)
@@ -127,7 +127,7 @@ def right_phase(
 ) -> Phase | None:
     """Return another phase of the season that takes the file, as its instances are of other data.
 
-    Phases that are open come first. Only those are asked of which the user ``has_inputs``.
+    Try phases of the same task first, open before closed; skip phases unless the user ``has_inputs``.
     """
     signs = (NOT_IN_SPLIT, RIGHT_TASK)
     if not any(problem.message.endswith(signs) for problem in problems):
@@ -155,7 +155,7 @@ def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
 
 
 def keep(phase: Phase, upload: Upload, by: User) -> str:
-    """Keep a file for an hour, and return what names it to its sender."""
+    """Store a file for an hour, and return a signed token for its sender."""
     sha256 = checksum(upload.path)
     name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
     with upload.path.open("rb") as content:
@@ -166,7 +166,7 @@ def keep(phase: Phase, upload: Upload, by: User) -> str:
 
 @contextmanager
 def kept(token: str, phase: Phase, by: User) -> Iterator[Upload | None]:
-    """Yield a file that was kept; None if it is of another phase or person, or is gone."""
+    """Yield the token's stored file; None if it is gone, or the token is of another phase or user."""
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
         yield _kept(token, phase, by, Path(folder))
 

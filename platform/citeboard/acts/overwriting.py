@@ -13,7 +13,9 @@ from citeboard.acts.declared import MomentField
 
 def _text(value: Any) -> str:
     """Return the value of a field as a form sends it, a line for each of several."""
-    values = value if isinstance(value, list) else ["" if value is None else value]
+    if value is None:
+        return ""
+    values = value if isinstance(value, list) else [value]
     return "\n".join(str(one).replace("\r\n", "\n").strip() for one in values)
 
 

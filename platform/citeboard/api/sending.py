@@ -26,6 +26,7 @@ from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
+from scoring.exchange.results import place
 from scoring.results.runs.team_view import as_told
 from scoring.worker.supply import supply_warnings
 from tasks.models import LateReading, Phase, Season, Submission
@@ -318,14 +319,10 @@ def _told(request: Request, repair: Repair) -> dict[str, object]:
         "content": repair.content(),
         "encodings": list(repair.encodings),
         "phase": phase and phase.pk,
-        "name": phase and "/".join(place_of(phase)),
+        "name": phase and "/".join(place(phase)),
         "url": phase and address(request, "api:submit", phase.pk),
-        "page": phase and address(request, "upload", *place_of(phase)),
+        "page": phase and address(request, "upload", *place(phase)),
     }
-
-
-def place_of(phase: Phase) -> tuple[str, str, str]:
-    return phase.task.season.slug, phase.task.slug, phase.slug
 
 
 def _status(runs: Sequence[Submission]) -> int:

@@ -15,7 +15,7 @@ from tasks.types.cited_reports.reports import Report
 from tasks.types.cited_reports.tracks import OF_TOPIC, Track
 from tasks.types.problems import Problem, Problems
 
-#: A finding over a run names so many topics.
+#: Maximum number of topics that the message of a finding on the whole run lists.
 MAX_NAMED = 5
 
 
@@ -65,7 +65,7 @@ def check(
 def findings(
     report: Report, topic: Mapping[str, Any] | None, track: Track
 ) -> Iterator[Finding]:
-    """What is wrong with a report; ``topic`` is None where the task does not have it."""
+    """Yield the findings on a report; ``topic`` is None if the task does not have the topic."""
     if not report.written:
         how = "all its sentences are blank" if report.sentences else "no sentences"
         yield Finding("empty_answer", f"the report is empty: {how}")

@@ -30,7 +30,7 @@ CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
 }
-#: A judge that answered twice in no usable way.
+#: Label of an item for which the judge gave no usable answer in two attempts.
 NO_LABEL = "no label"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
@@ -75,7 +75,7 @@ class Rows:
                 self.labels[key] = next(usable, "") or NO_LABEL
 
     def facts(self) -> Iterator[dict[str, Any]]:
-        """What a digest of the gold is of."""
+        """Yield the judgements as the rows from which the digest of the gold is computed."""
         for key, label in self.labels.items():
             yield {"id": f"{self.kind} {' '.join(key)}", "label": label}
         for (run, topic), labels in self.by_nugget.items():
@@ -83,8 +83,8 @@ class Rows:
 
 
 def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
-    """The label that most people gave, and whether several were given as often. Of those the lower one
-    counts, or the middle one where the best and the worst are among them.
+    """Return the most frequent label, and True if several labels are equally frequent. Among these the lowest
+    counts, or the middle label if the best and the worst are both among them.
     """
     counts = Counter(label for label in labels if label)
     if not counts:
@@ -109,7 +109,7 @@ class Judgements:
         return [*self.assigns.facts(), *self.supports.facts()]
 
     def support(self, sentence: str, documents: Sequence[str]) -> str | None:
-        """The label of a citation, by the forms in which its document's digest may be; None without."""
+        """Return the label of a citation, by any digest of its document; None if it is not judged."""
         return self._first((sentence, document) for document in documents)
 
     def _first(self, keys: Iterable[Key]) -> str | None:
@@ -150,7 +150,7 @@ def read_rows(
 
 
 def _is_row(value: Mapping[str, Any]) -> bool:
-    """Whether a line is a judgement; one other line may give values that hold for all."""
+    """Return True for a judgement. One other line of a file may give values shared by all judgements."""
     return any(key in value for key in ("items", "texts", "nuggets"))
 
 
@@ -210,7 +210,7 @@ def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
 
 
 def has_assignments(value: Mapping[str, Any]) -> bool:
-    """Whether a line of nuggets says of one how it was assigned."""
+    """Return True if the line has a list of nuggets, at least one of them with an assignment."""
     nuggets = value.get("nuggets")
     return isinstance(nuggets, list) and any(
         isinstance(one, dict) and "assignment" in one for one in nuggets

@@ -49,8 +49,8 @@ from tasks.types.text import nfc
 
 #: The breakdowns, in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: In place of a label: a position that stands for no document, a document that has no text, and a judgement
-#: that is not there.
+#: Values instead of a label: a cited position without a reference, a document without text, a judgement
+#: that is missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
 _LENGTHS = (
     (100, "under 100 words"),
@@ -81,14 +81,14 @@ _COUNTED_AS = {
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A citation with its label, or with what stands in place of one."""
+    """A citation with its label, or with OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING instead."""
 
     citation: Citation
     label: str
 
     @property
     def counts(self) -> bool:
-        """Whether it is in the denominators; what cannot be judged counts neither for nor against a run."""
+        """Return True if the citation is in the denominators; NO_TEXT and NO_LABEL affect no score."""
         return self.label not in (NO_TEXT, NO_LABEL)
 
     def credit(self, *, is_strict: bool = False) -> float:
@@ -96,7 +96,7 @@ class JudgedCitation:
 
 
 def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
-    """The credit of a label; 0 of what is none."""
+    """Return the credit of a label; 0 for a value that is not a label of this kind."""
     credit = CREDITS[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
 
@@ -111,8 +111,8 @@ class JudgedSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedReport:
-    """What a run has on a topic. ``report`` is None if the topic is not answered; ``is_assigned`` says
-    whether there are assignments of the report, ``is_supported`` whether citations are judged at all.
+    """A run's report on a topic, judged. ``report`` is None if the topic is not answered; ``is_assigned`` is
+    True if there are assignments of the report, ``is_supported`` if the gold judges any citations.
     """
 
     topic: Topic
@@ -128,8 +128,8 @@ class JudgedReport:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedNugget:
-    """What a report has of a nugget: the labels of its parts. ``of_vital`` and ``of_all`` are the numbers of
-    the topic's nuggets among which it counts.
+    """The labels of a nugget's parts for one report. ``of_vital`` and ``of_all`` are the numbers of vital and
+    of all nuggets of the topic, except nuggets for which ``has_no_label`` is True.
     """
 
     nugget: Nugget
@@ -141,7 +141,7 @@ class JudgedNugget:
 
     @property
     def has_no_label(self) -> bool:
-        """Whether no part of it was judged, so that it counts neither for nor against a run."""
+        """Return True if the judge gave no usable label for any part; the nugget then affects no score."""
         return all(label == NO_LABEL for label in self.labels)
 
     @property
@@ -149,7 +149,7 @@ class JudgedNugget:
         return MISSING in self.labels
 
     def credit(self, *, is_strict: bool = False) -> float:
-        """The share of the parts that are supported, or the best of them."""
+        """Return the mean credit of the parts for ALL_OF, else the highest; skip parts with NO_LABEL."""
         earned = [
             credit_of(ASSIGNS, label, is_strict=is_strict)
             for label in self.labels
@@ -206,7 +206,7 @@ def _pending(
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
 ) -> int:
-    """The judgements of the run that are missing, of the kinds of which there are any."""
+    """Return the number of missing judgements of the run, for each kind that the gold judges at all."""
     nuggets = [one for one in answers if isinstance(one, JudgedNugget)]
     pending = 0
     if judgements.assigns:
@@ -314,7 +314,7 @@ class _Assigned:
         self._report = digest(report.text) if report else ""
 
     def labels(self, nugget: Nugget) -> tuple[str, ...]:
-        """The labels of its parts, or the one that it has as a whole."""
+        """Return the label of the whole nugget if it has one, else the labels of its parts."""
         whole = self._label(Part(nugget.text, (nugget.id, nugget.text)))
         if whole != MISSING or len(nugget.parts) == 1:
             return (whole if whole != MISSING else self._label(nugget.parts[0]),)

@@ -12,7 +12,7 @@ from tasks.types.cited_reports.tracks import NO_TRACK, TRACKS
 from tasks.types.files import Files
 from tasks.types.problems import Problem, Problems
 
-#: So many errors beyond those that are listed are counted before reading ends.
+#: Maximum number of errors to count, beyond the listed errors, before reading ends.
 MAX_COUNTED = 99_000
 #: The report that counts on each topic of the split.
 Run = Mapping[str, Report]
@@ -37,6 +37,6 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 
 def filled(run: Run, index: Index) -> Iterable[bool]:
-    """Whether anything is in a report. A track says itself what it makes of single empty reports."""
+    """Return True for every report if any has text; the track's own check finds single empty reports."""
     has_text = any(report.written for report in run.values())
     return [has_text for _ in run]

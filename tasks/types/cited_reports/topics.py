@@ -25,7 +25,7 @@ from tasks.types.problems import Problems, refuse
 from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
-#: Where a topic's id stands; the first that is there counts.
+#: Keys of a topic's id; the first key that is present counts.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
 #: What participants see of a topic besides its id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")
@@ -52,7 +52,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Part:
-    """What is judged of a nugget: its text, or one answer of a bank's question, by any of its ``names``."""
+    """A judged part of a nugget: its text or an answer of a bank's question. Labels use any of ``names``."""
 
     text: str
     names: tuple[str, ...]
@@ -249,7 +249,7 @@ def _answers(answers: Any) -> list[str] | None:
 
 
 def _importance(value: Any) -> str:
-    """As the nuggets state it; a nugget without it is vital, and so is one with a number but 0."""
+    """Return a stated text in lower case; VITAL for no value and numbers other than 0, OKAY for 0."""
     if value is None or value == "":
         return VITAL
     if isinstance(value, str):
@@ -337,7 +337,7 @@ def _index(gold: Collection) -> Index:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """What checks a run: the topics. Judgements that the options name are not read."""
+    """Return the topics, which check a run. Do not read the judgement files that the options name."""
     return _index(read_collection(files, {}))
 
 
@@ -361,7 +361,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Of each topic what is shown of it, and its nuggets."""
+    """Yield for each topic the fields that participants see, and its nuggets."""
     for topic in split.content.topics.values():
         yield dict(topic.shown), [one.facts() for one in topic.nuggets or ()]
 

@@ -8,7 +8,7 @@ from tasks.types.forms.shapes import listed
 
 Rows = Sequence[Mapping[str, Any]]
 MAX_LABELS = 50
-#: From so many words on average a field is a text; below so many it may be a label that is spelt out.
+#: Mean number of words from which a field is a text, and below which it may be a label that is spelt out.
 TEXT, LONG_LABEL = 4, 8
 #: From this share of different values on a field with the name of an id is one with faults.
 MOSTLY = 0.9
@@ -43,7 +43,7 @@ IS_FACT = re.compile(
 
 
 def names_of(rows: Rows) -> list[str]:
-    """Fields of which some row says something, in the order in which they come."""
+    """Return the fields that have a value in at least one row, in the order of their appearance."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
 
@@ -53,7 +53,7 @@ def present(rows: Rows, name: str) -> list[Any]:
 
 
 def scalars(rows: Rows, name: str) -> list[str] | None:
-    """What a field says in each row where it says something; None where it says more than a word can."""
+    """Return the values of a field that are not empty, as texts; None if any is a list or an object."""
     there = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return (
         None
@@ -63,13 +63,13 @@ def scalars(rows: Rows, name: str) -> list[str] | None:
 
 
 def is_key(rows: Rows, name: str) -> bool:
-    """Return True if the field says something else in each row."""
+    """Return True if the field has a value in each row, and all values differ."""
     own = scalars(rows, name) or ()
     return 0 < len(own) == len(set(own)) == len(rows)
 
 
 def words(rows: Rows, name: str) -> float:
-    """How many words it has on average; one whose values hold texts is as long as they are."""
+    """Return the mean number of words of a field's values; lists and objects count as their text."""
     texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
     return sum(len(text.split()) for text in texts) / len(texts)
 

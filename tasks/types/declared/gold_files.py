@@ -317,7 +317,7 @@ def _recognised_ranking(
             return _of_qrels(read, qrels[0], pools)
         for name, source in read.items():
             if pair := _pair_of(source, [pool for pool in pools if pool.name != name]):
-                return _of_pairs(read, name, *pair, pools)
+                return _of_pairs(read, name, pair, pools)
     for pool in pools:
         for name, source in read.items():
             if name != pool.name and (found := _of_pool(form, name, source, pool)):
@@ -358,7 +358,16 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
     )
 
 
-def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> tuple[str, str, _Pool] | None:
+@dataclass(frozen=True)
+class _Pair:
+    """The fields with the query and the document of a row, and the pool of the documents."""
+
+    query: str
+    document: str
+    pool: _Pool
+
+
+def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
     """Return the fields with query and document of a file that has a row for each pair of them."""
     rows = source.rows
     if source.keys or len(rows) < 2:
@@ -374,21 +383,20 @@ def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> tuple[str, str, _Pool]
         is_repeated = len({query for query, _ in pairs}) < len(rows) == len(pairs)
         pool = next((pool for pool in pools if documents <= pool.ids), None)
         if is_repeated and pool and words(rows, query) <= 2:
-            return query, document, pool
+            return _Pair(query, document, pool)
     return None
 
 
 def _of_pairs(
     read: Mapping[str, GoldFile],
     name: str,
-    query: str,
-    document: str,
-    pool: _Pool,
+    pair: _Pair,
     pools: Sequence[_Pool],
 ) -> Recognised:
-    source = read[name]
-    answer, keys, guess = _grades(source.rows, query, document)
-    keys = {"id": query, "field": answer, "document": document, **keys}
+    source, query, document, pool = read[name], pair.query, pair.document, pair.pool
+    grades = _grades(source.rows, query, document)
+    answer = grades.name
+    keys = {"id": query, "field": answer, "document": document, **grades.keys}
     shape = GoldShape(document=document, relevant=tuple(keys.get("relevant", ())))
     grouped = shape.records(source.records, query, answer, Problems(), is_table=False)
     rows = [dict(record.value) for record in grouped]
@@ -396,7 +404,7 @@ def _of_pairs(
     has = f"“{pool.key}” of {pool.name} has every “{document}”"
     guesses = [
         Guess("id", query, SURE, reason),
-        guess,
+        grades.guess,
         Guess("pool", pool.name, SURE, has),
     ]
     found = Recognised(
@@ -411,7 +419,16 @@ def _of_pairs(
     return _with_queries(read, found, [own for own in pools if own.key == query])
 
 
-def _grades(rows: Rows, query: str, document: str) -> tuple[str, Values, Guess]:
+@dataclass(frozen=True)
+class _Grades:
+    """The field with the grade of a row's document, and the keys of [task.gold] that say how it is read."""
+
+    name: str
+    guess: Guess
+    keys: Values = field(default_factory=dict)
+
+
+def _grades(rows: Rows, query: str, document: str) -> _Grades:
     """Return the field with the grade of a row's document, and how it is read."""
     for name in names_of(rows):
         if name in (query, document) or not _IS_GRADE.search(name):
@@ -421,15 +438,15 @@ def _grades(rows: Rows, query: str, document: str) -> tuple[str, Values, Guess]:
             continue
         if all(text.isdecimal() for text in texts):
             reason = f"“{name}” has whole numbers, which are grades"
-            return name, {}, Guess("answer", name, LIKELY, reason)
+            return _Grades(name, Guess("answer", name, LIKELY, reason))
         distinct = [*dict.fromkeys(texts)]
         counting = [own for own in distinct if not _IS_IRRELEVANT.fullmatch(own)]
         if counting and len(distinct) <= MAX_WORDS:
             reason = f"“{name}” has {len(distinct)} words, and {len(counting)} of them seem to mean relevant"
             guess = Guess("answer", name, UNSURE, reason)
-            return name, {"relevant": counting}, guess
+            return _Grades(name, guess, {"relevant": counting})
     reason = f"each row has a relevant “{document}”; no field has grades"
-    return document, {}, Guess("answer", document, LIKELY, reason)
+    return _Grades(document, Guess("answer", document, LIKELY, reason))
 
 
 def _of_document(rows: Rows, query: str, document: str) -> list[str]:

@@ -142,7 +142,8 @@ def is_on(value: Any) -> bool | None:
     """Return what a cell of 0 or 1 says; None where it says something else."""
     if isinstance(value, int | float | str):
         text = str(value).strip()
-        return True if text in _ON else False if text in _OFF else None
+        if text in _ON or text in _OFF:
+            return text in _ON
     return None
 
 

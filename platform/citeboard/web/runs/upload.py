@@ -451,7 +451,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _seeds(phases: Sequence[Phase]) -> str:
-    """Whether a file for several tasks may or cannot be a seed; each task decides on its own part."""
+    """Return ALLOWED if any phase takes seeds, else REFUSED; each task decides on its part of the file."""
     takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
     return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
