@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,18 @@ class Comparison:
         return not self.difference
 
 
+#: Digits of a number with as many decimals as a form takes.
+MAX_PRECISION = 400
+
+
 def compared(measure: str, official: Decimal, value: float, scale: float) -> Comparison:
     """Return both numbers; the one here as it is, as a share or in percent, whichever is nearest."""
     share = value / scale
     unit = Decimal(1).scaleb(int(official.as_tuple().exponent))
     readings = (Decimal(repr(one)) for one in (value, share, share * PERCENT))
     nearest = min(readings, key=lambda one: abs(one - official))
-    return Comparison(
-        measure=measure, official=official, here=nearest.quantize(min(unit, Decimal(1)))
-    )
+    here = nearest.quantize(min(unit, Decimal(1)), context=Context(prec=MAX_PRECISION))
+    return Comparison(measure=measure, official=official, here=here)
 
 
 def scores_of_sample(

@@ -185,7 +185,7 @@ def capped(
 #: Of equal problems one is told, which names so many of the other lines.
 MAX_ALIKE = 5
 #: How a message about an item of a list begins, which has no line of its own.
-_ITEM = re.compile(r"item ([0-9]+): ")
+_ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)

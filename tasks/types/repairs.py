@@ -43,6 +43,8 @@ MAX_FIELDS, MAX_TRIALS = 8, 24
 MAX_MISSING = 2
 #: Where an index has the names of the instances.
 _NAMES = ("instances", "passages")
+#: Number of changes that are listed.
+MAX_CHANGES = 20
 #: So much of a value is told.
 MAX_TOLD = 40
 
@@ -93,7 +95,11 @@ class _Rows:
         return replace(
             self,
             records=[
-                {names.get(key, key): value for key, value in record.items()}
+                {
+                    names.get(key, key): value
+                    for key, value in record.items()
+                    if key in names or key not in names.values()
+                }
                 for record in self.records
             ],
             heads=tuple(names.get(head, head) for head in self.heads),
@@ -178,7 +184,7 @@ class _Repairing:
     def _repair(self, content: bytes, suffix: str, changes: Sequence[str]) -> Repair:
         if self.file.encoding:
             changes = (f"read as {self.file.encoding}, and saved in UTF-8", *changes)
-        name = PurePosixPath(self.file.base.removesuffix(PACKED))
+        name = PurePosixPath(self.file.base.removesuffix(PACKED) or "run")
         name = name.with_name(f"{name.stem}-repaired{suffix or name.suffix}")
         return Repair(name=name.name, content=content, changes=tuple(changes))
 
@@ -292,7 +298,12 @@ class _Repairing:
             self._with_labels(self._with_id(record, changes), changes)
             for record in rows.records
         ]
-        told = (f"{words} ({count:,} ×)" for words, count in changes.most_common())
+        told = [
+            f"{words} ({count:,} ×)"
+            for words, count in changes.most_common(MAX_CHANGES)
+        ]
+        if (more := len(changes) - MAX_CHANGES) > 0:
+            told.append(f"{more:,} more spellings, changed likewise")
         return replace(rows, records=records, changes=(*rows.changes, *told))
 
     def _with_id(

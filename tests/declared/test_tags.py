@@ -15,7 +15,9 @@ from scoring.results.comparison import drawing
 from tasks.types import InputRefused, base
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import open_input
+from tasks.types.forms.bio import read_sentences
 from tasks.types.forms.tags import Tags
+from tasks.types.problems import Problems
 from tasks.types.trivial import form_of
 from tests.declared.folders import write
 from tests.mass import IS_FULL
@@ -454,3 +456,11 @@ def test_an_instance_is_drawn_with_its_entities_marked():
         claims={},
     )
     assert {line.words for line in hidden[0].lines} == {""}
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\x0b"])
+def test_a_line_of_other_white_space_ends_a_sentence(tmp_path, blank):
+    [file] = read(tmp_path, "gold.conll", f"We\tO\n{blank}\nuse\tB-M\n")
+    problems = Problems()
+    sentences = [*read_sentences(file, problems, lambda _: None)]
+    assert ([one.tokens for one in sentences], [*problems]) == ([["We"], ["use"]], [])

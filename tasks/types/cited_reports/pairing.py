@@ -52,6 +52,8 @@ DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 #: Values instead of a label: a cited position without a reference, a document without text, a judgement
 #: that is missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
+#: The label of a nugget that the report lacks.
+NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),
     (250, "100 to 249 words"),
@@ -311,10 +313,16 @@ class _Assigned:
         self.is_of_topic = by_nugget is not None
         self._by_nugget = by_nugget or {}
         self._topics = [digest(name) for name in (topic.title, topic.id)]
+        self._is_absent = report is None
         self._report = digest(report.text) if report else ""
 
     def labels(self, nugget: Nugget) -> tuple[str, ...]:
-        """Return the label of the whole nugget if it has one, else the labels of its parts."""
+        """Return the label of the whole nugget if it has one, else the labels of its parts.
+
+        A topic without a report has no nugget, whatever the assignments of the run's name are.
+        """
+        if self._is_absent and self.is_of_topic:
+            return (NOT_SUPPORTED,)
         whole = self._label(Part(nugget.text, (nugget.id, nugget.text)))
         if whole != MISSING or len(nugget.parts) == 1:
             return (whole if whole != MISSING else self._label(nugget.parts[0]),)

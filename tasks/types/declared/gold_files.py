@@ -152,7 +152,8 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
     if file.suffix in LINES or not (items := _keyed(file)):
         return GoldFile(file, [*read_records(file, problems)])
     fields = {name for value in items.values() for name in _fields_of(value)}
-    key = next(name for name in ("id", "key", "instance_id") if name not in fields)
+    names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
+    key = next(name for name in names if name not in fields)
     records = [
         Record(file.shown, None, place, {**_fields_of(value), key: name})
         if _fields_of(value)

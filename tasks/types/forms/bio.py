@@ -76,7 +76,7 @@ def read_sentences(
     sentence = Sentence(1, "", 0)
     for place, raw in enumerate(file.lines(), start=1):
         text = decoded(raw).strip("\r\n")
-        if text.strip(" \t"):
+        if text.strip():
             if fault := _take(sentence, text, place, tag_fault):
                 problems.append(file.problem(*fault, line=place, raw=text))
                 sentence.is_sound = False

@@ -233,7 +233,7 @@ class TagTask(InstanceTask):
             elif wanted is not None and (other := sentence.differs(wanted)):
                 problems.append(file.problem(*other.texts, line=other.line))
             else:
-                record = {self.id: name, self.answer_key: sentence.tags}
+                record = {self.id_key: name, self.answer_key: sentence.tags}
                 content.append(b"\n" * (sentence.line - at))
                 content.append(jsonlines.as_lines([record]))
                 at = sentence.line + 1

@@ -166,12 +166,12 @@ def read_run(
     if problems.has_errors or not rows:
         return JudgedRun({}, 0), problems
     chosen = of_measure(rows, measure, JUDGE_MEASURE.name, shown_names(files))
-    names = _by_form([*index["instances"], *index["topics"]])
+    names, topics = _by_form(index["instances"]), _by_form(index["topics"])
     spelt = [
         Row(
             row.line,
             names.get(nfc(row.system), row.system),
-            names.get(nfc(row.topic), row.topic),
+            topics.get(nfc(row.topic), row.topic),
             row.measure,
             row.value,
         )

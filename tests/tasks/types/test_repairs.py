@@ -162,3 +162,32 @@ def test_check_offers_the_repaired_file_and_writes_it(labels, tmp_path, capsys):
     words[3] = str(run)
     assert main([*words, "--repair", str(repaired_run)]) == 0
     assert repaired_run.read_text() == lines(*rows("id", "label", note="é"))
+
+
+def test_a_file_named_by_its_packing_alone_is_repaired_too(labels):
+    kind, split = labels
+    found = repaired(kind, split, lines(*rows("id", "pred")), ".gz")
+    assert found.name.startswith("run-repaired")
+
+
+def test_an_empty_id_beside_the_renamed_one_changes_nothing(labels):
+    kind, split = labels
+    for order in (("name", "id"), ("id", "name")):
+        content = lines(
+            *(
+                {**dict.fromkeys(order), "name": name, "label": answer}
+                for name, answer in (("a", "yes"), ("b", "no"))
+            )
+        )
+        assert "“name” is called “id”" in repaired(kind, split, content).changes
+
+
+def test_of_many_spellings_twenty_are_listed(labels):
+    kind, split = labels
+    found = repaired(
+        kind,
+        replace(split, index={**split.index, "instances": [str(n) for n in range(60)]}),
+        lines(*({"id": str(n), "label": " " * n + "YES"} for n in range(60))),
+    )
+    assert len(found.changes) == 21
+    assert found.changes[-1] == "21 more spellings, changed likewise"
