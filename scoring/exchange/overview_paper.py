@@ -424,6 +424,7 @@ def _beside(board: Board) -> Iterator[str]:
 
 
 def _classes(board: Board, ranking: Column) -> Iterator[str]:
+    board = board.of_first_runs
     systems = [row for row in board.systems if row.rank is not None] or board.systems
     for dimension in offered_dimensions(board):
         if ranking.metric not in metrics_of(board, dimension):

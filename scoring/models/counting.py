@@ -304,14 +304,15 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             is_before, team=OuterRef("team"), seeds_of=OuterRef("seeds_of")
         )
         leading = _first_by_priority(runs.filter(~Exists(before)), phase)
-        counts = Q(pk__in=())
-        for pk, team, seeds_of in leading.values_list("pk", "team", "seeds_of"):
-            counts |= (
-                Q(team=team, submission__seeds_of=seeds_of)
-                if seeds_of
-                else Q(submission=pk)
-            )
-        return self.filter(counts)
+        systems = {
+            (team, seeds_of or pk)
+            for pk, team, seeds_of in leading.values_list("pk", "team", "seeds_of")
+        }
+        rows = self.values_list("pk", "team", "submission__seeds_of", "submission")
+        counting = [
+            pk for pk, team, seeds_of, run in rows if (team, seeds_of or run) in systems
+        ]
+        return self.filter(pk__in=counting)
 
     def _first(
         self, entries: QuerySet[Registration], *orders: EvaluationQuerySet

@@ -32,8 +32,9 @@ FALSE_DISCOVERY_RATE = 0.2
 #: far above zero; their p-values near 1 would weaken the correction.
 MAX_P = 0.5
 SEED = 0
-#: Permutations of a first look, and the p-value up to which items get a second look.
-FIRST_TRIALS, SECOND_LOOK = 999, 0.1
+#: Permutations of a first look, the least of them on very large boards, and the p-value up to which items get
+#: a second look.
+FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
 #: Permutations of the second look: at least so many, and so many for each item with a correlation below zero.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
 #: The second look exchanges at most so many values in total, some seconds; fewer permutations select less.
@@ -80,7 +81,10 @@ def tested(values: Floats) -> Tested:
     p = np.full(values.shape[1], np.nan)
     with np.errstate(invalid="ignore"):
         places = np.flatnonzero(correlations < 0)
-    p[places] = permutation_p(values, places, FIRST_TRIALS)
+    first = MAX_EXCHANGES // max(1, len(places) * len(values))
+    p[places] = permutation_p(
+        values, places, min(FIRST_TRIALS, max(LEAST_TRIALS, first))
+    )
     again = places[p[places] <= SECOND_LOOK]
     affordable = MAX_EXCHANGES // max(1, len(again) * len(values))
     trials = min(max(TRIALS_PER_ITEM * len(places), MIN_TRIALS), affordable)

@@ -15,7 +15,7 @@ from scoring.results.board.comparisons import (
     Unreadable,
     statistics_of,
 )
-from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.standings import Board, Row, run_rows, standings
 from scoring.results.board.visibility import Audience
 from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
 from tasks.models import Gold, Phase
@@ -87,7 +87,7 @@ def _some_comparisons(board: Board, means: Sequence[Row]) -> bool:
     """Compare the mean that lacks most of its comparisons with some rows that it is not compared with."""
     if board.ranking is None or not board.ranking.is_exchangeable:
         return False
-    rows = {row.system_digest: row for row in board.rows if row.rank is not None}
+    rows = {row.system_digest: row for row in _comparable(board)}
     known = set(
         SystemComparison.objects.filter(
             phase=board.phase, metric=board.ranking.metric, first__in=rows
@@ -114,6 +114,22 @@ def _some_comparisons(board: Board, means: Sequence[Row]) -> bool:
         SystemComparison.objects.bulk_create(found, ignore_conflicts=True)
         bump_version(board.phase.pk, 0)
     return True
+
+
+def _comparable(board: Board) -> list[Row]:
+    """Return the ranked rows of which no run is withheld: a comparison would tell of its score."""
+    ranked = [row for row in board.rows if row.rank is not None]
+    runs = [run.evaluation for run in run_rows(ranked)]
+    withheld = set(
+        Evaluation.objects.filter(pk__in=runs)
+        .exclude(withheld="")
+        .values_list("pk", flat=True)
+    )
+    return [
+        row
+        for row in ranked
+        if withheld.isdisjoint(run.evaluation for run in row.runs or [row])
+    ]
 
 
 def _comparison(board: Board, one: Row, other: Row) -> SystemComparison:

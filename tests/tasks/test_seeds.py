@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from tasks.models import Phase, Submission
+from tasks.submissions.looks import check_look
 from tasks.submissions.run_acts import NotInThisState, PhaseOver
 from tasks.submissions.seeds import declare_seed
 from tests import factories
@@ -110,3 +111,12 @@ def test_the_page_of_a_run_takes_the_declaration(client, run, phase):
     client.post(reverse("submission-seed", args=[run.pk]), {"seeds_of": ""})
     run.refresh_from_db()
     assert run.seeds_of == "Owl"
+
+
+def test_a_name_that_looks_like_the_system_of_other_seeds_is_refused(run, phase):
+    declare(run, "Owl")
+    other = boards.make_run(phase, boards.make_team(phase, "Cat"))
+    with pytest.raises(ValidationError, match="in other letters"):
+        declare(other, "\u041ewl")
+    with pytest.raises(ValidationError, match="in other letters"):
+        check_look(phase.task.season, other.team, "\u041ewl")

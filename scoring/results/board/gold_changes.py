@@ -102,7 +102,11 @@ def change_of_run(
 def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str:
     board = standings(submission.phase, viewer, evaluation.rules, gold=evaluation.gold)
     return next(
-        (board.rank_of(row) for row in board.rows if row.submission == submission.pk),
+        (
+            board.rank_of(row)
+            for row in board.rows
+            if submission.pk in [run.submission for run in row.runs or [row]]
+        ),
         "",
     )
 

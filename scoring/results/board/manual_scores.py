@@ -156,7 +156,8 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
     """Of runs that stand on the board, and apart those of runs that do not count."""
-    standing = {row.submission for row in standings(measure.phase, viewer).rows}
+    rows = run_rows(standings(measure.phase, viewer).rows)
+    standing = {row.submission for row in rows}
     lines: dict[bool, list[str]] = {True: [], False: []}
     for run, value in _described(measure)["values"].items():
         lines[int(run) in standing].append(f"{run} {value!r}")

@@ -14,7 +14,7 @@ from scoring.models import Comparison, Reported, ReportedTable
 from scoring.results.board.charts import value_axis
 from scoring.results.board.differences import class_table
 from scoring.results.board.formatting import MINUS
-from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.standings import Board, Row, run_rows, standings
 from scoring.results.board.visibility import Visibility
 from scoring.results.publications import published
 from scoring.results.publications.placement import Recomputed
@@ -343,7 +343,9 @@ def _board(
             continue
         # The best of several runs of a name stands first.
         if rows := {
-            row.system: row for row in reversed(board.rows) if row.system in wanted
+            row.system: row
+            for row in reversed(run_rows(board.rows))
+            if row.system in wanted
         }:
             return board, rows
     return None, {}

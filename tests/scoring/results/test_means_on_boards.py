@@ -178,6 +178,16 @@ def test_a_run_that_leaves_renews_the_mean_and_its_comparisons(scored_phase):
     assert standings(Phase.objects.get(pk=scored_phase.pk), VISITOR).is_compared
 
 
+@pytest.mark.parametrize("system", ["Owl", "Cat"])
+def test_a_withheld_run_is_compared_with_no_mean(scored_phase, system):
+    withheld = Evaluation.objects.filter(submission__seeds_of=system).first()
+    withheld = withheld or Evaluation.objects.get(submission__system=system)
+    Evaluation.objects.filter(pk=withheld.pk).update(withheld="few-answers")
+    compared.compare(scored_phase)
+    compared_with = SystemComparison.objects.count()
+    assert compared_with == (0 if system == "Owl" else 1)
+
+
 def test_a_mean_whose_statistics_are_lost_leaves_its_ranks_open(scored_phase):
     Evaluation.objects.filter(submission__seeds_of="Owl").update(statistics="gone")
     compared.compare(scored_phase)

@@ -227,7 +227,8 @@ class BoardPage:
         """The chart that the section of classes opens with; None if the query asks for another."""
         if self.query.dimension or self.query.metric or self.query.systems:
             return None
-        board = replace(self.board, rows=self.board.systems)
+        board = self.board.of_first_runs
+        board = replace(board, rows=board.systems)
         dimension, metric = shown_classes(board, BoardQuery())
         if not metric:
             return None

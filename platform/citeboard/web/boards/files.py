@@ -166,7 +166,9 @@ def _exported(
 
 
 def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
+    """Return the board for files of classes."""
     board, _rows = _exported(request, season, task, phase)
+    board = board.of_first_runs
     return replace(board, rows=board.systems)
 
 

@@ -337,7 +337,9 @@ def paper(request: HttpRequest, phase: Phase) -> Answer:
             is_named = by_class and not table.placement.where
             names[str(place)] = f"{name}, {table.dimension}" if is_named else name
         shown, by_class = tables[chosen]
-        view = paper_view.PaperView(shown=shown, board=board, by_class=by_class)
+        is_of_classes = by_class or shown.placement.only
+        rows = board.of_first_runs if is_of_classes else board
+        view = paper_view.PaperView(shown=shown, board=rows, by_class=by_class)
         return {
             "view": view,
             "tables": query.choices(
