@@ -46,7 +46,7 @@ def entry(action: str, text: str) -> AuditEntry:
         (
             "board-changed",
             "changed who sees the board of 1A, A: organisers only, from 2026-05-10 12:00 UTC nobody",
-            "<changed who sees the board of 1A, A: <organisers only>, from 2026-05-10 12:00 UTC <nobody>>",
+            "<changed who sees the board of 1A, A: <organisers only>, from 10. Mai 2026, 12:00 UTC <nobody>>",
         ),
         (
             "annotator-removed",
@@ -79,7 +79,7 @@ def test_what_was_kept_in_words_is_read_in_another_language(
     request, action, kept, read
 ):
     old = entry(action, kept)
-    assert old.words == kept
+    assert old.words == kept.replace("2026-05-10 12:00", "10 May 2026, 12:00")
     request.getfixturevalue("marked")
     assert old.words == (read or kept)
     assert (old.facts is None) == (read is None)

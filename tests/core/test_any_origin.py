@@ -16,7 +16,8 @@ READABLE = {
     "api:log-consistency", "api:announcements", "api:background-job", "api:errata", "api:instances",
     "api:notices", "api:outside", "api:overall", "api:overview-paper", "api:overview-paper-files",
     "api:questions", "api:receipts", "api:several", "api:team-results", "api:team-system", "api:terms",
-    "board-xlsx",
+    "board-xlsx", "api:battles", "api:battle-rows", "api:estimates",
+    "api:judges",
 }  # fmt: skip
 HEADERS = (
     "Access-Control-Allow-Origin",

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 #: Pages that everybody sees alike, and that a signed-in browser may keep for as long as they stay the same.
 PUBLIC = {
     "outside", "board-xlsx",
-    "board", "differences", "costs", "pairings", "gold-changes", "board-csv", "board-json", "board-tex",
+    "board", "differences", "costs", "gold-changes", "board-csv", "board-json", "board-tex",
     "over-time", "confidence", "board-paper",
     "board-bib", "board-every-eval-ever", "board-hugging-face", "board-ir-metadata", "board-papers-with-code",
     "classes-csv", "classes-json", "classes-tex", "api:leaderboard", "api:export",

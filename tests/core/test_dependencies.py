@@ -35,6 +35,7 @@ OURS = {
 NAMED_ELSEWHERE = {
     SITE: {
         "django-htmx", "granian",  # settings, the server
+        "psycopg-pool",  # Django
         "fido2", "pyjwt", "qrcode", "requests",  # django-allauth: second factors and sign-in elsewhere
     },
     ALL: set(),

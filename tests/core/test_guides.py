@@ -47,6 +47,14 @@ def test_each_is_a_page_whose_links_and_pictures_lead_somewhere(client, name):
     assert "<h1" not in body
 
 
+def test_a_picture_leads_to_itself_at_its_full_size(client):
+    page = client.get(reverse("guide", args=["readers"])).content.decode()
+    pairs = re.findall(r'<a href="([^"]+)" class="picture"><img src="([^"]+)"', page)
+    assert pairs
+    assert all(link == source for link, source in pairs)
+    assert len(pairs) == page.count("<img ")
+
+
 def test_the_list_leads_to_all_of_them(client):
     page = client.get(reverse("guides")).content.decode()
     assert all(reverse("guide", args=[name]) in page for name in NAMES)

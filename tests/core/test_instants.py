@@ -9,6 +9,7 @@ from django.utils import translation
 from citeboard.core.instants import (
     WITHOUT_END,
     NoInstant,
+    instants_in_words,
     read_end,
     read_instant,
     utc_minute,
@@ -83,6 +84,17 @@ def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_writte
         assert read_end(written_end(WITHOUT_END, ROME), ROME) == WITHOUT_END
     last = dt.datetime(2098, 12, 31, 22, 59, tzinfo=dt.UTC)
     assert read_end(written_end(last, ROME), ROME) == last
+
+
+def test_a_stored_fact_is_worded_in_the_language_of_its_reader():
+    stored = "2026-05-01 23:59 – 2026-12-02 00:00 UTC"
+    endless = "2026-05-01 23:59 UTC without an end"
+    assert instants_in_words(stored) == "1 May 2026, 23:59 – 2 Dec 2026, 00:00 UTC"
+    assert instants_in_words(endless) == "1 May 2026, 23:59 UTC without an end"
+    assert instants_in_words("the team of 2026-05-01") == "the team of 2026-05-01"
+    with translation.override("de"):
+        assert "Dez." in instants_in_words(stored)
+        assert instants_in_words(endless) == "1. Mai 2026, 23:59 UTC ohne Ende"
 
 
 def test_only_an_end_may_be_none():

@@ -16,8 +16,8 @@ from django.db import (
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, RequestFactory
 
-from citeboard.core import health
-from citeboard.core.outages import outage_of
+from citeboard.core import health, outages
+from citeboard.core.outages import note_database_error, outage_of
 from citeboard.core.storage import StorageAway, StorageFull
 
 
@@ -135,6 +135,25 @@ def test_a_reader_is_told_of_reading_and_a_sender_that_nothing_was_stored():
     assert (
         told == f"{words} Nothing was stored or counted. Please try again in a moment."
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (of_sqlite(sqlite3.SQLITE_BUSY), [("INFO", "The database is busy: waiting")]),
+        (
+            of_sqlite(sqlite3.SQLITE_CANTOPEN),
+            [("ERROR", "Away: waiting: words. This is said once, until it is back.")],
+        ),
+    ],
+)
+def test_a_busy_database_is_logged_as_busy_and_never_as_away(
+    error, expected, caplog, monkeypatch
+):
+    monkeypatch.setattr(outages, "_seen", {})
+    caplog.set_level("INFO")
+    note_database_error(error, "waiting")
+    assert [(line.levelname, line.getMessage()) for line in caplog.records] == expected
 
 
 @pytest.fixture

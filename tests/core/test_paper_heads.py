@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -40,7 +41,8 @@ HEADS = {
     ("cl-summ-2014", "Table 5"): ["TF.IDF", "Task 1A TF.IDF", "Task 1A MMR"],
     ("cl-summ-2014", "Table 6"): ["P", "R", "F_1", "CI", "CI"],
 }  # fmt: skip
-BOARD = SimpleNamespace(columns=[], rows=[], rules="corrected", phase=None)
+PHASE = SimpleNamespace(task=SimpleNamespace(options={}))
+BOARD = SimpleNamespace(columns=[], rows=[], rules="corrected", phase=PHASE)
 
 
 def views(root, season: str):
@@ -115,3 +117,35 @@ def test_printed_deviations_stay_beside_their_figures(root):
     assert view.shown.table.name == "Table 1"
     first = view.lines[0].pairs[0].texts
     assert (first["reported"], first["reported_deviation"]) == ("78.4", "0.5")
+
+
+@pytest.mark.parametrize(
+    ("model", "is_beside"),
+    [
+        ("distilbert-base-uncased", True),
+        ("/models/distilbert-base-uncased", True),
+        ("all-minilm-l6-v2", False),
+    ],
+)
+def test_no_bertscore_of_another_model_stands_beside_the_printed_ones(
+    root, model, is_beside
+):
+    view = next(
+        view
+        for view in views(root, "citebench-2023")
+        if view.shown.table.name == "Table 3"
+    )
+    column = SimpleNamespace(name="bertscore_f1")
+    task = SimpleNamespace(options={"bertscore_model": model})
+    phase = SimpleNamespace(task=task)
+    own = replace(
+        view,
+        board=SimpleNamespace(columns=[column], rows=[], rules="official", phase=phase),
+    )
+    [printed] = [measure for measure in own.measures if measure.name == "BertS"]
+    reasons = [why for name, why in own.gaps if name == printed.label]
+    expected = (
+        "the board's values are those of another model than distilbert-base-uncased"
+    )
+    assert (expected in reasons) is not is_beside
+    assert ("BertS" in own.shown.computed_by_same_model(task.options)) is is_beside

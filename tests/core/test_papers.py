@@ -9,6 +9,7 @@ from django.core.management import get_commands
 
 from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
 from scoring.papers.cells import (
+    EQUAL,
     FAILS,
     KINDS,
     READ,
@@ -94,6 +95,30 @@ def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
             assert bool(one.reader) == (one.kind == READ)
             assert not one.reader or one.reader.removeprefix("scoring ") in known
     assert sum((counts(paper) for paper in papers()), Counter()).total() == 1_556
+
+
+def test_a_bound_is_stated_of_each_computed_figure_that_is_not_equal_and_of_no_other():
+    for paper in papers():
+        computed = {cell.key: cell for cell in paper.cells() if not cell.cells.cannot}
+        assert set(paper.bounds) <= set(computed)
+        for key, cell in computed.items():
+            ours = paper.recorded[key]
+            assert cell.stated == (
+                "" if cell.state(ours) == EQUAL else cell.rounded(ours)
+            )
+
+
+def test_no_figure_passes_with_another_value_as_far_as_it_is_printed():
+    """Each alone: a twentieth more, unless that is less than the last decimal, and that decimal moved."""
+    for paper in papers():
+        for cell in paper.cells():
+            if (ours := paper.recorded.get(cell.key)) is None:
+                continue
+            unit = 1.01 * 10**-cell.digits
+            wrong = [ours[0] + unit, ours[0] - unit]
+            wrong += [1.05 * ours[0]] if 0.05 * abs(ours[0]) > unit else []
+            for value in wrong:
+                assert cell.state([value, *ours[1:]]) == FAILS, cell.key
 
 
 @pytest.mark.parametrize("factor", [1.05, 0.001])

@@ -12,11 +12,11 @@ def test_the_reference_is_that_of_the_code():
 
 
 def names_in(root, *folders: str) -> set[str]:
-    """Of settings, in the code of these folders."""
+    """Return the settings in the code of these folders; a beginning of names ends with `_`."""
     sources = [path for folder in folders for path in (root / folder).rglob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     others = "DATABASE_URL|REDIS_URL|REDIS_CACHE_URL|PORT|OTEL_EXPORTER_OTLP_ENDPOINT"
-    return set(re.findall(rf'"(CITEBOARD_[A-Z_]+|{others})"', code))
+    return set(re.findall(rf'"(CITEBOARD_[A-Z_]*[A-Z]|{others})"', code))
 
 
 def test_every_setting_is_described_and_every_described_one_is_there(root):

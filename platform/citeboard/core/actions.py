@@ -1,16 +1,21 @@
-"""Sentences of the history. The database stores keys and facts; readers see their own language."""
+"""Sentences of the audit history.
+
+The database stores the key and the facts of each action. Pages render the sentence in
+the reader's language.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _
 
+from citeboard.core.instants import instants_in_words
 from citeboard.core.words import counted, cut
 
-#: Characters of what an entry says.
+#: Maximum length of the sentence of a history entry.
 MAX_WORDS = 400
 
-#: The actor of commands, which nobody is signed in for.
+#: The actor of management commands, which run without a signed-in user.
 OPERATOR = _("The site's operator")
 INVITED = _("Somebody invited")
 
@@ -55,6 +60,8 @@ ACTIONS = {
     # Seasons
     "season-exported": _("took the season with its gold, as season.zip"),
     "season-loaded": _("loaded the season file: %(changes)s"),
+    "bundle-imported": _("made the draft of the bundle %(file)s: %(decisions)s"),
+    "runs-scored-again": _("had %(runs)s of another site scored again in %(phase)s"),
     "settings-changed": _("changed the settings: %(changes)s"),
     "phase-changed": _("changed the settings: %(changes)s"),
     "declared-anew": _("declared %(task)s anew: %(declaration)s"),
@@ -89,6 +96,16 @@ ACTIONS = {
     "measures-approved": _("approved measures of a task's own (%(digest)s)"),
     "measures-withdrawn": _(
         "withdrew the approval of measures of a task's own (%(digest)s)"
+    ),
+    "program-brought": _(
+        "brought the official program of a task (%(digest)s), which waits for approval"
+    ),
+    "program-brought/approved": _(
+        "brought the official program of a task (%(digest)s)"
+    ),
+    "program-approved": _("approved the official program of a task (%(digest)s)"),
+    "program-withdrawn": _(
+        "withdrew the approval of the official program of a task (%(digest)s)"
     ),
     "measures-failed": _("could not compute measures of %(task)s: %(why)s"),
     "claim-bound": _(
@@ -135,6 +152,9 @@ ACTIONS = {
     "gold-sealed": _("sealed gold v%(version)s of %(task)s"),
     "gold-deleted": _("deleted gold v%(version)s of %(task)s"),
     "gold-added": _("made gold v%(version)s of %(task)s"),
+    "kit-changed": _(
+        "changed the files given out beside gold v%(version)s of %(task)s (files: %(files)s)"
+    ),
     # Runs
     "result-confirmed": _(
         "confirmed the result of run %(number)s (%(system)s) of %(team)s in %(phase)s, gold v%(version)s"
@@ -179,6 +199,12 @@ ACTIONS = {
     ),
     # Labels and people's judgements
     "labels-imported": _("brought %(labels)s labels of %(model)s"),
+    "judgements-withdrawn": _("withdrew %(labels)s judgements of %(model)s: %(why)s"),
+    "judge-agreed": _(
+        "lets the judge %(judge)s read texts of %(phase)s; they go to %(host)s"
+    ),
+    "judge-dismissed": _("does not let the judge %(judge)s read texts of %(phase)s"),
+    "judge-asked": _("asked the judge %(judge)s about runs of %(phase)s"),
     "labels-shared": _("shared %(labels)s labels of %(model)s with all seasons"),
     "judgements-imported": _("brought people's judgements of %(run)s"),
     "judgements-imported/published": _("put people's ratings of %(run)s on the board"),
@@ -199,11 +225,31 @@ ACTIONS = {
     "sheet/published early": _(
         "published a human evaluation without waiting for %(names)s"
     ),
+    "sheet-of-pairs": _("made a sheet of %(pairs)s of %(runs)s"),
+    "battles-brought": _("brought %(judgements)s of pairs as sheet %(sheet)s"),
+    "battles/published": _(
+        "published the judgements of sheet %(sheet)s on the board of battles"
+    ),
+    "battles/removed": _(
+        "took the judgements of sheet %(sheet)s off the board of battles"
+    ),
+    "sheet-reopened": _("reopened sheet %(sheet)s to its judges"),
+    "estimate-sheet": _("made a sheet of %(judgements)s for estimates of %(runs)s"),
+    "estimate-sheet/labels": _("brought people's labels for estimate sheet %(sheet)s"),
+    "estimate-sheet/published": _(
+        "published the estimated scores of estimate sheet %(sheet)s"
+    ),
+    "estimate-sheet/removed": _(
+        "took the estimated scores of estimate sheet %(sheet)s off the board"
+    ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: Facts that are words of the site themselves, kept in English and translated elsewhere.
+#: Facts whose value is a text of the site. The database stores the English text, and
+#: pages translate the text.
 _TRANSLATED = ("audience", "then", "group")
-#: Facts that are kept as a number and read with its noun.
+#: Facts that contain times in UTC. Pages format the times for the reader.
+_INSTANTS = ("instant", "first", "last", "before", "after")
+#: Facts that are stored as a number and displayed with a noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),
@@ -211,9 +257,10 @@ _COUNTED: dict[str, Callable[[int], str]] = {
     "instances": lambda number: counted(number, "instance"),
     "runs": lambda number: counted(number, "run"),
     "ratings": lambda number: counted(number, "rating"),
+    "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
     "tries": lambda number: counted(number, "more try", "more tries"),
 }
-#: The fact that says which of an action's sentences it is.
+#: Name of the fact by which a page selects one of several sentences for an action.
 VARIANT = "variant"
 
 
@@ -224,6 +271,8 @@ def worded(action: str, facts: Mapping[str, Any]) -> str:
         if name in _COUNTED
         else gettext(fact)
         if name in _TRANSLATED
+        else instants_in_words(fact)
+        if name in _INSTANTS
         else fact
         for name, fact in facts.items()
     }

@@ -1,4 +1,6 @@
-"""Facts in Django's admin: shown, and never changed there; and the history, from which rows come back."""
+"""Base classes of Django's admin, and the admin of the history, which can restore
+deleted rows.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
     PartsInline = admin.TabularInline[Any, Any]
 else:
-    # At run time Django's classes take no parameters.
+    # At run time, Django's admin classes accept no type parameters.
     RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
 
 
 class CreatedElsewhere(RowsAdmin):
-    """Rows that services create; here they are looked up, and changed where that is allowed."""
+    """Admin of rows that only services create."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -64,8 +66,6 @@ class NotedAdmin(CreatedElsewhere):
 
 
 class OrMore(int):
-    """A lower bound of the number of rows."""
-
     def __str__(self) -> str:
         return f"{int(self)}+"
 
@@ -81,7 +81,9 @@ class FactsAdmin(CreatedElsewhere):
         *args: Any,
         **options: Any,
     ) -> Any:
-        """Return a paginator that counts at most nine pages beyond the one that is read."""
+        """Return a paginator that counts rows up to nine pages after the requested
+        page.
+        """
         most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)

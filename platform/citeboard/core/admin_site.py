@@ -1,4 +1,4 @@
-"""Django's admin as this site has it: entered through the site's own sign-in, for the site's own rows."""
+"""Django's admin with the site's own sign-in and models."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ OURS = ("citeboard.", "tasks.", "scoring.")
 
 
 class OwnAdminSite(AdminSite):
-    """It has no sign-in of its own, which would count no attempts and ask for no second factor."""
+    """An admin that redirects to the site's sign-in page. Django's own admin login does
+    not limit attempts and does not require a second factor.
+    """
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -1,4 +1,6 @@
-"""HTTP details of the API that the REST framework leaves open."""
+"""Parts of the API that all apps share: errors, pagination, throttling and CORS
+headers.
+"""
 
 import time
 from collections import OrderedDict
@@ -23,17 +25,20 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # The views read these classes and throttles from the settings while they are imported themselves.
+    # REST framework's views import this module through the settings. A direct import
+    # would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
 
-#: Methods of a view that changes nothing.
+#: HTTP methods of a read-only view.
 READ = ["GET", "HEAD"]
 
 
 class OneForm(DefaultContentNegotiation):
-    """Answers in a view's only form whatever a program accepts, so that files can be asked for too."""
+    """Ignore the Accept header and respond in the view's only format, so that clients
+    can also download files.
+    """
 
     def select_renderer(
         self,
@@ -58,7 +63,9 @@ class LengthRequired(exceptions.APIException):
 
 
 def require_length(request: Request) -> None:
-    """A WSGI server hands over nothing of a body whose length was not announced, as if it were empty."""
+    """Refuse a chunked request, because WSGI servers drop its body. Raises
+    LengthRequired.
+    """
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
         raise LengthRequired
 
@@ -129,7 +136,9 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 
 
 class Pages(PageNumberPagination):
-    """Lists come in pages, with the addresses of the next and the one before, in the header `Link` too."""
+    """Paginate lists. The header `Link` also contains the URLs of the first, previous,
+    next and last page.
+    """
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -180,7 +189,7 @@ def paged_answer(
     serializer: type[serializers.BaseSerializer[Any]],
 ) -> Response:
     pages = Pages()
-    page = pages.paginate_queryset(rows, request)  # type: ignore[arg-type]  # (it counts and takes parts)
+    page = pages.paginate_queryset(rows, request)  # type: ignore[arg-type]  # (Listed supports count() and slices)
     return pages.get_paginated_response(
         serializer(page, many=True, context={"request": request}).data
     )
@@ -205,7 +214,7 @@ WINDOW = 60
 
 
 class MinuteThrottle(BaseThrottle):
-    """Counts minute by minute of the clock, over all processes."""
+    """Limit requests per clock minute, counted across all processes."""
 
     scope: ClassVar[str]
     rest: float = 0
@@ -245,35 +254,36 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-#: By key what all processes had counted when this one last told them, and what it has counted since.
+#: For each key: the shared count after this process's last write, and the requests of
+#: this process since that write.
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: Each count that is told is a write, so that of a large number together they tell so many parts of it.
+#: Number of writes to the shared count by which a process uses up its share of a limit.
 STEPS = 25
 
 
 def counted(key: str, *, step: int = 1) -> int:
     with _COUNTING:
-        known, since = _COUNTS.pop(key, (0, 0))
+        shared_count, since = _COUNTS.pop(key, (0, 0))
         since += 1
-        is_due = since >= step or not known
-        _COUNTS[key] = known, 0 if is_due else since
+        is_due = since >= step or not shared_count
+        _COUNTS[key] = shared_count, 0 if is_due else since
         if len(_COUNTS) > MAX_COUNTS:
             _COUNTS.popitem(last=False)
     if not is_due:
-        return known + since
+        return shared_count + since
     try:
-        known = cache.incr(key, since)
+        shared_count = cache.incr(key, since)
     except ValueError:
-        known = (
+        shared_count = (
             since
             if cache.add(key, since, timeout=2 * WINDOW)
             else cache.incr(key, since)
         )
     with _COUNTING:
-        _COUNTS[key] = known, _COUNTS.get(key, (0, 0))[1]
-    return known
+        _COUNTS[key] = shared_count, _COUNTS.get(key, (0, 0))[1]
+    return shared_count
 
 
 P = ParamSpec("P")
@@ -283,16 +293,16 @@ R = TypeVar("R", bound=HttpResponseBase)
 def readable_anywhere(
     view: Callable[Concatenate[HttpRequest, P], R],
 ) -> Callable[Concatenate[HttpRequest, P], R]:
-    """Other origins may read what this view answers to a request that names nobody."""
+    """Add CORS headers to responses to anonymous GET and HEAD requests."""
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
         response = view(request, *args, **kwargs)
-        names_somebody = (
+        has_credentials = (
             "Authorization" in request.headers
             or settings.SESSION_COOKIE_NAME in request.COOKIES
         )
-        if request.method in ("GET", "HEAD") and not names_somebody:
+        if request.method in ("GET", "HEAD") and not has_credentials:
             response["Access-Control-Allow-Origin"] = "*"
             response["Access-Control-Expose-Headers"] = (
                 "Content-Disposition, ETag, Link, Retry-After"

@@ -34,8 +34,8 @@ class Change:
 
 @contextmanager
 def in_english() -> Iterator[None]:
-    """Around words that are kept: a reader of another language gets them translated when they are shown."""
-    # `override` itself, as a decorator, would be one for all threads.
+    """Render stored text in English. Pages translate the text for the reader."""
+    # `translation.override` as a decorator would share one instance between threads.
     with translation.override(middleware.ENGLISH):
         yield
 
@@ -51,7 +51,9 @@ def record(
     changes: Iterable[Change] = (),
     called: str = "",
 ) -> AuditEntry:
-    """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`."""
+    """Add a user action to the history, in the transaction of the action. ``key`` is a
+    key of `actions.ACTIONS`.
+    """
     action, _slash, variant = key.partition("/")
     stored = {
         name: fact if isinstance(fact, int) else str(fact)
@@ -59,15 +61,17 @@ def record(
     }
     stored |= {actions.VARIANT: variant} if variant else {}
     where = {
-        "subject_type": _kind(subject),
+        "subject_type": _model_label(subject),
         "subject_id": subject.pk,
-        "place_type": _kind(place),
+        "place_type": _model_label(place),
     }
     where |= {"subject": cut(str(subject), MAX_SUBJECT), "place_id": place.pk}
-    return _written(actor, called or name_of(actor), action, stored, changes, **where)
+    return _create_entry(
+        actor, called or name_of(actor), action, stored, changes, **where
+    )
 
 
-def _written(
+def _create_entry(
     actor: Any,
     called: str,
     action: str,
@@ -89,7 +93,10 @@ def _written(
 def set_fields(
     row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any
 ) -> list[Change]:
-    """Give a row that is locked these values, and save it; what changed by that, for the history."""
+    """Set the ``wanted`` values on a locked row, save the row, and return the changes
+    for the history. If a value changes, also save the values in ``beside``, which
+    are not part of the history.
+    """
     changes = [
         Change(f"{prefix}{name}", before, value)
         for name, value in wanted.items()
@@ -104,13 +111,13 @@ def set_fields(
 
 
 def history(place: Model) -> QuerySet[AuditEntry]:
-    return AuditEntry.objects.filter(place_type=_kind(place), place_id=place.pk)
+    return AuditEntry.objects.filter(place_type=_model_label(place), place_id=place.pk)
 
 
 def about(*subjects: Model) -> QuerySet[AuditEntry]:
     numbers = [subject.pk for subject in subjects]
     return AuditEntry.objects.filter(
-        subject_type=_kind(subjects[0]), subject_id__in=numbers
+        subject_type=_model_label(subjects[0]), subject_id__in=numbers
     )
 
 
@@ -133,22 +140,23 @@ def as_json(value: Any) -> Any:
     return str(value) if isinstance(value, Model) else value
 
 
-def _kind(thing: Model) -> str:
+def _model_label(thing: Model) -> str:
     return thing._meta.label_lower  # noqa: SLF001  (it is documented, whatever its name says)
 
 
-#: The action of an entry whose rows can be brought back, and of one that brought them back.
 DELETED, RESTORED = "deleted", "restored"
-#: The key under which an entry keeps the rows.
+#: Key of the change that stores the deleted rows.
 ROWS = "rows"
 
 
 class NotRestored(Exception):
-    """The rows cannot stand where they stood; the message says why."""
+    """The deleted rows cannot be restored; the message gives the reason."""
 
 
 def delete(*, row: Model, place: Model, by: Any) -> None:
-    """Delete a row with all that hangs on it. Raises ProtectedError where something must not go."""
+    """Delete a row and all rows that depend on it, and store the deleted rows in the
+    history. Raises ProtectedError if a dependent row is protected.
+    """
     with transaction.atomic():
         present = type(row)._default_manager.select_for_update().get(pk=row.pk)  # noqa: SLF001  (documented)
         nested = NestedObjects(using=DEFAULT_DB_ALIAS)
@@ -158,7 +166,8 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Referenced rows come first, so that the rows can be restored in this order.
+        # Store referenced rows before the rows that refer to them, so that they can be
+        # restored in this order.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]
@@ -193,7 +202,9 @@ def may_be_restored(entry: AuditEntry) -> bool:
 
 
 def restore(*, entry: AuditEntry, by: Any) -> None:
-    """Bring the rows of a deletion back; once more changes nothing. Raises NotRestored."""
+    """Restore the rows that were deleted by the action of a history entry. Do nothing
+    if they were restored already. Raises NotRestored.
+    """
     if not may_be_restored(entry):
         return
     rows = next(change["before"] for change in entry.changes if change["key"] == ROWS)
@@ -208,7 +219,7 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
             names = ("subject_type", "subject_id", "subject", "place_type", "place_id")
             where = {name: getattr(entry, name) for name in names}
             change = Change(ROWS, None, len(rows))
-            _written(
+            _create_entry(
                 by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where
             )
     except DatabaseError as refused:

@@ -1,4 +1,6 @@
-"""Redis as a cache that may go away: what a site without Redis uses stands in for it until it is back."""
+"""Cache backends: Redis with a fallback for outages, an in-memory cache of live
+objects, and a database cache for rate limits.
+"""
 
 import json
 import time
@@ -21,7 +23,8 @@ from redis.retry import Retry
 from citeboard.core.models import Limit
 from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
 
-#: Seconds that Redis may take to answer, and for which it is not asked again after it did not.
+#: Timeout of a Redis command in seconds, and the number of seconds for which the
+#: fallback cache is used after a failure.
 PATIENCE, PAUSE = 1.0, 5.0
 
 
@@ -29,7 +32,8 @@ class SharedCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
-        # An idle connection may have been closed by the server, so that one is tried twice.
+        # The server may have closed an idle connection. Retry once with a new
+        # connection.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
@@ -37,20 +41,21 @@ class SharedCache(BaseCache):
         self._instead: BaseCache = import_string(instead["BACKEND"])(
             instead.get("LOCATION", ""), {}
         )
-        self._away_until = 0.0
-        self._what = REDIS if location == settings.REDIS_URL else CACHE
+        self._unavailable_until = 0.0
+        self._service = REDIS if location == settings.REDIS_URL else CACHE
 
     def ask(self, method: str, *given: Any, **named: Any) -> Any:
-        if time.monotonic() >= self._away_until:
+        if time.monotonic() >= self._unavailable_until:
             try:
                 answer = getattr(self._redis, method)(*given, **named)
             except RedisError as reason:
-                self._away_until = time.monotonic() + PAUSE
+                self._unavailable_until = time.monotonic() + PAUSE
                 note_outage(
-                    self._what, f"Redis does not answer; going on without it: {reason}"
+                    self._service,
+                    f"Redis does not answer; going on without it: {reason}",
                 )
             else:
-                note_recovery(self._what)
+                note_recovery(self._service)
                 return answer
         return getattr(self._instead, method)(*given, **named)
 
@@ -60,9 +65,12 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 
 
 class ObjectCache(LocMemCache):
-    """Nothing is pickled, so whoever gets an object shares it and changes nothing of it. Keys are ours."""
+    """An in-memory cache that stores objects without pickling. Callers share the cached
+    objects and must not change them. Keys are not validated and must not contain user
+    input.
+    """
 
-    # Attributes of the class that its type stubs leave out.
+    # Attributes of LocMemCache that its type stubs omit.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]
@@ -90,13 +98,13 @@ class ObjectCache(LocMemCache):
         with self._lock:
             self._set(key, value, timeout)
 
-    #: Two writers of one key store equal values.
+    #: Processes that write the same key write equal values, so overwriting is harmless.
     add = set  # type: ignore[assignment]  # noqa: A003
 
 
-#: At most so many expired rows go whenever a new one is made.
+#: The maximum number of expired rows that each insertion deletes.
 MAX_EXPIRED = 200
-#: A row that never expires.
+#: Expiry time of rows that never expire.
 NEVER = 1e12
 
 TABLE = "core_limit"
@@ -104,7 +112,8 @@ INCREASE = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: Written where there is no row yet or an expired one. A row that is returned was written.
+#: Insert a row or replace an expired row. The statement returns the row only if the row
+#: was written.
 ADD = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
@@ -118,7 +127,9 @@ REMOVE_EXPIRED = """
 
 
 class LimitsCache(BaseCache):
-    """Each operation is one statement, so that two processes never count one attempt for two."""
+    """A database cache for rate limits. Each operation is one SQL statement, so that
+    concurrent processes lose no increment.
+    """
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
@@ -162,7 +173,7 @@ class LimitsCache(BaseCache):
         ]
         is_new = self._row(ADD, values) is not None
         if is_new:
-            # Rows that another process is removing are left to it.
+            # Skip rows that another process is deleting.
             lock = (
                 "FOR UPDATE SKIP LOCKED"
                 if connection.features.has_select_for_update_skip_locked

@@ -1,4 +1,4 @@
-"""Checks of the environment that only a running site can make."""
+"""Django system checks of the environment variables and the settings."""
 
 import os
 from collections.abc import Iterable
@@ -11,17 +11,22 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
-# Read by the tests and by nothing else.
+# Environment variables that only the tests read.
 _NAMES_FOR_TESTS = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"
 )
+#: Prefix of environment variables that contain API keys of judges. The judges file
+#: chooses the variable names, so the site does not declare them as settings.
+KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
 
 @register("environment")
 def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Cookies that travel in the clear are for one's own machine."""
+    """Report plain HTTP unless the base URL is a loopback address, because cookies
+    would be sent unencrypted.
+    """
     if settings.INSECURE_HTTP and not is_loopback(
         urlsplit(settings.BASE_URL).hostname or ""
     ):
@@ -44,11 +49,17 @@ PREFIX = "CITEBOARD_"
 
 
 def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
-    """Warn of names with our prefix that are no setting; suggest one whose own part is alike."""
+    """Warn about variables that begin with `CITEBOARD_` but are not settings, and
+    suggest a similar setting.
+    """
     warnings: list[CheckMessage] = []
     own_parts = {name.removeprefix(PREFIX): name for name in declared}
     for name in sorted(names):
-        if name.startswith(PREFIX) and name not in {*declared, *FOR_TESTS}:
+        if (
+            name.startswith(PREFIX)
+            and not name.startswith(KEYS_OF_JUDGES)
+            and name not in {*declared, *FOR_TESTS}
+        ):
             alike = get_close_matches(name.removeprefix(PREFIX), own_parts, n=1)
             close = [own_parts[part] for part in alike]
             hint = (
@@ -66,7 +77,9 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
 def queues_are_spelt_as_known_ones(
     app_configs: Any, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Warn of names that nearly match a common queue. Other names are valid: tasks may name any queue."""
+    """Warn about queue names that resemble a common queue but differ from its name.
+    Other names are valid, because tasks may name any queue.
+    """
     return [
         Caution(
             f"CITEBOARD_QUEUES names the queue {queue}, which no job is in by itself",
@@ -79,7 +92,7 @@ def queues_are_spelt_as_known_ones(
     ]
 
 
-COMMON_QUEUES = ("light", "models", "gpu")
+COMMON_QUEUES = ("light", "models", "gpu", "judges")
 
 
 @register("environment")

@@ -1,4 +1,4 @@
-"""The confined processes of the site: what reads a file that somebody sent, and what is said if it cannot."""
+"""The site's sandboxed processes that read uploads, and the messages about failures."""
 
 import atexit
 from collections.abc import Iterator, Mapping
@@ -20,8 +20,10 @@ from citeboard.core.confined.pool import (
     Setup,
     Work,
 )
+from citeboard.core.connections import give_back_connections
 
-#: Folders of our code, and what of it is imported before the first file comes.
+#: Folders with the site's code that sandboxed processes may read, and modules that the
+#: fork server imports in advance.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
 PRELOAD = (
     "tasks.types.*",
@@ -31,22 +33,27 @@ PRELOAD = (
     "scoring.human.reading",
     "scoring.worker.reading",
     "scoring.metrics.*",
+    "scoring.exchange.bundles.drafting",
+    "scoring.exchange.bundles.old_runs",
     "scoring.offline.proposing",
     "scoring.offline.trivial",
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
-#: Seconds until a file that is not read for want of confinement may be sent again.
+#: Seconds after which a client may send a file again if the site reads no files because
+#: confinement is unavailable.
 UNDECIDED = 300
-#: Factor by which organisers' files may take longer than runs.
+#: Factor by which the time limit for organisers' files exceeds the limit for runs.
 PATIENCE_WITH_ORGANISERS = 6
-_FAULT = gettext_lazy(
+_FAILURE_MESSAGE = gettext_lazy(
     "the site failed to read the file by a fault of its own, which its log has; the file may be right"
 )
 
 
 class UploadUnreadable(Exception):
-    """Reading the file took too much or failed; the message is a clause for its sender."""
+    """Reading the file exceeded a limit or failed. The message is a clause for the
+    sender of the file.
+    """
 
 
 def means() -> tuple[str, ...]:
@@ -55,12 +62,17 @@ def means() -> tuple[str, ...]:
 
 @cache
 def still_open() -> tuple[str, ...]:
-    """Return what a confined process of this machine can still do. Each process of the site tests it once."""
+    """Return the resources that a sandboxed process on this machine can still reach.
+    Each process of the site runs the test once.
+    """
     return tuple(probe.self_test())
 
 
 def why_nothing_is_read() -> str:
-    """Empty where files are read; an operator decides where the kernel does not give what is required."""
+    """Return the reason why the site reads no uploads, or an empty text. The site reads
+    none if the kernel lacks required features, until the operator decides how to
+    proceed.
+    """
     if settings.CONFINEMENT != "required" or not still_open():
         return ""
     return _(
@@ -70,7 +82,7 @@ def why_nothing_is_read() -> str:
 
 
 def closes_all() -> bool:
-    """Return whether a foreign program reaches nothing, whatever the operator's settings."""
+    """Return True if programs are confined and can reach none of the tested resources."""
     return bool(means()) and not still_open()
 
 
@@ -111,7 +123,7 @@ def limits_for_organisers() -> Limits:
 
 
 def _limits(seconds: int, memory_mb: int, **bounds: int) -> Limits:
-    # On a busy machine a second of computing takes longer.
+    # On a busy machine, a second of processor time takes longer by the clock.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
     return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)
 
@@ -127,10 +139,12 @@ def read_upload(
     files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
-    """Run a program on the file. Yield its result and the folder of its output, which exists in the block.
-    ``owner`` is the account that sent it, with more about it where it sent a run, and None for what the site
-    itself does. The limits are those for runs unless others are given. Raises UploadUnreadable, or PoolFull,
-    which the site answers with 503 where nothing else can be done with the file.
+    """Run a program on an uploaded file in a sandboxed process. Yield the result and
+    the working folder, which exists until the end of the block.
+
+    ``owner`` is the account of the sender, a Sender object for runs, or None for the
+    site's own files. By default, the limits for runs apply. Raises UploadUnreadable, or
+    PoolFull, which the site answers with status 503.
     """
     inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
     facts: dict[str, Any] = {
@@ -145,6 +159,7 @@ def read_upload(
     sender = owner if isinstance(owner, turns.Sender) else None
     if owner is not None and sender is None:
         sender = turns.Sender(account=str(getattr(owner, "pk", owner)))
+    give_back_connections()
     try:
         with pool().done(work, sender=sender) as done:
             yield done
@@ -154,4 +169,4 @@ def read_upload(
             % {"reason": reason}
         ) from reason
     except ProgramFailed as reason:
-        raise UploadUnreadable(str(_FAULT)) from reason
+        raise UploadUnreadable(str(_FAILURE_MESSAGE)) from reason

@@ -1,4 +1,7 @@
-"""The database's clock, by which leases begin and end, since the clocks of machines differ."""
+"""The database's clock, the lock for migrations, and checks of the schema.
+
+Leases use the database's clock, because the clocks of machines differ.
+"""
 
 import datetime as dt
 import fcntl
@@ -15,36 +18,37 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from citeboard.core.instants import utc_minute
 from citeboard.core.models import SchemaEpoch
 
-_EPOCH = {
+_CLOCK_SQL = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400",
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
 }
 
 
 def from_now(seconds: float = 0) -> CombinedExpression:
-    """Return the time of the statement plus seconds. SQLite writes the sum in Django's format."""
+    """Return an expression for the database's current time plus ``seconds``."""
     return Now() + dt.timedelta(seconds=seconds)
 
 
 def database_now() -> dt.datetime:
     with connection.cursor() as cursor:
-        cursor.execute(_EPOCH[connection.vendor])
+        cursor.execute(_CLOCK_SQL[connection.vendor])
         return dt.datetime.fromtimestamp(float(cursor.fetchone()[0]), dt.UTC)
 
 
-LARGEST_SKEW = 2.0  # seconds; deadlines are judged by the clock of each machine
+LARGEST_SKEW = 2.0  # seconds; each machine checks deadlines by its own clock
 
 
 def skew() -> float:
     before = timezone.now().timestamp()
-    theirs = database_now().timestamp()
-    # However long the database took to answer, its clock was read between these two moments.
-    return max(before - theirs, theirs - timezone.now().timestamp(), 0.0)
+    database_time = database_now().timestamp()
+    return max(before - database_time, database_time - timezone.now().timestamp(), 0.0)
 
 
-#: Key of this site's advisory locks in PostgreSQL; any number that no other program uses.
+#: Key of the site's advisory lock in PostgreSQL: an arbitrary number that no other
+#: program uses.
 KEY = 0x63697465
 WAITING = "Another process migrates the database; waiting for it to end."
 
@@ -65,7 +69,7 @@ def migration_lock(
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [KEY])
         return
-    # SQLite is of one machine, whose processes share the data folder.
+    # All processes that use SQLite run on one machine and share the data folder.
     with (settings.DATA_DIR / "migrate.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,14 +79,17 @@ def migration_lock(
         yield
 
 
-#: The latest that this release works with.
+#: Latest schema epoch that this release can work with.
 EPOCH = 2
 
 
 class UnusableSchema(Exception):
-    """The database is of a release that this one cannot work with; the message says why."""
+    """This release cannot work with the database's schema; the message gives the
+    reason.
+    """
 
-    #: Exit code for this reason; a supervisor need not start the command again.
+    #: Exit code of a command if the schema is unusable. Restarting the command would
+    #: not help.
     exit_code = 4
 
 
@@ -123,13 +130,15 @@ def refuse_unusable_schema() -> None:
     newer = SchemaEpoch.objects.filter(number__gt=EPOCH).order_by("-number").first()
     if newer is not None:
         raise UnusableSchema(
-            f"The database was upgraded to schema epoch {newer.number} on {newer.since:%Y-%m-%d %H:%M} UTC, "
+            f"The database was upgraded to schema epoch {newer.number} on {utc_minute(newer.since)}, "
             f"and this release works with {EPOCH}: start the release that it was upgraded to."
         )
 
 
 def raise_epoch(number: int) -> migrations.RunPython:
-    """The operation of a migration that takes something away; it stands first."""
+    """Return an operation that raises the schema epoch. Each migration that removes a
+    table or column begins with this operation.
+    """
 
     def forwards(apps: Any, schema_editor: Any) -> None:
         apps.get_model("core", "SchemaEpoch").objects.get_or_create(number=number)

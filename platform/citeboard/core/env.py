@@ -11,7 +11,7 @@ from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-#: Bytes of a text that a page shows.
+#: Maximum size in bytes of a Markdown file that a setting names.
 MAX_MARKDOWN = 100_000
 
 TRUE = ("1", "true", "yes", "on")
@@ -34,7 +34,9 @@ class Environment:
         self.declared: dict[str, Setting] = {}
 
     def text(self, name: str, default: str, about: str, *, shown: str = "") -> str:
-        """Any text; `shown` is the default in words where the text itself would not tell a reader."""
+        """Read a text. ``shown`` describes the default in the documentation of the
+        settings.
+        """
         self._declare(name, "text", shown or default or "none", about)
         return self._raw(name) or default
 
@@ -220,7 +222,7 @@ class Environment:
         try:
             return convert(raw)
         except (ValueError, KeyError) as reason:
-            # Addresses hold passwords, and a refused start is written to logs.
+            # URLs can contain passwords, and the error message is logged.
             shown = "its value" if secret else f'"{raw}"'
             raise ImproperlyConfigured(f"{name}: {shown} is not {expected}") from reason
 
@@ -244,19 +246,22 @@ def _database(text: str) -> DBConfig:
     return config
 
 
-MAX_WAIT = 20  # seconds a writer waits for another
-#: Within five seconds a page says that the server is away: so long may it take to connect, in seconds, and to
-#: confirm what was sent, in milliseconds.
+MAX_WAIT = 20  # seconds that a writer waits for another writer
+#: Timeouts for PostgreSQL: of a new connection in seconds, and of unacknowledged data
+#: in milliseconds. They ensure that pages report an unavailable server within five
+#: seconds.
 SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
-#: Connections are kept between requests, and looked at before each. Opening SQLite's file takes four times as
-#: long as answering from a cached board.
+#: Keep connections open between requests, and check each connection before it is used
+#: again. Opening SQLite's file takes four times as long as rendering a cached board.
 KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
 def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
-    """The connection settings under which web processes and workers share the database. In SQLite's
-    write-ahead log a transaction that reads first and writes later fails at once when another wrote in
-    between, however long the timeout. Begun as IMMEDIATE it waits for its turn.
+    """Return connection settings that let web processes and workers share the database.
+
+    With SQLite's write-ahead log, a transaction that reads first and writes later fails
+    at once if another transaction wrote in between, whatever the timeout. A transaction
+    that begins as IMMEDIATE waits for the write lock.
     """
     if config["ENGINE"] != "django.db.backends.sqlite3":
         options = {**SERVER, **config.get("OPTIONS", {})}
@@ -276,7 +281,9 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
 
 
 def database_settings(address: str) -> dict[str, Any]:
-    """Raises ValueError, whose message does not quote the address: it may hold a password."""
+    """Return Django's settings for a database URL. Raises ValueError; the message omits
+    the URL, which may contain a password.
+    """
     try:
         return ready_for_many_writers(_database(address))
     except (ValueError, KeyError):
@@ -298,7 +305,9 @@ class Bucket:
 
 
 def bucket_at(address: str) -> Bucket:
-    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, all but NAME optional."""
+    """Parse ``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``. All parts
+    except NAME are optional.
+    """
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")
@@ -378,7 +387,9 @@ def private_folder(path: Path) -> Path:
 
 
 def secret_key_from(path: Path) -> str:
-    """The key in the file, made at the first start by whichever process links its own to the name first."""
+    """Return the secret key in the file. At the first start, each process writes a
+    draft with a key; the first draft that is linked to ``path`` becomes the key.
+    """
     if not path.exists():
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         draft.unlink(missing_ok=True)

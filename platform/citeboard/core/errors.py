@@ -1,4 +1,6 @@
-"""Error responses: the API returns an object whose `detail` is a sentence, other addresses a page."""
+"""Error responses. The API returns an object whose `detail` is a sentence; all other
+URLs return a page.
+"""
 
 import logging
 import math
@@ -44,7 +46,7 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: Becomes the header `Retry-After`.
+    #: Seconds for the header `Retry-After`.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -55,7 +57,7 @@ class Refusal(exceptions.APIException):
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, refusals.Refused):
         set_rollback()
-        return _problem(
+        return _negotiated(
             Response(error.answer(), status=error.status), context["request"]
         )
     if isinstance(error, PoolFull):
@@ -77,17 +79,16 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     response = rest_exception_handler(error, context)
     if response is None:
         return None
-    response.data = _shaped(error, response.data)
-    return _problem(response, context["request"])
+    response.data = _error_body(error, response.data)
+    return _negotiated(response, context["request"])
 
 
 PROBLEM = "application/problem+json"
 
 
-def _problem(response: Response, request: Request) -> Response:
-    """For a program that accepts it by name, the members that RFC 9457 has besides."""
+def _negotiated(response: Response, request: Request) -> Response:
     if _accepts_problems(request._request):  # noqa: SLF001  # what Django reads
-        response.data = _as_problem(response.data, response.status_code)
+        response.data = _problem_members(response.data, response.status_code)
         response.content_type = PROBLEM
     patch_vary_headers(response, ["Accept"])
     return response
@@ -100,7 +101,7 @@ def _accepts_problems(request: HttpRequest) -> bool:
     )
 
 
-def _as_problem(members: Mapping[str, Any], code: int) -> dict[str, Any]:
+def _problem_members(members: Mapping[str, Any], code: int) -> dict[str, Any]:
     return {
         "type": "about:blank",
         "title": HTTPStatus(code).phrase,
@@ -109,14 +110,14 @@ def _as_problem(members: Mapping[str, Any], code: int) -> dict[str, Any]:
     }
 
 
-def _shaped(error: Exception, data: Any) -> dict[str, Any]:
+def _error_body(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
         errors = (
-            {name: _sentences(row) for name, row in data.items()}
+            {name: _messages(row) for name, row in data.items()}
             if isinstance(data, Mapping)
             else data
         )
-        return {"detail": _ended(_sentence(data)), "errors": errors}
+        return {"detail": _with_full_stop(_first_message(data)), "errors": errors}
     if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(
         data, Mapping
     ):
@@ -126,29 +127,32 @@ def _shaped(error: Exception, data: Any) -> dict[str, Any]:
             "detail": "Too many requests; the next are answered when the minute is over.",
             "retry_after": math.ceil(getattr(error, "wait", None) or 0),
         }
-    return {"detail": _ended(str(data["detail"])), **getattr(error, "members", {})}
+    return {
+        "detail": _with_full_stop(str(data["detail"])),
+        **getattr(error, "members", {}),
+    }
 
 
-def _sentences(errors: Any) -> list[str]:
+def _messages(errors: Any) -> list[str]:
     if isinstance(errors, Mapping):
         return [
             f"{place}: {words}"
             for place, below in errors.items()
-            for words in _sentences(below)
+            for words in _messages(below)
         ]
     if isinstance(errors, list):
-        return [words for below in errors for words in _sentences(below)]
+        return [words for below in errors for words in _messages(below)]
     return [str(errors)]
 
 
-def _sentence(errors: Any) -> str:
+def _first_message(errors: Any) -> str:
     if isinstance(errors, Mapping):
         field, below = next(iter(errors.items()))
-        return f"{field}: {_sentence(below)}"
-    return _sentence(errors[0]) if isinstance(errors, list) else str(errors)
+        return f"{field}: {_first_message(below)}"
+    return _first_message(errors[0]) if isinstance(errors, list) else str(errors)
 
 
-def _ended(text: str) -> str:
+def _with_full_stop(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -163,13 +167,15 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
     }
     if _accepts_problems(request):
         return JsonResponse(
-            _as_problem(members, code), status=code, content_type=PROBLEM
+            _problem_members(members, code), status=code, content_type=PROBLEM
         )
     return JsonResponse(members, status=code)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Name the outage, or the request, so that a report of the error can be traced."""
+    """Respond to an unexpected exception. The response contains the name of the outage,
+    or the request id by which operators find the error in the log.
+    """
     outage = outages.outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
     if outage is not None:
@@ -187,8 +193,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
         response["Retry-After"] = str(outage.seconds)
         response["Cache-Control"] = "no-store"
         words = f"{outage.reason} ({one_line(sys.exception())})"
-        outages.note_outage(outages.REQUESTS, words)
-        # In the place of Django's own line, which has a traceback for each request.
+        if outage.is_busy:
+            log.info("A request is answered %s: %s", status, words)
+        else:
+            outages.note_outage(outages.REQUESTS, words)
+        # Suppress Django's log message, because it contains a traceback.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

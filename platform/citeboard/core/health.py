@@ -1,4 +1,6 @@
-"""Missing requirements of the site, and the parts that need them."""
+"""Health checks: the missing requirements of the site, and the components that cannot
+work because of them.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: All that may be missing, by what `Missing.what` calls it.
+#: All possible values of `Missing.what`.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -31,12 +33,13 @@ PARTS_ASKED = {
     "redis",
     "cache",
 }
-#: Seconds that Redis may take.
+#: Timeout in seconds of a check of Redis.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
-#: Bytes of disk with fewer of which the next upload or scoring may not fit.
+#: Minimum free disk space in bytes for the next upload or scoring.
 LEAST_FREE = GIGABYTE // 4
-#: Requirements that were met once. They stay met while the process lives and are not checked again.
+#: Requirements that were met once. They cannot fail later in the same process, so they
+#: are not checked again.
 _IN_ORDER: set[str] = set()
 
 
@@ -52,12 +55,17 @@ class Missing:
 
 
 def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
-    """Whether pages can be made is tried where there is a request to make one for."""
-    return [*_missing(clock), *(() if clock is None else _of_release(request))]
+    """Return the missing requirements. ``clock`` is the difference to the database's
+    clock in seconds, or None if the database does not answer. If ``request`` is
+    given, also try to render a page.
+    """
+    return [
+        *_missing_services(clock),
+        *(() if clock is None else _release_problems(request)),
+    ]
 
 
-def _of_release(request: HttpRequest | None) -> Iterator[Missing]:
-    """Return what breaks every page: an older database schema, or static files that were not collected."""
+def _release_problems(request: HttpRequest | None) -> Iterator[Missing]:
     if "schema" not in _IN_ORDER:
         if behind := len(schema_state().missing):
             reason = f"the database is {behind} migration(s) behind this release"
@@ -67,14 +75,14 @@ def _of_release(request: HttpRequest | None) -> Iterator[Missing]:
     if request is not None and "pages" not in _IN_ORDER:
         try:
             render_to_string("404.html", request=request)
-        except Exception as fault:  # noqa: BLE001  (whatever it is, every page has it)
+        except Exception as fault:  # noqa: BLE001  (every page fails with the same error)
             reason = f"pages cannot be made ({type(fault).__name__}: {fault})"
             yield Missing(what="pages", reason=reason, stops=(WEB,))
         else:
             _IN_ORDER.add("pages")
 
 
-def _missing(clock: float | None) -> Iterator[Missing]:
+def _missing_services(clock: float | None) -> Iterator[Missing]:
     if clock is None:
         yield Missing(
             what="database", reason="the database does not answer", stops=PARTS
@@ -90,7 +98,7 @@ def _missing(clock: float | None) -> Iterator[Missing]:
             lacks="uploads, sign-ins and scores",
         )
     try:
-        # Asked and not written to, since probes come every few seconds.
+        # Do not write to the storage, because probes come every few seconds.
         storage.runs.exists("probe")
     except OSError as fault:
         reason = f"the storage does not answer ({fault.strerror})"
@@ -109,7 +117,7 @@ def _missing(clock: float | None) -> Iterator[Missing]:
     if reason := confinement.why_nothing_is_read():
         lacks = "reading of uploads: they are taken, and wait"
         yield Missing(what="confinement", reason=reason, stops=(WORKER,), lacks=lacks)
-    if trouble := _trouble_of(settings.REDIS_URL):
+    if trouble := _redis_error(settings.REDIS_URL):
         lacks = (
             "the shared cache and prompt wakes; workers look for runs in the database"
         )
@@ -117,7 +125,7 @@ def _missing(clock: float | None) -> Iterator[Missing]:
             what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks
         )
     if settings.REDIS_CACHE_URL != settings.REDIS_URL and (
-        trouble := _trouble_of(settings.REDIS_CACHE_URL)
+        trouble := _redis_error(settings.REDIS_CACHE_URL)
     ):
         reason = f"the Redis of cached results does not answer ({trouble})"
         yield Missing(
@@ -133,7 +141,7 @@ def clock_skew() -> float | None:
         return None
 
 
-def _trouble_of(address: str) -> str:
+def _redis_error(address: str) -> str:
     patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
     try:
         if address:
@@ -147,12 +155,14 @@ def _trouble_of(address: str) -> str:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
+    """Respond as long as the process can answer requests."""
     return JsonResponse({"status": "live"})
 
 
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
+    """Return the missing requirements. Status 503 means that the component cannot work."""
     part_asked = request.GET.get("for", WEB)
     if part_asked not in PARTS:
         return JsonResponse({"detail": f"There are {words.listed(PARTS)}."}, status=400)
@@ -164,7 +174,8 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
-    # Probes come every few seconds.
+    # Log only the beginning and the end of an outage, because probes come every few
+    # seconds.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:
@@ -174,6 +185,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     response = JsonResponse(
         {"status": status, **dict(reasons[:1]), **facts}, status=code
     )
-    # Django writes no line of its own about the answer.
+    # Suppress Django's log line about the response.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

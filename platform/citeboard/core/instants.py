@@ -1,4 +1,6 @@
-"""Instants as people write them, in the zone of their clocks or in one that they name."""
+"""Parsing and formatting of times. A time without a zone is in the time zone of the
+season.
+"""
 
 import datetime as dt
 import re
@@ -7,10 +9,12 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, pgettext_lazy as in_context
 
-#: Anywhere on Earth: a day is over when it is over in the westernmost zone.
+#: Anywhere on Earth: a day ends when it ends in the westernmost time zone.
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
+#: Format of a time within a stored fact of the history.
+_STORED = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
 _WRITTEN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
 )
@@ -29,8 +33,11 @@ MONTHS = (
     in_context("month", "Dec"),
 )
 MAX_LENGTH = 80
-#: Instants from this year on mean no end. They are stored and never shown.
+#: A time from this year on means that a phase has no end. Such times are stored but
+#: never displayed.
 _NEVER = "2099"
+#: Suffix of a stored fact about a phase without an end.
+WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
 
@@ -51,26 +58,28 @@ def zone_name(name: str) -> str:
 
 
 def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """In UTC. What names neither a zone nor an offset is meant in ``zone``. Raises NoInstant.
+    """Parse a time and return it in UTC. Raises NoInstant.
+
+    ``zone`` is the time zone of a text that names neither a zone nor an offset.
 
     >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
     '2026-05-02 11:59:00+00:00'
     """
     if isinstance(text, dt.datetime):
         return in_utc(text) if text.tzinfo else on_clocks(text, zone)
-    if _says_no_end(text):
-        raise NoInstant(_no_instant(text))
+    if _means_no_end(text):
+        raise NoInstant(_no_instant_message(text))
     written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
     if named and not clock:
-        raise NoInstant(_no_instant(text))
+        raise NoInstant(_no_instant_message(text))
     if named:
         try:
             zone = zone_of("UTC" if named == "Z" else named)
         except ValueError as unknown:
             raise NoInstant(str(unknown)) from unknown
-    at = _clock(clock)
+    at = _parse_clock(clock)
     if at.tzinfo is None:
         return on_clocks(at, zone)
     if named:
@@ -81,23 +90,25 @@ def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
 
 
 def read_end(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    at = WITHOUT_END if _says_no_end(text) else read_instant(text, zone)
+    at = WITHOUT_END if _means_no_end(text) else read_instant(text, zone)
     return WITHOUT_END if is_no_end("closes", at) else at
 
 
-def _says_no_end(text: object) -> bool:
+def _means_no_end(text: object) -> bool:
     return str(text).strip().casefold() in ("no end", _("no end").casefold())
 
 
 def is_no_end(key: str, value: object) -> bool:
-    """Return whether a setting means no end, in the form of history, season file or API."""
+    """Return True if the setting is the end of a phase and its value stands for no end.
+    ``value`` has the format of the history, the season file or the API.
+    """
     return key.rpartition(".")[2] == "closes" and (
         value is None or str(value) >= _NEVER
     )
 
 
 def as_told(key: str, value: Any) -> Any:
-    """A setting as programs read it: an end that there is not is null."""
+    """Return a setting's value for the API, in which a missing end is null."""
     return None if is_no_end(key, value) else value
 
 
@@ -128,39 +139,81 @@ def written_end(at: dt.datetime, zone: ZoneInfo) -> str:
 
 
 def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
+    """Format a time for a form field or a file, so that `read_instant` can parse the
+    text.
+    """
     local = at.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 
 
+# -- The format of dates on pages, in mails and in messages
+
+
+def written_day(at: dt.datetime) -> str:
+    """Format a date in the reader's language, such as `28 Nov 2026`."""
+    parts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year}
+    return _("%(day)d %(month)s %(year)d") % parts
+
+
+def day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
+    """Format a time in a time zone, without the name of the zone."""
+    local = at.astimezone(zone)
+    parts = {
+        "day": local.day,
+        "month": MONTHS[local.month - 1],
+        "year": local.year,
+        "time": f"{local:%H:%M}",
+    }
+    return _("%(day)d %(month)s %(year)d, %(time)s") % parts
+
+
 def utc_minute(at: dt.datetime) -> str:
-    return (
-        _("no end")
-        if at >= WITHOUT_END
-        else f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
-    )
+    return _("no end") if at >= WITHOUT_END else f"{day_and_time(at)} UTC"
 
 
-def _clock(text: str) -> dt.datetime:
+def stored_minute(at: dt.datetime) -> str:
+    """Format a time for a stored fact. `instants_in_words` formats the stored time for
+    readers.
+    """
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
+
+
+def instants_in_words(fact: str) -> str:
+    """Return a stored fact with its times in the format for readers.
+
+    >>> instants_in_words("2026-05-01 23:59 UTC")
+    '1 May 2026, 23:59 UTC'
+    """
+
+    def in_words(stored: re.Match[str]) -> str:
+        return day_and_time(dt.datetime.fromisoformat(f"{stored[0]}Z"))
+
+    opens, endless, _after = fact.partition(WITHOUT_AN_END)
+    words = _STORED.sub(in_words, opens)
+    return _("%(opens)s without an end") % {"opens": words} if endless else words
+
+
+def _parse_clock(text: str) -> dt.datetime:
     try:
         return (
             dt.datetime.fromisoformat(text)
             if len(text) > len("2026-05-01")
-            else _other(text)
+            else _parse_other_format(text)
         )
     except ValueError:
-        return _other(text)
+        return _parse_other_format(text)
 
 
-def _other(text: str) -> dt.datetime:
+def _parse_other_format(text: str) -> dt.datetime:
     for form in _FORMS:
         try:
-            return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the zone comes after)
+            return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the caller adds the zone)
         except ValueError:
             continue
-    raise NoInstant(_no_instant(text))
+    raise NoInstant(_no_instant_message(text))
 
 
-def _no_instant(text: str) -> str:
+def _no_instant_message(text: str) -> str:
     words = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
     return words % {
         "text": text,

@@ -1,4 +1,5 @@
-"""Counters for `/metrics`, and OpenTelemetry spans that carry the id of their request.
+"""Metrics for `/metrics`, and OpenTelemetry spans with ids that derive from the id of
+the request.
 
 Without a collector, or without OpenTelemetry installed, a span does nothing.
 """
@@ -28,12 +29,15 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: The variable by which the client library learns of it, when it is imported.
+#: Environment variable with the folder of shared metrics, which prometheus_client reads
+#: at import.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-#: Memory where it is offered: a process dies of writing to a mapped file that a full disk has no room for.
-_TOP = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+#: Use shared memory if available, because a process crashes if it writes to a mapped
+#: file on a full disk.
+_ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
 
-# One process says the same as several, which know no moments at which a count began.
+# Omit creation times, because prometheus_client cannot report them for several
+# processes.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 COUNTED = "citeboard_http_request_seconds"
@@ -48,7 +52,8 @@ PAGES = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: Anybody may invent more; those are one label.
+#: HTTP methods with a label of their own in metrics. All other methods, which clients
+#: can invent, share one label.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -79,11 +84,11 @@ class RequestMetricsMiddleware(middleware.Middleware):
 
 def begin_to_count(site: str) -> str:
     forget_counts(site)
-    return tempfile.mkdtemp(prefix=_prefix(site), dir=_TOP)
+    return tempfile.mkdtemp(prefix=_prefix(site), dir=_ROOT)
 
 
 def forget_counts(site: str) -> None:
-    for folder in _TOP.glob(f"{_prefix(site)}*"):
+    for folder in _ROOT.glob(f"{_prefix(site)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -106,14 +111,18 @@ log = logging.getLogger(__name__)
 
 
 def ids_of(name: str) -> tuple[int, int]:
-    """Return the ids of the trace and its first span. Both follow from the request's id on any machine."""
+    """Return the trace id and the id of the first span for a request id. Both ids are
+    the same on every machine.
+    """
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
 
 
 @contextmanager
 def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator[Any]:
-    """Around what is done here; ``continued`` is the id of a request whose trace goes on elsewhere."""
+    """Trace the block as a span. If ``continued`` is a request id, the span belongs to
+    the trace of this request.
+    """
     tracer = tracer_of(os.getpid()) if settings.TRACES_TO else None
     if tracer is None:
         yield None
@@ -136,7 +145,9 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 
 @lru_cache(maxsize=1)
 def tracer_of(process: int) -> Any:
-    """One for each process, since threads do not outlive a fork; None where the packages are missing."""
+    """Return the tracer of a process, or None without OpenTelemetry. Each process needs
+    its own tracer, because threads do not survive a fork.
+    """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter,

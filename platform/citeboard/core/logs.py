@@ -1,4 +1,4 @@
-"""Log lines: words for people, or one JSON object each for machines, both with the request they belong to."""
+"""Log formats: text for people or JSON for programs, both with the id of the request."""
 
 import json
 import logging
@@ -31,7 +31,9 @@ class RequestIdFilter(logging.Filter):
 
 
 class RefusalFilter(logging.Filter):
-    """A filter that removes tracebacks of refused requests. The line already gives the reason."""
+    """A logging filter that replaces the traceback of a refused request with the
+    exception's message.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         if not 400 <= getattr(record, "status_code", 0) < 500:
@@ -88,7 +90,8 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "formatter": form,
         "filters": ["request_id", "refusals"],
     }
-    # The queue tells every step of its own; what matters of a job is told by who works on it.
+    # Django Q logs every step. The site's own loggers already report the relevant
+    # events of jobs.
     level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
@@ -102,8 +105,11 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # At DEBUG it tells each variable that a page does without, with a traceback.
+            # At DEBUG, templates log each missing variable with a traceback.
             "django.template": {"level": "INFO"},
+            # The pool logs each failed attempt to connect; the site logs an outage
+            # once.
+            "psycopg.pool": {"level": "DEBUG" if level == "DEBUG" else "ERROR"},
             "django-q": {
                 "handlers": ["stderr"],
                 "level": level_of_queue,

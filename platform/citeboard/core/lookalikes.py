@@ -1,4 +1,8 @@
-"""Skeletons by Unicode Technical Standard 39; the table is ours, since rows keep what follows from it."""
+"""Skeletons of names, as defined in Unicode Technical Standard 39.
+
+The repository contains the table of similar characters, because the stored skeletons
+depend on the version of the table.
+"""
 
 import re
 import unicodedata
@@ -8,7 +12,7 @@ from typing import Any
 
 from django.db import models
 
-#: Characters without a look of their own, beside those of the category Cf.
+#: Invisible characters, in addition to the category Cf.
 _IGNORED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -27,7 +31,9 @@ def _prototypes() -> dict[int, str]:
 
 
 def skeleton(name: str) -> str:
-    """Equal for names that look alike, in any case of letters; the first 200 characters."""
+    """Return the skeleton of a name, at most 200 characters. Names that look alike have
+    equal skeletons, also if they differ in case.
+    """
     seen = "".join(
         each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf"
     )
@@ -38,7 +44,9 @@ def skeleton(name: str) -> str:
 
 
 class Skeleton(models.CharField):  # type: ignore[type-arg]
-    """A field that stores the skeleton of another field, so that the database finds names that look alike."""
+    """A field that stores the skeleton of the name in another field, so that queries
+    can find similar names.
+    """
 
     def __init__(self, of: str, **facts: Any) -> None:
         self.of = of
@@ -56,7 +64,9 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
 
 def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
-    """Return whether a row has a name that looks like this one but is written with other letters."""
+    """Return True if one of the rows has a name that looks like ``name`` but contains
+    other characters.
+    """
     found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(
         field, flat=True
     )

@@ -1,8 +1,8 @@
-"""Markdown that people wrote, as HTML that can do no harm."""
+"""Rendering of users' Markdown as safe HTML, and of the site's guides."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape
@@ -48,17 +48,20 @@ TAGS = {
     "tr",
     "ul",
 }
-#: CommonMark in time that grows with the text, whoever wrote it, and tables.
+#: Maximum length of a text that is parsed as Markdown. Longer texts are displayed as
+#: plain text.
 MAX_TEXT = 50_000
-_WRITER = MarkdownIt("commonmark").enable("table")
+_PARSER = MarkdownIt("commonmark").enable("table")
 
 
 @lru_cache(maxsize=256)
 def rendered(text: str, top: int = 2) -> SafeString:
-    """HTML without images, styles and scripts; ``top`` is the level of its highest heading."""
+    """Render Markdown as HTML without images, styles and scripts. ``top`` is the level
+    of the highest heading.
+    """
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
-    html = _WRITER.render(text)
+    html = _PARSER.render(text)
     shift = top - min(
         (int(level) for level in re.findall(r"<h([1-6])>", html)), default=top
     )
@@ -79,22 +82,25 @@ def rendered(text: str, top: int = 2) -> SafeString:
 
 
 def with_scrolling(html: str) -> str:
-    """A wide table or a long line scrolls by itself, also by keyboard, instead of widening the page."""
+    """Make wide tables and long lines of code scroll on their own, also by keyboard, so
+    that they do not widen the page.
+    """
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="group"><table>'
     )
     html = html.replace("</table>", "</table></div>").replace(
         "<pre>", '<pre tabindex="0">'
     )
-    # A head without words is none to a screen reader.
+    # A screen reader must not announce an empty cell as a header.
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return html.replace("<th>", '<th scope="col">')
 
 
 FOLDER = "docs"
-#: Files of this folder below ``docs`` are static files of the site, under the same name.
+#: Folder in ``docs`` whose files are also static files of the site, under equal paths.
 DOWNLOADS = "receipts/"
-#: By reader; a document that stands in none of them is shown with the last.
+#: The guides by group, for the page that lists guides. A guide without a group is
+#: listed in the last group.
 GROUPS = {
     _("Reading and citing"): (
         "readers",
@@ -108,6 +114,8 @@ GROUPS = {
         "organisers",
         "your-own-task",
         "season-file",
+        "bundles",
+        "judges",
         "judges-and-battles",
         "builders",
     ),
@@ -212,15 +220,16 @@ def _excerpt(text: str, words: Sequence[str]) -> str:
 
 
 def _guide(slug: str, text: str, slugs: set[str]) -> Guide:
-    """The title is the page's heading, so that it is left out of the text."""
-    tokens = _WRITER.parse(text)
+    tokens = _PARSER.parse(text)
     sections = tuple(_sections(tokens))
     for token in tokens:
         for child in token.children or ():
-            _lead_on(child, slugs)
+            _adapt_url(child, slugs)
+        if token.children:
+            token.children = list(_link_images(token.children))
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
-    html = with_scrolling(_WRITER.renderer.render(body, _WRITER.options, {}))
-    # The documents are part of the program, and nobody else writes them.
+    html = with_scrolling(_PARSER.renderer.render(body, _PARSER.options, {}))
+    # The guides are trusted, because they are part of the program.
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 
 
@@ -233,19 +242,19 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
             if is_begun:
                 yield Section(title, anchor, " ".join(text))
             is_begun, text = True, []
-            title = _plain(tokens[place + 1])
+            title = _text_of(tokens[place + 1])
             name = re.sub(r"[^\w\- ]", "", title.casefold()).replace(" ", "-")
             anchor = f"{name}-{seen[name]}" if seen[name] else name
             seen[name] += 1
             token.attrSet("id", anchor)
         elif token.type == "inline" and tokens[place - 1].type != "heading_open":
-            text.append(_plain(token))
+            text.append(_text_of(token))
         elif token.type in ("fence", "code_block"):
             text.append(" ".join(token.content.split()))
     yield Section(title, anchor, " ".join(text))
 
 
-def _plain(token: Token) -> str:
+def _text_of(token: Token) -> str:
     return "".join(
         child.content
         if child.type in ("text", "code_inline")
@@ -256,8 +265,21 @@ def _plain(token: Token) -> str:
     )
 
 
-def _lead_on(token: Token, slugs: set[str]) -> None:
-    """Lead links to other documents and to downloads to the site; other files are named alone."""
+def _link_images(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Link each image to its file, so that readers on narrow screens can open the image
+    at full size.
+    """
+    for token in tokens:
+        if token.type != "image":
+            yield token
+            continue
+        source = str(token.attrGet("src"))
+        yield Token("link_open", "a", 1, attrs={"href": source, "class": "picture"})
+        yield token
+        yield Token("link_close", "a", -1)
+
+
+def _adapt_url(token: Token, slugs: set[str]) -> None:
     if token.type == "image":
         name = str(token.attrGet("src")).removeprefix("img/")
         token.attrSet("src", static(f"guides/{name}"))

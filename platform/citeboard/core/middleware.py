@@ -1,4 +1,4 @@
-"""Middleware for every response: the request's id, the language, and the security headers."""
+"""Middleware for request ids, start times, languages, compression and security headers."""
 
 import datetime as dt
 import gzip
@@ -24,7 +24,7 @@ from citeboard.core.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
-# A proxy may have numbered the request already; anything else could forge lines in the log.
+# Accept a request id from a proxy only if its characters cannot forge lines in the log.
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 PERMISSIONS = (
@@ -38,7 +38,9 @@ class Middleware:
 
 
 class RequestIdMiddleware(Middleware):
-    """Names the request in the log, on the answer as `X-Request-ID`, and to views as `request.id`."""
+    """Assign an id to each request, for the log, the header `X-Request-ID` and
+    `request.id`.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get("X-Request-ID", "")
@@ -85,7 +87,9 @@ class SecurityHeadersMiddleware(Middleware):
 
 
 class FullPoolMiddleware(Middleware):
-    """Answer 503 if too many files are being read. Nothing was stored or counted."""
+    """Respond with status 503 or 429 if too many files are being read. The site then
+    has neither stored nor counted the upload.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
@@ -100,7 +104,8 @@ class FullPoolMiddleware(Middleware):
         return response
 
 
-#: Compression does not shrink shorter responses.
+#: Minimum size of a compressed response in bytes. Compression does not shrink shorter
+#: responses.
 MIN_BYTES = 500
 TYPES = (
     "text/",
@@ -110,24 +115,25 @@ TYPES = (
     "image/svg+xml",
 )
 SECONDS = 3600
-#: A board of 200 kB gets 15 % larger than by level 6, in 30 % of the time.
+#: Compression level of gzip. Compared with level 6, this level makes a board of 200 kB
+#: 15 % larger but takes 30 % of the time.
 LEVEL = 2
 
 
 class CompressionMiddleware(Middleware):
-    """A page with a validator is compressed once for all who get it."""
+    """Compress responses. A response with an ETag is compressed once and cached.
+
+    Responses to clients with a session or a CSRF token stay uncompressed, because their
+    compressed size could reveal secrets.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        holds_secret = (
+        has_secret = (
             settings.SESSION_COOKIE_NAME in request.COOKIES
             or "CSRF_COOKIE" in request.META
         )
-        if (
-            holds_secret
-            or response.streaming
-            or response.has_header("Content-Encoding")
-        ):
+        if has_secret or response.streaming or response.has_header("Content-Encoding"):
             return response
         if len(response.content) < MIN_BYTES or not response.get(
             "Content-Type", ""
@@ -153,11 +159,11 @@ class CompressionMiddleware(Middleware):
 class OnlyPostedMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        says_something = response.streaming or bool(response.content)
+        has_content = response.streaming or bool(response.content)
         if (
             response.status_code != 405
             or request.method not in ("GET", "HEAD")
-            or says_something
+            or has_content
         ):
             return response
         page = render(
@@ -168,7 +174,9 @@ class OnlyPostedMiddleware(Middleware):
 
 
 def page_above(path: str) -> str:
-    """The nearest page over this address that can be read, that of its season, or the home page."""
+    """Return the URL of the nearest existing page above this path: a parent page, the
+    season's page or the home page.
+    """
     parts = path.strip("/").split("/")
     for candidate in [
         "/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)
@@ -196,7 +204,8 @@ def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
     return None
 
 
-#: No upload takes longer; a statement that is older than that is a mistake.
+#: Maximum age of a request's start time as stated by a proxy. A greater age must be an
+#: error, because no upload takes longer.
 MAX_AGE = dt.timedelta(hours=6)
 _STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
@@ -226,14 +235,14 @@ def stated_start(text: str) -> dt.datetime | None:
 
 
 ENGLISH = "en"
-#: Programs, probes and the operator's tables; and files, which are kept, cited and read by programs. The
-#: figures of a page are had as files from the page's own address, with `?figure=`.
+#: URLs whose responses are always in English: the API, the admin, probes, metrics, and
+#: files. Figures are files at the URL of their page, with `?figure=`.
 _IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
 A_YEAR = 365 * 24 * 3600  # seconds
 
 
 class LanguageMiddleware(Middleware):
-    """A page says which language it is in, and that browsers who ask for another get another."""
+    """Set the language of a page, and the Vary header for caches."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):
@@ -252,7 +261,7 @@ class LanguageMiddleware(Middleware):
 
 
 def remember(response: HttpResponseBase, name: str, value: str) -> None:
-    """For a year, in a cookie that scripts do not read."""
+    """Store a value for a year in a cookie that scripts cannot read."""
     response.set_cookie(
         name,
         value,
@@ -266,6 +275,7 @@ def remember(response: HttpResponseBase, name: str, value: str) -> None:
 @never_cache
 @require_safe
 def choose(request: HttpRequest, code: str) -> HttpResponse:
+    """Store the reader's language in a cookie, and return to the previous page."""
     if code not in dict(settings.LANGUAGES):
         raise Http404
     back = request.headers.get("Referer", "")

@@ -16,7 +16,7 @@ MAX_NAME, MAX_SUBJECT = 120, 200
 def late_text(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
-    """A text that is empty in rows of before it was added, and unless something is said."""
+    """Return a text field whose default, also in existing rows, is an empty text."""
     return models.CharField(
         words, max_length=max_length, blank=True, default="", db_default="", **options
     )
@@ -32,7 +32,9 @@ def late_json(
 
 
 class AuditEntry(models.Model):
-    """One act of a person; services write it in the transaction of the act, and nothing changes it later."""
+    """A user action in the history. A service writes the entry in the same transaction
+    as the action.
+    """
 
     at = models.DateTimeField(default=timezone.now)
     actor = models.ForeignKey(
@@ -92,7 +94,6 @@ class AuditEntry(models.Model):
                 else actions.worded(self.action, self.facts)
             )
         except KeyError:
-            # A release after this one wrote it.
             return self.text
 
     @property
@@ -105,7 +106,9 @@ class AuditEntry(models.Model):
 
 
 class Limit(models.Model):
-    """A count of attempts or requests, of which all processes must know: `citeboard.core.caches`."""
+    """A counter of attempts or requests that all processes share. See
+    `citeboard.core.caches`.
+    """
 
     key = models.CharField(max_length=300, primary_key=True)
     value = models.TextField()
@@ -119,7 +122,9 @@ class Limit(models.Model):
 
 
 class SchemaEpoch(models.Model):
-    """That a migration has taken away what releases before this epoch use: `citeboard.core.database`."""
+    """A record that a migration has removed a table or column that earlier releases
+    use. See `citeboard.core.database`.
+    """
 
     number = models.PositiveIntegerField(primary_key=True)
     since = models.DateTimeField(default=timezone.now)
@@ -137,7 +142,9 @@ class LastDone(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last write of a machine that serves or works: `citeboard.core.writability`."""
+    """The time at which a machine last wrote to the database. See
+    `citeboard.core.writability`.
+    """
 
     machine = models.CharField(max_length=60, primary_key=True)
     at = models.DateTimeField()

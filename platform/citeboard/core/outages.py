@@ -1,4 +1,4 @@
-"""Outages: which errors are one, what people and programs read, and one log line for each."""
+"""Recognition of outages, their messages for users, and one log line for each outage."""
 
 import errno
 import logging
@@ -18,7 +18,8 @@ from citeboard.core.storage import FULL, StorageAway, words_of
 from citeboard.core.words import one_line
 
 AWAY, NO_ROOM = 503, 507
-#: Seconds after which to ask again: a server that is started anew, and a disk on which room is made.
+#: Seconds after which clients may try again: after a restart of a server, and after a
+#: full disk.
 SOON, LATER = 10, 300
 _BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
 BUSY = "The database is busy"
@@ -27,7 +28,8 @@ FULL_DISK = "The disk of the database is full"
 READ_ONLY = "The database can be read but not written"
 NO_RIGHT = "The database refuses the site a right"
 UPGRADED = "The site is being upgraded"
-#: By the primary result code. Other codes of SQLite are faults of a statement.
+#: The outage for each of SQLite's primary result codes. A code that is not listed means
+#: an error in the SQL statement.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -36,7 +38,7 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: By SQLSTATE, or by its class of two characters.
+#: The outage for each SQLSTATE of PostgreSQL, or for its class of two characters.
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -47,7 +49,8 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: A table or column is missing, which is an outage while migrations run and a fault otherwise.
+#: SQLSTATE of a missing table and of a missing column. The error is an outage while
+#: migrations run, and a bug at other times.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -73,34 +76,34 @@ class Outage:
 
 def outage_of(error: BaseException | None) -> Outage | None:
     while error is not None:
-        if (outage := _of_database(error) or _of_files(error)) is not None:
+        if (outage := _database_outage(error) or _storage_outage(error)) is not None:
             return outage
         error = error.__cause__
     return None
 
 
-def _of_database(error: BaseException) -> Outage | None:
+def _database_outage(error: BaseException) -> Outage | None:
     cause = error.__cause__
     if isinstance(error, ProgrammingError):
         is_undefined = getattr(cause, "sqlstate", None) in _UNDEFINED
-        return _away(UPGRADED) if is_undefined and _is_migrating() else None
+        return _outage_for(UPGRADED) if is_undefined and _is_migrating() else None
     if not isinstance(error, OperationalError | InterfaceError):
         return None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        return _away(_SQLITE[code]) if code in _SQLITE else None
+        return _outage_for(_SQLITE[code]) if code in _SQLITE else None
     state = getattr(cause, "sqlstate", None) or ""
-    return _away(_POSTGRES.get(state) or _POSTGRES.get(state[:2]) or NO_ANSWER)
+    return _outage_for(_POSTGRES.get(state) or _POSTGRES.get(state[:2]) or NO_ANSWER)
 
 
-def _away(reason: str) -> Outage:
+def _outage_for(reason: str) -> Outage:
     if reason == FULL_DISK:
         return Outage(NO_ROOM, reason, LATER)
     return Outage(AWAY, reason, SOON)
 
 
 def _is_migrating() -> bool:
-    """Return whether the database is of another release than this process."""
+    """Return True if the migrations in the database differ from those of this release."""
     try:
         state = schema_state()
     except DatabaseError:
@@ -108,12 +111,13 @@ def _is_migrating() -> bool:
     return bool(state.missing or state.unknown)
 
 
-def _of_files(error: BaseException) -> Outage | None:
+def _storage_outage(error: BaseException) -> Outage | None:
     if not isinstance(error, OSError):
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # Another program may have taken away or closed what lies in the data folder.
+    # Another program may have removed files in the data folder or changed their
+    # permissions.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
@@ -122,20 +126,22 @@ def _of_files(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: Parts that requests need.
+#: Name of the outage that is logged if a request fails.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: By what is away: when its outage began, and when an error last showed it.
+#: The times of the first and the last error in the current outage of each service.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
-#: An outage of which no error was seen for so many seconds is over.
+#: An outage ends after this many seconds without an error.
 FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
-    """Log the first error of an outage; later errors of this process only keep it open."""
+    """Log the first error of an outage. Later errors in this process only extend the
+    outage.
+    """
     now = time.monotonic()
     with _lock:
         began, last = _seen.get(what, (now, -math.inf))
@@ -146,6 +152,17 @@ def note_outage(what: str, reason: object) -> None:
             "Away: %s. This is said once, until it is back.",
             one_line(reason).rstrip("."),
         )
+
+
+def note_database_error(error: BaseException, words: str) -> None:
+    """Log an outage of the database. A busy database is not an outage, because callers
+    retry.
+    """
+    outage = outage_of(error)
+    if outage is not None and outage.is_busy:
+        log.info("%s: %s", BUSY, words)
+    else:
+        note_outage(DATABASE, f"{words}: {error}")
 
 
 def note_recovery(what: str) -> None:

@@ -1,6 +1,7 @@
-"""Runs a command that is told to end when its parent is gone.
+"""Run a command that receives SIGTERM when its parent exits.
 
-`python -m citeboard.core.parent_death PARENT COMMAND ...`. Linux only; elsewhere it runs as it is.
+`python -m citeboard.core.parent_death PARENT COMMAND ...`, where PARENT is the id of
+the parent process. The signal is sent on Linux only.
 """
 
 import os

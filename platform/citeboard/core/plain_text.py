@@ -1,4 +1,4 @@
-"""Clean texts that people write about runs and teams, and refuse unfit ones by field."""
+"""Cleaning and validation of the texts that users write about runs and teams."""
 
 import re
 import unicodedata
@@ -17,12 +17,15 @@ MAX_LINK = 200
 _check_link = URLValidator(schemes=["http", "https"])
 _check_link.max_length = MAX_LINK
 
-# Characters that turn the direction of the text after them, so that a name could rewrite its neighbours.
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Characters that change the direction of the following text. In a name, such characters
+# could change the order of the text beside the name.
+_DIRECTION_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def plain_text(text: str, keep: str = "") -> str:
-    text = unicodedata.normalize("NFC", _TURNING.sub("", text.replace("\r\n", "\n")))
+    text = unicodedata.normalize(
+        "NFC", _DIRECTION_CHARACTERS.sub("", text.replace("\r\n", "\n"))
+    )
     return "".join(
         " "
         if unicodedata.category(character) in ("Cc", "Cs") and character not in keep
@@ -40,7 +43,9 @@ def plain_paragraphs(text: str) -> str:
 
 
 def too_long(text: str, most: int, words: str) -> str:
-    """The words with the number of characters ``found`` and the ``most``; empty where the text fits."""
+    """Return the message ``words``, filled with the lengths ``found`` and ``most``.
+    Return an empty text if ``text`` is not too long.
+    """
     sizes = {"found": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
     return words % {**sizes, "characters": sizes["found"]} if len(text) > most else ""
 
@@ -81,12 +86,15 @@ def checked_link(link: str) -> str:
     return link
 
 
-#: First characters that a spreadsheet program takes for a formula.
+#: A spreadsheet program reads a text that begins with one of these characters as a
+#: formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain(value: object) -> object:
-    """The value as a cell may hold it: what looks like a formula is marked as text, None is empty."""
+    """Return a value for a spreadsheet cell. A text that looks like a formula is marked
+    as text, and None becomes an empty text.
+    """
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"
     return "" if value is None else value

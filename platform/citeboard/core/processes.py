@@ -1,4 +1,4 @@
-"""A process group of our own: started, kept running, and ended to its last process."""
+"""Process groups: start them, restart them, and end all of their processes."""
 
 import errno
 import hashlib
@@ -16,17 +16,17 @@ from pathlib import Path
 
 import psutil
 
-MAX_PAUSE = 10.0  # seconds between two starts of what will not stay up
-FAREWELL = (
-    2.0  # seconds in which those whose leader is gone may give back what they hold
-)
+MAX_PAUSE = 10.0  # maximum seconds between two starts of a failing group
+FAREWELL = 2.0  # seconds in which processes may clean up after their leader has exited
 STEADY = 5.0  # seconds after which a start counts as a success
 
 log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
-    """A command in a session of its own, so that whatever it starts can be ended with it."""
+    """A command that runs in its own session, so that all of its child processes can be
+    ended with it.
+    """
 
     def __init__(
         self, name: str, command: Sequence[str], environment: Mapping[str, str]
@@ -42,7 +42,8 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: Prefix of the names of its processes; None while it is not running.
+        #: Prefix of the names of the group's processes; None while the group is not
+        #: running.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
@@ -80,13 +81,13 @@ class ProcessGroup:
         until = time.monotonic() + FAREWELL
         while self._signal_all(signal.SIGTERM) and time.monotonic() < until:
             time.sleep(0.05)
-        self._put_away()
+        self._clean_up()
         return True
 
     def kill(self) -> None:
         if self._process:
             self._signal_all(signal.SIGKILL)
-            self._put_away()
+            self._clean_up()
 
     def ask_leader_to_end(self) -> None:
         if self._process:
@@ -100,7 +101,7 @@ class ProcessGroup:
                 if pid != self._process.pid and os.getpgid(pid) == self._process.pid:
                     os.kill(pid, signal.SIGTERM)
 
-    def _put_away(self) -> None:
+    def _clean_up(self) -> None:
         assert self._process is not None
         self._signal_all(signal.SIGKILL)
         self._process.wait()
@@ -129,7 +130,9 @@ MAX_HOST = 32
 
 @cache
 def machine() -> str:
-    """The host with a digest of its boot and of the namespace in which process ids count."""
+    """Return the name of this machine: its host name, and a digest of the boot id and
+    the namespace of process ids.
+    """
     facts = [socket.gethostname()]
     with suppress(OSError):
         facts += [BOOT.read_text(encoding="ascii"), str(NAMESPACE.readlink())]
@@ -143,17 +146,20 @@ def host_of(name: str) -> str:
 
 def process_name(pid: int | None = None) -> str:
     pid = pid or os.getpid()
-    return f"{group_name(os.getpgid(pid))}{_told_apart(pid)}"
+    return f"{group_name(os.getpgid(pid))}{_unique_id(pid)}"
 
 
 def group_name(group: int) -> str:
-    return f"{machine()}:{_told_apart(group)}:"
+    return f"{machine()}:{_unique_id(group)}:"
 
 
-def _told_apart(pid: int) -> str:
-    """A process id is given again; with the moment of its start, in ticks since the boot, it is not."""
+def _unique_id(pid: int) -> str:
+    """Return a unique name of a process: its id and its start time, because ids are
+    reused.
+    """
     try:
-        # The second field is the command, in brackets, and may hold anything.
+        # The second field is the command in parentheses. The command may contain any
+        # characters.
         started = (
             Path(f"/proc/{pid}/stat")
             .read_text(errors="replace")
@@ -169,11 +175,11 @@ def _told_apart(pid: int) -> str:
 
 
 def complaint(address: str, port: int) -> str | None:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as door:
-        # A port that was closed a moment ago is free for the site too.
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
+        # Ignore recently closed connections to the port, as the site's server does.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            door.bind((address, port))
+            sock.bind((address, port))
         except OSError as reason:
             if reason.errno == errno.EADDRINUSE:
                 return (

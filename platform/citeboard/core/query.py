@@ -1,4 +1,6 @@
-"""A reader's choices on a page. The URL contains all of them, so that others see the same page."""
+"""Query parameters of pages. The URL contains all of the reader's choices, so that a
+shared link displays the same page.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -14,12 +16,13 @@ from citeboard.core.words import nearest
 
 MAX_TEXT = 400
 MAX_DIGITS = 15
-#: Maximum number of unknown names per answer, and of characters of a name or a value in it.
+#: Maximum number of unknown names in an error response, and maximum length of each name
+#: or value in the response.
 MAX_UNKNOWN, MAX_QUOTED = 20, 80
 
 
 class InvalidParameters(BadRequest):
-    """Parameters or fields that cannot be meant; ``errors`` has a sentence for each, by its name."""
+    """Invalid parameters or fields. ``errors`` maps each name to a sentence."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__(" ".join(errors.values()))
@@ -36,15 +39,20 @@ def invalid_value(
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
-    """Raise InvalidParameters with the nearest known name for each name that is not known."""
+    """Raise InvalidParameters if names are unknown. The message suggests the most
+    similar known name for each of them.
+    """
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidParameters(
-            {quoted(name): _unknown(name, known) for name in unknown[:MAX_UNKNOWN]}
+            {
+                quoted(name): _unknown_message(name, known)
+                for name in unknown[:MAX_UNKNOWN]
+            }
         )
 
 
-def _unknown(name: str, known: Collection[str]) -> str:
+def _unknown_message(name: str, known: Collection[str]) -> str:
     facts = {
         "name": quoted(name),
         "near": nearest(quoted(name), known),
@@ -58,12 +66,16 @@ def _unknown(name: str, known: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a text that every response can hold: short, and without half of a surrogate pair."""
+    """Return a short text for a response, without lone surrogates, which cannot be
+    encoded.
+    """
     return str(value)[:MAX_QUOTED].encode("utf-8", "replace").decode()
 
 
 def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str | None:
-    """Return the last value of a switch, or None if the address has none. Raises InvalidParameters."""
+    """Return the last value of a parameter, or None if the URL does not contain the
+    parameter. Raises InvalidParameters if a value is not permitted.
+    """
     values = sent.getlist(name)
     for value in values:
         if value not in permitted:
@@ -73,7 +85,7 @@ def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str 
 
 @dataclass(frozen=True)
 class Listed:
-    """Rows in their order, of which it is known without counting them how many there are."""
+    """An ordered queryset whose length comes from a function instead of a COUNT query."""
 
     rows: QuerySet[Any]
     number: Callable[[], int]
@@ -94,11 +106,15 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A subclass has a field for each parameter of its page, made by one of the functions below."""
+    """Base class for the query parameters of a page. Each field of a subclass is one
+    parameter, defined by one of the functions below.
+    """
 
     @classmethod
     def of(cls, sent: QueryDict) -> Self:
-        """Raise InvalidParameters if a switch has a value that is not defined; a form may leave it empty."""
+        """Parse the parameters of a request. Empty values are ignored. Raises
+        InvalidParameters if a value is not permitted.
+        """
         values_read: dict[str, Any] = {}
         for one in fields(cls) if sent else ():
             name, permitted = one.metadata["name"], one.metadata["permitted"]
@@ -118,7 +134,9 @@ class Query:
         return cls(**values_read)
 
     def pairs(self, **changes: object) -> list[tuple[str, str]]:
-        """The parameters of the same page with other choices, for an address or a form; no defaults."""
+        """Return the parameters of this page with ``changes``, for a URL or a form.
+        Parameters with default values are omitted.
+        """
         wanted = vars(self) | changes
         pairs: list[tuple[str, str]] = []
         for one in fields(self):

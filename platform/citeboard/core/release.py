@@ -1,4 +1,4 @@
-"""A digest of programs, templates and styles, which together with the data decide how a page looks."""
+"""A digest of the code, the templates and the styles. The digest identifies the release."""
 
 import hashlib
 from functools import cache

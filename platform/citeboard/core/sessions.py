@@ -1,4 +1,4 @@
-"""Sessions in Django's own table, read by a statement that is not composed anew for every request."""
+"""Sessions in Django's table, read by a fixed SQL statement."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Scripts and styles under names with their hashes, gathered for the site and compressed once."""
+"""Static files of the site with hashes in their names, compressed once by
+`collectstatic`.
+"""
 
 from functools import partial
 from typing import Any
@@ -11,6 +13,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class GatheredFiles(CompressedManifestStaticFilesStorage):
     def create_compressor(self, **options: Any) -> Compressor:
         compressor = super().create_compressor(**options)
-        # A first start waits for it: brotli's last two steps take eight times as long for a tenth less.
+        # The first start waits for the compression. Brotli's two highest levels take
+        # eight times as long and save a tenth.
         compressor.compress_brotli = partial(brotli.compress, quality=9)
         return compressor

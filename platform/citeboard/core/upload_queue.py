@@ -1,9 +1,10 @@
-"""The queue of uploads: which request with a file a web process works on next.
+"""The queue of uploads, which decides the order in which a web process reads them.
 
-A process works on a few uploads at a time. Other uploads wait before anything of their files is read. The
-account whose uploads kept others waiting for less time goes first, and it does not wait for an upload of an
-account that kept others waiting for longer. The default cache counts this time for each account, so it holds
-in all processes. Every count ends after ten minutes.
+A process reads a few uploads at a time. Other uploads wait before any of their content
+is read. Accounts whose uploads caused less waiting time for other accounts come first.
+Their uploads also start while uploads of accounts that caused more waiting time are
+running. The default cache, which all processes share, stores the caused waiting time of
+each account for ten minutes.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ from django.db import DatabaseError, connections
 
 from citeboard.core.confined.turns import PoolFull
 
-#: If a process has so many uploads, an account with one of them gets no further one in.
+#: If a process has this many uploads, it rejects further uploads of accounts that
+#: already have an upload in this process.
 MAX_UPLOADS = 100
-#: Seconds that an upload waits at most, and between two looks at the queue.
+#: Maximum seconds that an upload waits, and seconds between two checks of the queue.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
-#: Seconds after which no other upload waits for one at work.
+#: Seconds after which a running upload no longer keeps other uploads waiting.
 LONG = 3.0
-#: Time is counted in quarters of a second, at least one for each upload that kept others waiting.
+#: Waiting time is counted in steps of a quarter of a second. At least one step is
+#: counted for each upload that made others wait.
 STEPS_PER_SECOND = 4
-#: An upload is expected to keep others waiting for two steps for each megabyte.
+#: Expected number of waiting steps that an upload causes for each megabyte of its size.
 STEPS_PER_MEGABYTE = 2
-#: Seconds until the count of an account ends.
+#: Seconds until the counted steps of an account expire.
 COUNTED_SECONDS = 600
 
 
 class TooManyAtOnce(PoolFull):
-    """The account has other uploads here; nothing of this upload was read."""
+    """The account has other uploads in this process. The site has read nothing of the
+    new upload.
+    """
 
     status = 429
     words = "other files of yours are on their way; please send this one again in a few seconds"
@@ -45,7 +50,8 @@ class TooManyAtOnce(PoolFull):
 @dataclass(eq=False)
 class Ticket:
     account: str
-    #: The steps for which the account kept others waiting, with those expected of this upload.
+    #: Steps of waiting that the account has caused for others, plus the steps that this
+    #: upload is expected to cause.
     steps: int
     number: int
     may_begin: threading.Event = field(default_factory=threading.Event)
@@ -53,14 +59,16 @@ class Ticket:
 
 
 class UploadQueue:
-    """At most ``size`` uploads are at work that no other upload overtakes."""
+    """A queue that starts an upload if fewer than ``size`` running uploads have
+    priority over it.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
         self._waiting: list[Ticket] = []
         self._at_work: list[Ticket] = []
-        self._here = Counter[str]()
+        self._uploads_by_account = Counter[str]()
         self._numbers = itertools.count()
 
     @contextmanager
@@ -78,15 +86,19 @@ class UploadQueue:
 
     def _enter(self, ticket: Ticket) -> None:
         with self._lock:
-            if self._here.total() >= MAX_UPLOADS and self._here[ticket.account]:
+            if (
+                self._uploads_by_account.total() >= MAX_UPLOADS
+                and self._uploads_by_account[ticket.account]
+            ):
                 raise TooManyAtOnce(retry_after=1)
-            self._here[ticket.account] += 1
+            self._uploads_by_account[ticket.account] += 1
             self._waiting.append(ticket)
             self._begin_next()
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # A database server has fewer connections than uploads may wait here.
+            # Free the connections, because a database server allows fewer connections
+            # than uploads can wait.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()
@@ -98,11 +110,10 @@ class UploadQueue:
                     self._begin(ticket)
 
     def _leave(self, ticket: Ticket) -> int:
-        """Return the steps for which the upload kept those of other accounts waiting."""
         steps = 0
         with self._lock:
             self._at_work.remove(ticket)
-            self._here -= Counter([ticket.account])
+            self._uploads_by_account -= Counter([ticket.account])
             if any(other.account != ticket.account for other in self._waiting):
                 seconds = min(time.monotonic() - ticket.began, LONG)
                 steps = max(1, int(STEPS_PER_SECOND * seconds))
@@ -113,13 +124,12 @@ class UploadQueue:
         return steps
 
     def _begin_next(self) -> None:
-        """Let those begin who need not wait for an upload that is at work."""
-        lately = time.monotonic() - LONG
+        oldest_start = time.monotonic() - LONG
         for ticket in sorted(self._waiting, key=self._order):
             before = [
                 other
                 for other in self._at_work
-                if other.steps <= ticket.steps and other.began > lately
+                if other.steps <= ticket.steps and other.began > oldest_start
             ]
             if len(before) >= self._size:
                 return
@@ -132,7 +142,7 @@ class UploadQueue:
         ticket.may_begin.set()
 
     def _order(self, ticket: Ticket) -> tuple[int, int, int]:
-        return ticket.steps, self._here[ticket.account], ticket.number
+        return ticket.steps, self._uploads_by_account[ticket.account], ticket.number
 
 
 def steps_of(account: str) -> int:
@@ -140,12 +150,13 @@ def steps_of(account: str) -> int:
 
 
 def count(account: str, steps: int) -> None:
-    # An upload that was stored is not lost because its time could not be counted.
+    # A stored upload must not fail because the waiting time cannot be counted.
     with suppress(DatabaseError):
         try:
             cache.incr(_key(account), steps)
         except ValueError:
-            # If two processes begin a count at once, one of the two uploads is not counted.
+            # If two processes create the same counter at the same time, one of the two
+            # uploads is not counted.
             cache.add(_key(account), steps, COUNTED_SECONDS)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import get_language, gettext, ngettext, pgettext
 from citeboard.core.instants import is_no_end
 
 THIN_SPACE = "\u2009"
-#: The characters of a setting that stand in a line.
+#: Maximum length of a setting's value on one line.
 MAX_SETTING = 120
 
 
@@ -18,12 +18,14 @@ def thousands(number: int) -> str:
 
 
 def one_line(text: object) -> str:
-    """For the log, where what a database says of its trouble would be several."""
+    """Join the lines of a text for the log, such as a database's error message."""
     return " ".join(str(text).split())
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`."""
+    """Return a number with its noun in the reader's language: `1 run`, `3 runs`, `no
+    runs`.
+    """
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
     return (ngettext(one, several, number) if number else gettext(none)) % {
@@ -37,7 +39,6 @@ def in_decimals(number: str) -> str:
 
 @cache
 def _separators(language: str | None) -> dict[int, str]:
-    """Return the separators of a language, by those of Python; a page may have thousands of numbers."""
     marks = {
         ".": get_format("DECIMAL_SEPARATOR", language),
         ",": get_format("THOUSAND_SEPARATOR", language),
@@ -116,7 +117,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that ``name`` was probably meant to be, or an empty text."""
-    by_letters = {one.lower(): one for one in known}
-    close = difflib.get_close_matches(name.lower(), by_letters, n=1)
-    return by_letters[close[0]] if close else ""
+    """Return the known name that is most similar to ``name``, or an empty text."""
+    by_lower_case = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), by_lower_case, n=1)
+    return by_lower_case[close[0]] if close else ""

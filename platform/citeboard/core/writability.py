@@ -1,7 +1,8 @@
-"""Can this machine write to the database? One process tries, every other process reads what it recorded.
+"""Check that this machine can write to the database.
 
-`serve` writes the heartbeat row of its machine every two seconds and records in the work folder whether the
-commit succeeded. Probe, doctor, watchdog and workers read this record and write nothing.
+`serve` writes the heartbeat row of its machine every two seconds and records in the
+work folder whether the commit succeeded. Probes, the doctor, the watchdog and workers
+read this record and write nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db import Error as DatabaseTrouble, connection
+from django.db import Error as DatabaseTrouble, close_old_connections, connection
 from django.utils import timezone
 
 from citeboard.core.database import from_now
@@ -29,18 +30,19 @@ from citeboard.core.outages import (
     NO_ROOM,
     READ_ONLY,
     Outage,
-    note_outage,
+    note_database_error,
     note_recovery,
     outage_of,
 )
 from citeboard.core.processes import machine
 
 BEAT_SECONDS = 2.0
-#: An older record says nothing. A writer of SQLite may wait MAX_WAIT seconds for its turn.
+#: Maximum age of a valid record in seconds. A writer may wait up to MAX_WAIT seconds
+#: for SQLite's lock.
 FRESH_SECONDS = MAX_WAIT + 10.0
 #: Seconds until the row of a machine that is gone is deleted.
 FORGOTTEN_SECONDS = 24 * 3600
-#: Bytes of free disk without which a commit of SQLite fails.
+#: Minimum free disk space in bytes that SQLite needs for a commit.
 LEAST_FREE = 1 << 20
 
 
@@ -60,7 +62,8 @@ def beat() -> WriteRecord:
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        # Sweeps note outages of their own, which end when they succeed.
+        # Report a recovery only from an outage that a heartbeat has reported. Sweeps
+        # report their own outages.
         if before is not None and before.reason:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
@@ -72,8 +75,9 @@ def beat() -> WriteRecord:
             status=outage.status,
             is_busy=outage.is_busy,
         )
-        note_outage(DATABASE, f"{outage.reason}: {error}")
-    # A work folder on a full disk keeps the record from others, who then look for themselves.
+        note_database_error(error, outage.reason)
+    # If the disk of the work folder is full, other processes find no record and check
+    # the database themselves.
     with suppress(OSError):
         _store(record)
     return record
@@ -81,6 +85,8 @@ def beat() -> WriteRecord:
 
 def beat_until(ended: threading.Event) -> None:
     while True:
+        # SQLite's file may have been moved or replaced while the process has it open.
+        close_old_connections()
         beat()
         if ended.wait(BEAT_SECONDS):
             return
@@ -100,7 +106,7 @@ def forget_machines() -> int:
 
 
 def last_record() -> WriteRecord | None:
-    """Return the record of this machine, or None where none is fresh."""
+    """Return the last record of this machine, or None if it is missing or too old."""
     try:
         record = WriteRecord(**json.loads(_path().read_text()))
         age = time.time() - record.at
@@ -110,14 +116,16 @@ def last_record() -> WriteRecord | None:
 
 
 def write_problem() -> WriteRecord | None:
-    """Return why this machine cannot write to the database, or None if it can or nobody knows."""
+    """Return the reason why this machine cannot write to the database. Return None if
+    it can write or if nothing is known.
+    """
     if (record := last_record()) is not None:
         return record if record.reason else None
     return _problem_by_reading()
 
 
 def is_writable() -> bool:
-    """Return False while writes fail. A database that is only busy can be written."""
+    """Return False while writes fail. A busy database counts as writable."""
     problem = write_problem()
     return problem is None or problem.is_busy
 

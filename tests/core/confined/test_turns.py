@@ -1,5 +1,6 @@
 """Much work at once: who comes first, who gives way, and that nobody waits for a hang."""
 
+import os
 import threading
 from dataclasses import replace
 
@@ -229,6 +230,14 @@ def test_who_kept_others_waiting_has_less_of_a_processor(tmp_path):
     pool.close()
     base = found[0]
     assert found == [base, min(19, base + 3), 19]
+
+
+def test_a_reader_stays_in_the_session_within_which_niceness_counts(tmp_path):
+    pool = make_pool(tmp_path / "work", means=())
+    with pool.done(work("session_and_group")) as done:
+        found = done.result
+    pool.close()
+    assert found == {"session": os.getsid(0), "leads_group": True}
 
 
 def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(

@@ -1,4 +1,6 @@
-"""Programs in processes of their own that may use little, see one folder and reach nothing. Plain Python."""
+"""Run programs in sandboxed processes with limited resources, one readable folder and
+no network. This package does not import Django.
+"""
 
-#: Name of the uploaded file in the folder of the program that reads it.
+#: Name of the uploaded file in the working folder of the program that reads the file.
 UPLOAD = "upload"

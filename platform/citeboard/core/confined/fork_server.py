@@ -1,9 +1,12 @@
-"""A warm process that forks a confined one for each piece of work, so that nothing is imported twice.
+"""A server process that imports modules once and forks a sandboxed process for each
+order.
 
-`python -P -m citeboard.core.confined.fork_server JSON FD`. It has one thread and knows no secrets. Orders
-come over the socket FD, each with a socket on which the server says that the work began and how it ended, and
-with the folder that the work has. When the sender of an order closes that socket, its process is killed; when
-FD closes, or the process that started the server is gone, everything ends.
+`python -P -m citeboard.core.confined.fork_server JSON FD`. The server has one thread
+and no secrets. Each order arrives over the socket FD together with two descriptors: a
+socket on which the server reports the start and the end of the work, and the working
+folder. If the client closes the socket of an order, the server kills the process of
+this order. If FD is closed or the parent of the server exits, the server kills all
+processes and exits.
 """
 
 import gc
@@ -39,23 +42,28 @@ from citeboard.core.confined.rights import (
     give_up_files,
 )
 
-#: In the folder of the work: what its program returned, and what it wrote for people.
+#: Files in the working folder: the result of the program, and its standard output and
+#: error.
 RESULT, SAID = "result.json", "said.txt"
-#: Files of ours that several pieces of work share stay read, so many at a time.
+#: Maximum number of parsed shared files that the server caches.
 MAX_SHARED = 8
-#: Niceness of the first work in turn, and the kernel's maximum.
+#: Niceness of a process whose order has ``behind`` 0, and the kernel's maximum
+#: niceness.
 NICENESS, MAX_NICENESS = 10, 19
-#: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
+#: Codec modules. The server preloads them, because a sandboxed process may not be able
+#: to read the interpreter's folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
 _LENGTH = 4
-#: Seconds after which a server notices at the latest that nobody is left to send orders.
+#: Maximum seconds until the server notices that its parent has exited.
 ORPHANED_FOR = 2.0
 
 
 @dataclass(frozen=True)
 class Order:
-    """``program`` is MODULE:FUNCTION; the higher ``behind``, the less of a processor it has."""
+    """An order to run ``program``, which is MODULE:FUNCTION. The niceness of its
+    process grows with ``behind``.
+    """
 
     program: str
     arguments: dict[str, Any]
@@ -73,9 +81,11 @@ class Running:
 
 
 class Server:
-    """Its selector holds the orders' socket, the signal of ended children, and a line for each child."""
+    """A fork server. Its selector watches the socket of orders, the wake-up socket for
+    SIGCHLD, and the report socket of each child.
+    """
 
-    #: The file in the folder of the work that each of its descriptors writes.
+    #: File name in the working folder for each output descriptor of a process.
     outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
 
     def __init__(
@@ -109,12 +119,12 @@ class Server:
             for key, _ in self._selector.select(max(0.0, min(left, ORPHANED_FOR))):
                 if key.fileobj is self._orders:
                     if not self._take_order():
-                        self._end()
+                        self._kill_all()
                         return
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
                 else:
-                    # Nobody says anything on a line: its other end was closed.
+                    # The client closed the socket of its order.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
             for running in self._running.values():
@@ -122,9 +132,9 @@ class Server:
                     running.is_out_of_time = True
                     self._kill(running.pid)
             self._reap()
-        self._end()
+        self._kill_all()
 
-    def _end(self) -> None:
+    def _kill_all(self) -> None:
         for pid in self._running:
             self._kill(pid)
 
@@ -141,28 +151,30 @@ class Server:
         order = Order(**{**facts, "limits": Limits(**facts["limits"])})
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
-            shared = _shared(order.shared) if order.shared else None
+            shared = _load_shared(order.shared) if order.shared else None
             pid = os.fork()
-        except Exception:  # noqa: BLE001  (whatever it is: the sender is told, and the server goes on)
+        except Exception:  # noqa: BLE001  (the client sees a closed socket, and the server continues)
             traceback.print_exc()
             line.close()
             os.close(folder)
             return True
         if pid == 0:
-            self._become(order, shared, folder)
+            self._run_child(order, shared, folder)
         os.close(folder)
         deadline = time.monotonic() + order.limits.steps * order.limits.wall_seconds
         self._running[pid] = Running(pid, line, deadline)
         self._selector.register(line, selectors.EVENT_READ, pid)
-        _tell(line, f"{BEGAN} {pid}")
+        _report(line, f"{BEGAN} {pid}")
         return True
 
-    def _become(self, order: Order, shared: object, folder: int) -> None:
+    def _run_child(self, order: Order, shared: object, folder: int) -> None:
         code = FAULT
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setsid()
+            # Do not start a new session: Linux (autogroup) would give the session a
+            # full share of a processor, whatever its niceness.
+            os.setpgid(0, 0)
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for target, name in self.outputs.items():
@@ -174,7 +186,7 @@ class Server:
             self.confine(order)
             die_with_parent()
             if os.getppid() != self._pid:
-                return  # It was gone before the kernel was asked to tell.
+                return  # The server exited before the kernel could watch it.
             apply_limits(order.limits)
             self.close_calls()
             code = self.work(order, shared)
@@ -182,13 +194,14 @@ class Server:
             os._exit(code)
 
     def confine(self, order: Order) -> None:
-        """In the process of the work: take from it what it may not do."""
         if self._means:
             give_up_files(self._rights, self._means)
         become_nobody()
 
     def close_calls(self) -> None:
-        """There, once its limits are set, which takes calls that are closed then."""
+        """Restrict system calls. Call this method after `apply_limits`, which needs
+        some of the restricted calls.
+        """
         if self._means:
             give_up_calls(self._rights, self._means)
 
@@ -203,7 +216,7 @@ class Server:
             )
             with Path(RESULT).open("w", encoding="utf-8") as file:
                 json.dump(result, file, ensure_ascii=False)
-        except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
+        except Exception as error:  # noqa: BLE001  (the exit code and the log report the exception)
             return told_and_code(error)
         return 0
 
@@ -211,7 +224,6 @@ class Server:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
         with suppress(ProcessLookupError):
-            # Between fork and setsid it is in our own group.
             os.kill(pid, signal.SIGKILL)
 
     def _reap(self) -> None:
@@ -219,7 +231,7 @@ class Server:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return
-            # Kill its children too, before another process gets its number.
+            # Kill the children of the process too, before its id can be reused.
             self._kill(ended.si_pid)
             pid, status, used = os.wait4(ended.si_pid, 0)
             running = self._running.pop(pid)
@@ -230,17 +242,17 @@ class Server:
                 if running.is_out_of_time
                 else str(os.waitstatus_to_exitcode(status))
             )
-            _tell(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
+            _report(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
             running.line.close()
 
 
-def _tell(line: socket.socket, words: str) -> None:
+def _report(line: socket.socket, words: str) -> None:
     with suppress(OSError):
         line.send(f"{words}\n".encode())
 
 
 @lru_cache(maxsize=MAX_SHARED)
-def _shared(path: str) -> object:
+def _load_shared(path: str) -> object:
     with Path(path).open("rb") as file:
         content: object = json.load(file)
     gc.freeze()
@@ -248,7 +260,9 @@ def _shared(path: str) -> object:
 
 
 def told_and_code(error: Exception) -> int:
-    """The exit code of work that ends so; what has no code of its own is told at length."""
+    """Return the exit code for an exception of the program. Print the traceback unless
+    the exception has its own exit code.
+    """
     if (code := exit_code_of(error)) is not None:
         return code
     traceback.print_exc()
@@ -261,13 +275,16 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # A codec of another system, or a module whose library is not installed.
+                # Some codecs need another operating system or a library that is not
+                # installed.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 
 
 def orders_of_sender() -> socket.socket:
-    """To be called first: what is under way when everybody else is told to end comes to its end."""
+    """Return the socket of orders. Call this function first: the process then ignores
+    signals to its group, so that running work can end normally.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     return socket.socket(fileno=int(sys.argv[-1]))

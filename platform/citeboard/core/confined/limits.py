@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: Exit codes of a confined process, besides those that its program has of its own.
+#: Exit codes with which a sandboxed process reports a failure.
 FAULT = 1
 OUT_OF_MEMORY = 3
 FILE_TOO_LARGE = 4
@@ -20,7 +20,11 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """``max_files`` are open at once; ``total_files`` and ``total_mb`` are of the folder of one work."""
+    """Resource limits of one process.
+
+    ``max_files`` limits open files. ``total_files`` and ``total_mb`` limit the working
+    folder. Each of the ``steps`` may use ``cpu_seconds`` and ``wall_seconds``.
+    """
 
     cpu_seconds: int
     wall_seconds: float
@@ -36,7 +40,8 @@ class Limits:
 def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
-    # The first signal ends the process and says why; the second cannot be caught.
+    # At the soft limit, the kernel sends SIGXCPU, from which the parent can recognise
+    # the reason. At the hard limit, the kernel sends SIGKILL, which cannot be caught.
     _limit(
         resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5
     )
@@ -71,7 +76,9 @@ def exit_code_of(error: BaseException) -> int | None:
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Have the kernel end this process when the thread that started it is gone. Linux alone can."""
+    """Let the kernel send a signal to this process when the thread that started the
+    process exits. Other systems than Linux do not support this.
+    """
     if sys.platform == "linux":
         import ctypes
 

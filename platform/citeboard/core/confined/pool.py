@@ -17,8 +17,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from citeboard.core.confined import limits as ends
 from citeboard.core.confined.fork_server import BEGAN, OUT_OF_TIME, RESULT, SAID
+from citeboard.core.confined.left_folders import remove_folder
 from citeboard.core.confined.limits import MEGABYTE, Limits
 from citeboard.core.confined.rights import MEANS, NOBODY
 from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
@@ -26,7 +29,8 @@ from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 #: Maximum number of characters of a failed program's output in the log.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: A process that failed with less room than this on the disk failed for want of it.
+#: If a process fails while the disk has less free space than this, the full disk is
+#: reported as the cause.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -34,19 +38,24 @@ log = logging.getLogger(__name__)
 
 
 class LimitExceeded(Exception):
-    """The program needed more than it may have; the message says what, as a clause."""
+    """The program exceeded a resource limit; the message is a clause that names the
+    limit.
+    """
 
 
 class ProgramFailed(Exception):
-    """The program ended by a fault of its own or was ended by someone; the log says how."""
+    """The program failed or was killed; the log gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A function, named MODULE:FUNCTION, its arguments as JSON values, and the files it is given by name. The
-    function sees the folder of the files as its working folder, may write there, and returns JSON values.
-    ``shared`` is a JSON file of ours that many pieces of work need, which the function gets as it is read.
-    What a function that is not ours has written stays out of the log (``is_ours``).
+    """A function to run in a sandboxed process.
+
+    ``program`` is MODULE:FUNCTION. The arguments and the result are JSON values. The
+    function runs in a folder with copies of ``files``, in which it may write.
+    ``shared`` is a JSON file of the site; the fork server parses the file once and
+    passes its content to the function. If ``is_ours`` is False, the log omits the
+    program's output.
     """
 
     program: str
@@ -101,7 +110,9 @@ class Pool:
 
     @contextmanager
     def done(self, work: Work, *, sender: Sender | None = None) -> Iterator[Done]:
-        """The work's result, and its folder as long as the block lasts."""
+        """Run the work and yield its result. The working folder exists until the end of
+        the block.
+        """
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
         try:
@@ -122,14 +133,16 @@ class Pool:
                     and sender.submits
                     and sender.gives_way
                 ):
-                    # It used less computing than it may have, and is read in a job, which has longer.
+                    # The short time limit was exceeded for this file. A job will read
+                    # the submitted file with a longer limit.
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
-            # On a busy machine it stayed now and then, for a reason that was not found.
+            # On a busy machine the folder sometimes survived the first removal, for an
+            # unknown reason.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_folder(folder)
                 if not folder.exists():
                     break
 
@@ -147,7 +160,7 @@ class Pool:
                 with self._starting:
                     server.close()
                 if is_last:
-                    # A machine that is far too busy starts no process in time.
+                    # An overloaded machine may be unable to start a process in time.
                     raise PoolFull from None
             else:
                 self.turns.charge(turn, seconds)
@@ -162,13 +175,15 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                # Folders of work whose process was killed, by an age that no work reaches.
+                # Delete the folders that killed processes left behind, once they are
+                # older than any running work can be.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
-                            shutil.rmtree(folder, ignore_errors=True)
+                            remove_folder(folder)
+                variables = environment(self._setup.path)
                 self._server = ForkServer(
-                    self._setup.command, environment(self._setup.path)
+                    self._setup.command, {**variables, **self._setup.variables}
                 )
             return self._server
 
@@ -208,13 +223,18 @@ def _read(path: Path, length: int) -> bytes:
 
 
 COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
-#: Seconds in which a server must begin what it is given, its own start and a file it shares included.
+#: Maximum seconds until a server begins work, including its start and the loading of a
+#: shared file.
 MAX_SILENCE = 20.0
-#: Seconds after the end of a process's time in which its server must have said so.
+#: A server that uses fewer processor seconds than this within MAX_SILENCE counts as
+#: stuck.
+LEAST_COMPUTED = 0.05
+#: Seconds that a server may take, after the time limit of a process, to report its end.
 GRACE = 5.0
-#: Seconds between looks at what a program has written.
+#: Seconds between checks of the files that a program writes.
 LOOK = 0.2
-#: One processor for each process, so that none gets into the way of another.
+#: Environment variables that limit numerical libraries to one thread, so that processes
+#: do not compete for processors.
 SINGLE_THREADED = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -224,18 +244,22 @@ SINGLE_THREADED = (
 
 
 class ServerLost(Exception):
-    """The server was gone or did not answer; a new one may do the same work."""
+    """The fork server exited or did not respond. A new server can repeat the work."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """``path`` is where modules are found, ``readable`` the folders of it that stay open to a program."""
+    """Configuration of a fork server. ``path`` is the module search path; programs can
+    read only the ``readable`` folders.
+    """
 
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Means of confinement in use; none where resource limits alone apply.
+    #: Kernel mechanisms that confine programs. If empty, only resource limits apply.
     means: Sequence[str] = MEANS
+    #: Additional environment variables of the server.
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def command(self) -> list[str]:
@@ -274,7 +298,9 @@ class ForkServer:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
-        """Exit code (None where out of time) and seconds of computing. Raises ServerLost."""
+        """Run the work. Return its exit code (None after a timeout) and its processor
+        seconds. Raises ServerLost.
+        """
         facts: dict[str, Any] = {
             "shared": work.shared,
             "limits": work.limits,
@@ -284,15 +310,35 @@ class ForkServer:
             turn.line = line
             if turn.is_over:
                 raise ServerLost("another is to be read first")
-            if not heard(line, MAX_SILENCE).startswith(BEGAN):
+            word, _, process = self._heard_while_computing(line).partition(" ")
+            if word != BEGAN:
                 raise ServerLost("the server did not begin")
-            said = heard(
-                line, work.limits.wall_seconds + GRACE, Written(folder, work.limits)
-            )
+            written = Written(folder, work.limits, int(process))
+            said = heard(line, work.limits.wall_seconds + GRACE, written)
         how, _, seconds = said.rpartition(" ")
         if not how:
             raise ServerLost("the server did not say how the work ended")
         return None if how == OUT_OF_TIME else int(how), float(seconds)
+
+    def _heard_while_computing(self, line: socket.socket) -> str:
+        computed = -1.0
+        while True:
+            began = time.monotonic()
+            word = heard(line, MAX_SILENCE)
+            # An empty message before the timeout means that the server closed the
+            # connection.
+            if word or time.monotonic() - began < MAX_SILENCE:
+                return word
+            before, computed = computed, self._computing_seconds()
+            if computed < before + LEAST_COMPUTED:
+                return ""
+
+    def _computing_seconds(self) -> float:
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
 
     def begin(
         self,
@@ -304,7 +350,9 @@ class ForkServer:
         shared: Path | None = None,
         behind: int = 0,
     ) -> socket.socket:
-        """The line on which the server says that the work began and how it ended. Closed, it ends it."""
+        """Start a program and return the socket on which the server reports start and
+        end. Closing the socket ends the program.
+        """
         order = {"program": program, "arguments": arguments, "behind": behind}
         order |= {"shared": shared and str(shared), "limits": asdict(limits)}
         message = json.dumps(order).encode()
@@ -334,14 +382,20 @@ class ForkServer:
 
 
 class Written:
-    """The bytes that a program has written into its folder. The kernel limits no sum, so they are counted."""
+    """The files and bytes that a program has written into its working folder.
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    The kernel limits the size of each file but not their sum, so that this class counts
+    them. Deleted files count while the process has them open, if the site may inspect
+    the process.
+    """
+
+    def __init__(self, folder: Path, limits: Limits, process: int = 0) -> None:
         self._folder, self._limits = folder, limits
+        self._open_files = Path(f"/proc/{process}/fd") if process else None
         self._before = self._count()
 
     def check(self) -> None:
-        """Raises LimitExceeded."""
+        """Raise LimitExceeded if the program has written too many files or bytes."""
         files, size = (
             now - before
             for now, before in zip(self._count(), self._before, strict=True)
@@ -354,16 +408,46 @@ class Written:
 
     def _count(self) -> tuple[int, int]:
         files = size = 0
-        for path, folders, names in os.walk(self._folder):
-            files += len(folders) + len(names)
-            for name in names:
+        try:
+            for path, folders, names in os.walk(
+                self._folder, onerror=_refuse_uncounted
+            ):
+                files += len(folders) + len(names)
+                for name in names:
+                    try:
+                        size += (Path(path) / name).lstat().st_size
+                    except OSError as reason:
+                        _refuse_uncounted(reason)
+        except RecursionError as reason:
+            raise LimitExceeded(UNCOUNTED) from reason
+        nameless = self._deleted_file_sizes()
+        return files + len(nameless), size + sum(nameless.values())
+
+    def _deleted_file_sizes(self) -> dict[tuple[int, int], int]:
+        found: dict[tuple[int, int], int] = {}
+        if self._open_files is None:
+            return found
+        with suppress(OSError):
+            for path in self._open_files.iterdir():
                 with suppress(OSError):
-                    size += (Path(path) / name).lstat().st_size
-        return files, size
+                    file = path.stat()
+                    if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
+                        found[file.st_dev, file.st_ino] = file.st_size
+        return found
+
+
+UNCOUNTED = "it wrote a folder that is closed or too deep to be counted"
+
+
+def _refuse_uncounted(reason: OSError) -> None:
+    if not isinstance(reason, FileNotFoundError | NotADirectoryError):
+        raise LimitExceeded(UNCOUNTED) from reason
 
 
 def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
-    """Return the server's message. Raises LimitExceeded; the socket closes then, and the process ends."""
+    """Return the server's next message, or an empty text after a timeout or a closed
+    connection. Check the limits on files while waiting. Raises LimitExceeded.
+    """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         line.settimeout(min(left, LOOK))

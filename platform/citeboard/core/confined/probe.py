@@ -1,7 +1,8 @@
-"""A test of what a confined process can still do.
+"""Test the resources that a sandboxed process can still reach.
 
-`python -P -m citeboard.core.confined.probe MEANS...` gives up what these means of the kernel let it, in the
-folder where it stands, and prints what it found.
+`python -P -m citeboard.core.confined.probe MEANS...` confines itself to its working
+folder with the named kernel mechanisms, tries to reach each resource, and prints the
+results as JSON.
 """
 
 import ctypes
@@ -23,7 +24,8 @@ from citeboard.core.confined.rights import (
     give_up_files,
 )
 
-#: No upload is read where one of these stays open and confinement is required; a file of the machine's own.
+#: Resources that confinement must close. If one of them stays open, a site that
+#: requires confinement reads no uploads. FILE is a file outside the sandbox.
 NEEDED = ("files", "network", "processes", "ipc")
 FILE = "/etc/passwd"
 _SHMGET = {"x86_64": 29, "aarch64": 194}
@@ -41,7 +43,9 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def self_test(means: Collection[str] = MEANS) -> list[str]:
-    """Return what a confined process of this machine can still reach; everything if none starts."""
+    """Return the resources that a sandboxed process on this machine can still reach.
+    Return all of them if the test fails to run.
+    """
     command = [
         sys.executable,
         "-P",
@@ -65,10 +69,10 @@ def self_test(means: Collection[str] = MEANS) -> list[str]:
                 timeout=60,
                 check=True,
             )
-        told: dict[str, bool] = json.loads(done.stdout)
+        is_closed: dict[str, bool] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return list(NEEDED)
-    return [name for name in NEEDED if not told[name]]
+    return [name for name in NEEDED if not is_closed[name]]
 
 
 def _is_refused(act: Callable[[], object]) -> bool:

@@ -1,4 +1,6 @@
-"""Rights that a process gives up before it reads an upload, as far as the kernel allows."""
+"""Confinement of a process before it reads an upload, by the mechanisms that the kernel
+supports.
+"""
 
 import ctypes
 import errno
@@ -19,9 +21,9 @@ _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: Numbers on x86_64 and on aarch64.
-_REFUSED = {
-    # The network.
+#: System calls that programs may not make, with their numbers on x86_64 and aarch64.
+_REFUSED_CALLS = {
+    # Network.
     "socket": (41, 198),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
@@ -37,7 +39,7 @@ _REFUSED = {
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438),
-    # The system.
+    # Administration of the system.
     "pivot_root": (155, 41),
     "chroot": (161, 51),
     "acct": (163, 89),
@@ -65,7 +67,7 @@ _REFUSED = {
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "mount_setattr": (442, 442),
-    # Memory and messages that processes share by name, System V's and POSIX's.
+    # Shared memory, semaphores and message queues (System V and POSIX).
     "shmget": (29, 194),
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -83,23 +85,36 @@ _REFUSED = {
     "mq_timedreceive": (243, 183),
     "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
+    # Scheduling: priority, policy and processors.
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
 }
-#: System calls of a process that only reads files and computes: on x86_64, and on aarch64.
-_READING = (
-    # Files that are open or can be opened, and their folders.
+#: Numbers of the system call prlimit64, which reads and sets limits of any process of
+#: the same user. The arguments of the call are a process id, a resource, and the
+#: addresses of the new and the old limits.
+_PRLIMIT = (302, 261)
+#: System calls of a process that only reads files and computes, with their numbers on
+#: x86_64 and on aarch64.
+_ALLOWED_CALLS = (
+    # System calls for files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
      138, 217, 221, 257, 258, 262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316,
      326, 332, 436, 437, 439),
     (17, 23, 24, 25, 29, 32, 34, 35, 38, *range(43, 51), 52, 53, 56, 57, 59,
      *range(61, 69), 71, 78, 79, 80, 82, 83, 88, 166, 223, 276, 285, 291, 436, 437, 439),
 ), (
-    # Memory, signals to itself, waiting, clocks, chance, what it is and may use, and its end.
+    # System calls for memory, signal handling, waiting, clocks, random numbers, the
+    # process's own ids and limits, and exit.
     (*range(9, 16), 23, 24, 25, 26, 27, 28, 34, 35, 39, 60, 63, *range(96, 101), 102,
      104, 107, 108, 110, 127, 128, 130, 131, 140, 158, 186, 202, 204, 218, 219, 228,
-     229, 230, 231, 270, 271, 273, 302, 318, 324, 334),
+     229, 230, 231, 270, 271, 273, 318, 324, 334),
     (72, 73, 93, 94, 96, 98, 99, 101, 113, 114, 115, 123, 124, 128, *range(132, 138),
      139, 141, 153, 160, 163, 165, 169, *range(172, 180), 214, 215, 216, 222, 226, 227,
-     232, 233, 261, 278, 283, 293),
+     232, 233, 278, 283, 293),
 )  # fmt: skip
 
 
@@ -123,18 +138,25 @@ def has_call_filter() -> bool:
     return sys.platform == "linux" and os.uname().machine in _ARCHITECTURES
 
 
-def restrict_calls(*, may_start_processes: bool) -> bool:
-    """By seccomp leave what reading files takes, and starting processes; False where the kernel cannot."""
+def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) -> bool:
+    """Install a seccomp filter of system calls; return False without kernel support.
+
+    With ``may_start_processes`` the filter refuses only dangerous calls. Otherwise it
+    allows only calls that read files and compute. No process can set the limits of
+    other processes. With ``may_set_limits``, a process can set its own limits.
+    """
     if not has_call_filter():
         return False
     architecture, column = _ARCHITECTURES[os.uname().machine]
     if may_start_processes:
-        numbers = [numbers[column] for numbers in _REFUSED.values()]
+        numbers = [numbers[column] for numbers in _REFUSED_CALLS.values()]
         otherwise, if_named = _ALLOW, _REFUSE
     else:
-        numbers = [number for group in _READING for number in group[column]]
+        numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
         otherwise, if_named = _REFUSE, _ALLOW
-    # A jump counts the instructions it leaves out; the last two are for what is not named and what is.
+    # The target of a jump is the number of instructions to skip. The last two
+    # instructions return the results for calls that are not listed and for listed
+    # calls.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -142,6 +164,7 @@ def restrict_calls(*, may_start_processes: bool) -> bool:
         (_LOAD, 0, 0, _NUMBER_AT),
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, _REFUSE),
+        *_limit_rules(_PRLIMIT[column], may_set_limits=may_set_limits),
         *(
             (_EQUAL, len(numbers) - place, 0, number)
             for place, number in enumerate(numbers)
@@ -159,13 +182,37 @@ def restrict_calls(*, may_start_processes: bool) -> bool:
     )
 
 
-#: System calls of Landlock, the same on every architecture.
+def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
+    """Return the filter instructions for ``prlimit64``. A process id of 0 means the
+    calling process, and an address of 0 means that no limits are set.
+    """
+    zeros = [_argument_offset(0)]
+    if not may_set_limits:
+        zeros += [_argument_offset(2), _argument_offset(2) + 4]
+    checks = [
+        instruction
+        for place in zeros
+        for instruction in (
+            (_LOAD, 0, 0, place),
+            (_EQUAL, 1, 0, 0),
+            (_RETURN, 0, 0, _REFUSE),
+        )
+    ]
+    allowed = [*checks, (_RETURN, 0, 0, _ALLOW)]
+    return [(_EQUAL, 0, len(allowed), number), *allowed]
+
+
+def _argument_offset(place: int) -> int:
+    return 16 + 8 * place
+
+
+#: Numbers of Landlock's system calls, which are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
-#: The rights of each version of the interface, from the first on: so many bits.
+#: Number of file access rights in each version of Landlock's interface.
 _FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 _LATEST_FILE_BITS = 16
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
@@ -197,9 +244,12 @@ def landlock_version() -> int:
 
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """By Landlock close all but these files and folders, and TCP; False where the kernel cannot. It needs no
-    privilege (Linux 5.13; TCP from 6.7, signals from 6.12). What is restricted cannot be opened again, and
-    holds for whatever the process starts. See `landlock(7)`.
+    """Restrict the process by Landlock to these files and folders, and refuse TCP.
+    Return False without kernel support.
+
+    Landlock needs no privilege. It restricts files from Linux 5.13 on, TCP from 6.7 and
+    signals from 6.12. The restrictions are permanent and apply to all child processes.
+    See `landlock(7)`.
     """
     number = landlock_version()
     if not number:
@@ -222,13 +272,13 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
             (writable, rights & ~_EXECUTE),
         ):
             for path in paths:
-                _allow(rules, path, allowed)
+                _add_path_rule(rules, path, allowed)
         return bool(_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
     finally:
         os.close(rules)
 
 
-def _allow(rules: int, path: Path, allowed: int) -> None:
+def _add_path_rule(rules: int, path: Path, allowed: int) -> None:
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -245,9 +295,9 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-#: The user that owns nothing, by the number it has wherever there is one.
+#: User id of `nobody`.
 NOBODY = 65534
-#: Means of the kernel; tests simulate kernels that lack some.
+#: Kernel mechanisms for confinement. Tests pass a subset to simulate other kernels.
 LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
 _NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
@@ -255,15 +305,19 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """Files and folders that a confined process may use. The rest and the network are closed."""
+    """Files and folders that a sandboxed process may use. All other files and the
+    network are closed.
+    """
 
     readable: Sequence[Path] = field(default_factory=tuple)
     writable: Sequence[Path] = field(default_factory=tuple)
     may_start_processes: bool = False
+    #: True if the process sets its own limits later, for example between two steps.
+    may_set_limits: bool = False
 
 
 def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
-    _control(_NO_NEW_PRIVILEGES, 1)
+    _prctl(_NO_NEW_PRIVILEGES, 1)
     named = (
         sysconfig.get_path(name)
         for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -276,15 +330,21 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
         readable=readable, writable=rights.writable
     ):
         return
-    # Scorers read single files and devices, which only Landlock tells apart.
+    # Scorers may start processes and need access to single files and devices, which
+    # only Landlock can allow.
     if NAMESPACES in means and not rights.may_start_processes:
         close_files(readable=readable, writable=rights.writable[0])
 
 
 def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
-    """Last of all: what sets limits and changes the user is closed then."""
+    """Restrict system calls. Call this function last: afterwards the kernel may refuse
+    the calls that set limits and change the user.
+    """
     if SECCOMP in means:
-        restrict_calls(may_start_processes=rights.may_start_processes)
+        restrict_calls(
+            may_start_processes=rights.may_start_processes,
+            may_set_limits=rights.may_set_limits,
+        )
 
 
 def become_nobody() -> None:
@@ -295,12 +355,12 @@ def become_nobody() -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     except OSError:
-        # A container without such a user: the other measures stand.
+        # If a container has no such user, the other restrictions still apply.
         return
-    _control(_DUMPABLE, 0)
+    _prctl(_DUMPABLE, 0)
 
 
-def _control(option: int, value: int) -> None:
+def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
@@ -316,12 +376,14 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
     1 << 18,
 )
 _DETACH = 2
-_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED["pivot_root"], strict=True))
+_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED_CALLS["pivot_root"], strict=True))
 _ROOT, _BEFORE = ".root", ".before"
 
 
 def _unshare_mounts(libc: ctypes.CDLL) -> bool:
-    """Enter a namespace of mounts, with a user namespace if the process has no right to it alone."""
+    """Enter a new mount namespace, and also a user namespace if the process has no
+    privilege for mounts. Return False if the kernel refuses either.
+    """
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(_NEW_MOUNTS) == 0:
         return True
@@ -338,7 +400,7 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
 
 
 def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
-    """Make a folder the root, and unmount the root before it."""
+    """Make the folder the root directory, and unmount the previous root."""
     (root / _BEFORE).mkdir()
     if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
         raise OSError(ctypes.get_errno(), "pivot_root")
@@ -349,7 +411,9 @@ def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
 
 
 def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
-    """Leave these folders, and ``writable``, the present one; False where the kernel makes no namespaces."""
+    """Hide all folders except ``readable``, which become read-only, and ``writable``,
+    which becomes the working folder. Return False without namespaces.
+    """
     pivot_root = (
         _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
     )
@@ -374,7 +438,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     mount("none", Path("/"), None, _RECURSIVE | _PRIVATE)
     root = own / _ROOT
     root.mkdir()
-    # In here the folder is an empty one; outside, nothing of it is seen.
+    # The new file system is visible only in this namespace.
     mount("none", root, "tmpfs", _NO_SUID | _NO_DEVICES)
     for path in dict.fromkeys(
         [*(folder.resolve() for folder in readable if folder.is_dir()), own]
@@ -383,7 +447,8 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
-            # Flags of an existing mount that a user may not remove.
+            # Keep these flags of the existing mount, because an unprivileged user may
+            # not clear them.
             flags = os.statvfs(target).f_flag & (
                 _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
             )

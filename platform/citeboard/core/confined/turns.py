@@ -1,5 +1,8 @@
-"""The order in which uploads are read: a limited number at once, the least demanding sender first, and never
-all places for one account."""
+"""The order in which uploads are read.
+
+Only a limited number of uploads is read at the same time. Senders who recently caused
+less waiting time for other senders come first, and no account can occupy all slots.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,25 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-#: Seconds that a request waits for its turn, and until it may come back after it got none.
+#: Seconds that a request waits for its turn, and seconds after which a rejected client
+#: may try again.
 PATIENCE, RETRY_AFTER = 3.0, 5
-#: Requests for each place that run or wait. A web process needs more threads than that.
+#: Maximum number of running and waiting requests for each slot. A web process needs
+#: more threads than all these requests together.
 PRESENT_PER_PLACE = 4
-#: Seconds between looks at whether somebody at work has used more by now than who waits.
+#: Seconds between checks whether a waiting sender should replace a running one.
 LOOK = 0.1
 HOUR = 3600
-#: Seconds after which half of what kept others waiting is forgotten.
+#: Half-life in seconds of the recorded waiting time.
 HALF = 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """For whom a file is read; a run that is submitted goes before one that is only checked. Who
-    ``gives_way`` can be read later or ask again: has so many seconds of computing an hour, and makes room,
-    even while the file is read, where somebody waits who kept others waiting for less.
+    """The sender of a file. Submitted runs have priority over checks.
+
+    A sender who ``gives_way`` has an hourly limit of processor seconds, and the work is
+    interrupted if a sender with higher priority waits.
     """
 
     account: str
@@ -58,7 +64,7 @@ class PoolFull(Exception):
 
 
 class HourUsed(PoolFull):
-    """Reading the account's files has taken its computing time of the hour."""
+    """The account has used up its processor time of this hour for reading files."""
 
     status = 429
 
@@ -72,16 +78,17 @@ class HourUsed(PoolFull):
 
 @dataclass(eq=False)
 class Turn:
-    """One request for a place; work of the site itself has no sender."""
+    """A request to read a file. The site's own work has no sender."""
 
     sender: Sender | None
     number: int
     began: float | None = None
-    #: Seconds for which its account has lately kept others waiting when it begins.
+    #: Seconds of waiting that the account had caused for other accounts when this work
+    #: began.
     behind: int = 0
-    #: It makes room for another, whether it waits or is at work.
+    #: True if the request was ended in favour of another request.
     is_over: bool = False
-    #: To the process that does the work, which ends when this is closed.
+    #: Socket to the fork server. Closing the socket ends the work.
     line: socket.socket | None = field(default=None, repr=False)
 
     @property
@@ -96,7 +103,7 @@ class Turn:
 
 
 class Used(Counter[str]):
-    """Seconds of computing that accounts, teams and networks have had in this hour."""
+    """Processor seconds that accounts, teams and networks have used in this hour."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +115,9 @@ class Used(Counter[str]):
             self.update(dict.fromkeys(keys, seconds))
 
     def begin_hour(self) -> int:
-        """Forgets the last; the seconds that are left of this one."""
+        """Reset the usage at the start of an hour; return the remaining seconds of the
+        hour.
+        """
         hour, passed = divmod(int(time.monotonic()), HOUR)
         with self._lock:
             if hour > self._hour:
@@ -118,30 +127,37 @@ class Used(Counter[str]):
 
 
 class KeptWaiting:
-    """Seconds for which accounts, teams and networks kept others waiting; it counts less the longer ago."""
+    """Seconds of waiting that accounts, teams and networks caused for others, with
+    exponential decay.
+    """
 
     def __init__(self) -> None:
-        self._noted: dict[str, tuple[float, float]] = {}
+        self._records: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, key: str) -> float:
-        seconds, at = self._noted.get(key, (0.0, 0.0))
+        seconds, at = self._records.get(key, (0.0, 0.0))
         return float(seconds * 0.5 ** ((time.monotonic() - at) / HALF))
 
     def add(self, keys: Iterable[str], seconds: float) -> None:
         with self._lock:
-            # Delete entries that no longer count.
-            left = {key: noted for key, noted in self._noted.items() if self[key] > 0.1}
-            self._noted = left | {
+            # Drop entries that have decayed almost to zero.
+            left = {
+                key: noted for key, noted in self._records.items() if self[key] > 0.1
+            }
+            self._records = left | {
                 key: (self[key] + seconds, time.monotonic()) for key in keys
             }
 
 
 class Turns:
-    """At most ``size`` at work at once, and of one account at most all but one of them. Some more may wait
-    for a few seconds, and they are never all of one account's either. First come submitted runs, then whose
-    team, account and network lately kept others waiting for less, in whole seconds, then who came first. Who
-    kept them waiting for longer has less of a processor, too.
+    """A queue in which at most ``size`` requests run at once, and at most ``size`` - 1
+    requests of one account.
+
+    Some more requests may wait for a few seconds, but not all from one account.
+    Submitted runs come first, then senders who recently caused fewer whole seconds of
+    waiting for others, and then earlier requests. Senders who caused more waiting also
+    get less processor time.
     """
 
     def __init__(self, size: int, hourly_seconds: float) -> None:
@@ -155,7 +171,9 @@ class Turns:
 
     @contextmanager
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
-        """Raises PoolFull where no place was free in time, or where the work was ended for another."""
+        """Wait for a free slot. Raises PoolFull if no slot was free in time, or if the
+        work was ended in favour of another sender.
+        """
         turn = Turn(sender, next(self._numbers))
         with self._changed:
             left = self.used.begin_hour()
@@ -198,7 +216,6 @@ class Turns:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
 
     def _turn_away(self, turn: Turn) -> None:
-        """If too many wait, remove the last in turn: this one or another."""
         if turn.sender is None:
             return
         own = [
@@ -211,12 +228,12 @@ class Turns:
                 "other files of yours are being read; please send this one again in a few seconds"
             )
         if self.present > PRESENT_PER_PLACE * self.size:
-            going = [
+            rejectable = [
                 other
                 for other in self._waiting
                 if other.sender is not None and not other.is_over
             ]
-            max(going, key=self._rank).end()
+            max(rejectable, key=self._rank).end()
             self._changed.notify_all()
 
     def _wait(self, turn: Turn) -> None:
@@ -231,7 +248,7 @@ class Turns:
                 if len(self._running) < self.size:
                     self._changed.notify_all()
                     return
-                self._make_room(turn)
+                self._interrupt_running(turn)
             left = LOOK if until is None else min(LOOK, until - time.monotonic())
             if left <= 0:
                 break
@@ -242,7 +259,7 @@ class Turns:
         own = sum(other.account == turn.account for other in self._running)
         return turn.sender is None or own < max(1, self.size - 1)
 
-    def _make_room(self, turn: Turn) -> None:
+    def _interrupt_running(self, turn: Turn) -> None:
         if turn.sender is None or any(other.is_over for other in self._running):
             return
         yielding = [

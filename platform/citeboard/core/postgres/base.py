@@ -1,4 +1,9 @@
-"""PostgreSQL as Django knows it, with quick checks of connections and one class for outages."""
+"""PostgreSQL backend for Django with quick checks of connections and one exception
+class for outages.
+
+The threads of a web process share a pool of connections, which `core.connections`
+configures.
+"""
 
 import select
 import time
@@ -11,15 +16,18 @@ from django.db.utils import DatabaseErrorWrapper, OperationalError
 from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
-#: Seconds within which a server must answer a check of its connection. A server that hangs never answers.
+#: Seconds within which a server must answer a check of a connection. A server that
+#: hangs never answers.
 PATIENCE = 1.0
-#: The server can be read but not written, or the site has lost a right. psycopg calls the first an internal
-#: error and the second a programming error; for the site both are outages.
+#: SQLSTATE of a read-only server, and of a missing privilege. psycopg raises
+#: InternalError and ProgrammingError for these codes; the site treats both as outages.
 READ_ONLY, NO_RIGHT = "25006", "42501"
 
 
 class OutageErrors(DatabaseErrorWrapper):
-    """Raise OperationalError where the server cannot be written, and give its connection up."""
+    """Raise OperationalError if the server is read-only or refuses a privilege. Then
+    close the connection.
+    """
 
     wrapper: "DatabaseWrapper"
 
@@ -36,12 +44,21 @@ class OutageErrors(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    #: True once the server refused a write: after a failover another server may take writes.
+    #: True after the server was read-only or refused a privilege. After a failover, a
+    #: new connection may reach a server that accepts writes.
     is_given_up = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.is_given_up = False
-        return super().get_new_connection(conn_params)
+        connection = super().get_new_connection(conn_params)
+        if self.pool and not _answers(connection.pgconn):
+            # The server hangs or was restarted, so that all other connections of the
+            # pool are lost too.
+            connection.close()
+            self.pool.putconn(connection)
+            self.pool.drain()
+            connection = super().get_new_connection(conn_params)
+        return connection
 
     @cached_property
     def wrap_database_errors(self) -> OutageErrors:
@@ -49,6 +66,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
+            if self.connection is not None:
+                # The pool discards a connection that is already closed.
+                self.connection.close()
             self.close()
         super().close_if_unusable_or_obsolete()
 

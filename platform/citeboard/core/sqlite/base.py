@@ -4,18 +4,30 @@ import os
 import threading
 from typing import Any
 
-from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3 import base, features
 
-#: One lock per database file and process: only one thread waits for SQLite's write lock.
+#: One lock for each database file, so that only one thread of the process waits for
+#: SQLite's write lock.
 _WRITERS: dict[str, threading.Lock] = {}
 os.register_at_fork(after_in_child=_WRITERS.clear)
 
 
-class DatabaseWrapper(base.DatabaseWrapper):
-    """Transactions of one process come one after the other, since SQLite has no queue."""
+class DatabaseFeatures(features.DatabaseFeatures):
+    #: Django tests for this feature in a transaction, and stores False if another
+    #: program holds the lock. All SQLite versions that Python 3.11 supports have this
+    #: feature.
+    supports_json_field = True
 
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection that runs the transactions of a process one after the other, because
+    SQLite has no queue of writers.
+    """
+
+    features_class = DatabaseFeatures
     _turn: threading.Lock | None = None
-    #: Device and number of the file, from before it was opened; a file that took its place has others.
+    #: Device and inode of the database file before it was opened. They differ if the
+    #: file was replaced.
     _file: tuple[int, int] | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
@@ -31,7 +43,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
-            state = os.stat(self.settings_dict["NAME"])  # noqa: PTH116  (three times as fast, and asked each time)
+            state = os.stat(self.settings_dict["NAME"])  # noqa: PTH116  (three times as fast, and called often)
         except OSError:
             return None
         return state.st_dev, state.st_ino
@@ -48,7 +60,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        # Callbacks on commit may begin the next transaction.
+        # Release the lock now, because callbacks after the commit may begin a
+        # transaction.
         self._end_turn()
 
     def _rollback(self) -> None:

@@ -16,25 +16,27 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
-#: No room is left, on the disk or for this user.
+#: Error numbers of a full disk and of an exceeded quota.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StorageAway(OSError):
-    """The storage does not answer, or refuses; the same may be asked again later."""
+    """The storage does not answer or refuses a request. A later attempt may succeed."""
 
 
 class StorageFull(StorageAway):
-    """Nothing more can be written."""
+    """The storage has no free space."""
 
 
 class FileMissing(StorageAway, FileNotFoundError):
-    """The storage answers and has no file of this name, which a row of the database names."""
+    """A file that a database row names does not exist in the storage."""
 
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Raises one of these for every fault of a storage; ``name`` is that of the file."""
+    """Convert an OSError in the block to StorageAway or a subclass. ``name`` is the
+    file name for the message.
+    """
     try:
         yield
     except StorageAway:
@@ -77,7 +79,9 @@ def _in_folder(method: str) -> Any:
 
 
 class FolderStorage(Storage):
-    """A folder of the default storage. Every failure of the storage raises StorageAway."""
+    """A folder of the default storage. Each method raises StorageAway if the storage
+    fails.
+    """
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -108,7 +112,7 @@ class FolderStorage(Storage):
 runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
-#: Everything that a site keeps outside of its database.
+#: All folders in which the site stores files outside the database.
 FOLDERS = (runs, gold, statistics)
 
 
@@ -120,10 +124,11 @@ def local_copy(storage: Storage, name: str, folder: Path) -> Path:
 
 
 class Disk(FileSystemStorage):
-    """A file is there as a whole or not at all, whatever ends its writing."""
+    """A storage on disk. A file appears under its name only after it was written
+    completely.
+    """
 
     def _save(self, name: str, content: File[Any]) -> str:
-        # A draft that a killed process leaves goes as runs do that no row names.
         draft = f"{name}.{secrets.token_hex(4)}.draft"
         try:
             super()._save(draft, content)  # type: ignore[misc]
@@ -138,7 +143,7 @@ class Disk(FileSystemStorage):
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):
-                # It may go while others are looked at.
+                # The file may disappear during the listing.
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)

@@ -1,4 +1,4 @@
-"""Files in a bucket behind the S3 protocol, read by ranges and written in parts."""
+"""Storage in an S3 bucket, which downloads ranges and uploads parts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from storages.backends.s3 import S3Storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import Entry
 
-#: Bytes of a download request and of an upload request.
+#: Size in bytes of a downloaded range and of an uploaded part.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
-#: Seconds until a server that does not answer counts as away; it is asked twice.
+#: Timeouts in seconds, and the number of attempts after which a server is considered
+#: unavailable.
 CONNECT, READ, ATTEMPTS = 3, 10, 2
 _MISSING, _CHANGED, _FULL = 404, 412, 507
 
@@ -36,7 +37,7 @@ def answered() -> Iterator[None]:
             _CHANGED: errno.ESTALE,
             _FULL: errno.ENOSPC,
         }.get(status, errno.EIO)
-        # A bucket that is not there is no missing file.
+        # A missing bucket must not count as a missing file.
         if reason.response["Error"].get("Code") == "NoSuchBucket":
             number = errno.EIO
         raise OSError(number, str(reason)) from reason
@@ -51,11 +52,12 @@ class BucketStorage(S3Storage):
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             s3={"addressing_style": addressing_style},
-            # Servers other than Amazon's need not know the newer checksums; we keep our own.
+            # Servers other than Amazon's may not support the newer checksums. The site
+            # stores its own checksums.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        # One part is in memory at a time.
+        # Only one part is in memory at a time.
         transfer = TransferConfig(
             multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
         )
@@ -97,7 +99,9 @@ class BucketStorage(S3Storage):
 
 
 class BucketFile(io.RawIOBase):
-    """An object read by ranges: each request has its answer in memory and no more of the object."""
+    """A readable object of a bucket. Only one range of the object is in memory at a
+    time.
+    """
 
     def __init__(self, client: Any, bucket: str, key: str) -> None:
         super().__init__()
@@ -105,7 +109,8 @@ class BucketFile(io.RawIOBase):
         self._object = {"Bucket": bucket, "Key": key}
         head = self._client.head_object(**self._object)
         self.length: int = head["ContentLength"]
-        # Ranges of two objects under one name make neither.
+        # If the object is replaced while it is read, the next request must fail: ranges
+        # of two objects must not be combined.
         self._object["IfMatch"] = head["ETag"]
         self._place = 0
 

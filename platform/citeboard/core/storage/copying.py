@@ -1,4 +1,7 @@
-"""All files of a site from one storage to another: by checksum, with breaks, and over no other file."""
+"""Copy all files of a site to another storage.
+
+A copy verifies checksums, can be resumed, and never overwrites a different file.
+"""
 
 import hashlib
 import json
@@ -12,17 +15,23 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDERS, Entry
 
-#: A site that goes on while it is copied gets files; so often what has come meanwhile is copied too.
+#: Maximum number of passes. Each pass copies the files that a running site added during
+#: the previous pass.
 PASSES = 5
 
 
 class NotCopied(Exception):
-    """A file whose copy cannot be trusted, or would replace another; the source has it still."""
+    """The copied file differs from its source, or would replace another file. The
+    source file still exists.
+    """
 
 
 @dataclass
 class Copied:
-    """``unchanged`` files were there before, of which ``known`` need not be read again."""
+    """The counts of a copy. ``unchanged`` is the number of files that the target
+    already contained. ``known`` is the number of these files that the journal lists;
+    they are not compared again.
+    """
 
     copied: int = 0
     unchanged: int = 0
@@ -39,10 +48,12 @@ def copy_all(
     *,
     is_dry_run: bool = False,
 ) -> Copied:
-    """Files stay in the source. ``journal`` holds what earlier calls have copied and compared."""
+    """Copy all files from ``source`` to ``target``. ``journal`` lists the files that
+    earlier calls copied and compared.
+    """
     done = Copied()
     seen: dict[str, int] = {}
-    with _noted(journal) as (states, note):
+    with _open_journal(journal) as (states, note):
         for _ in range(PASSES):
             fresh = [
                 entry
@@ -56,7 +67,7 @@ def copy_all(
                 seen[entry.name] = entry.size
                 if there.get(entry.name) == entry.size and states.get(
                     entry.name
-                ) == _state(entry):
+                ) == _file_state(entry):
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
@@ -65,7 +76,8 @@ def copy_all(
                     try:
                         is_new = copied(source, target, entry.name)
                     except FileNotFoundError:
-                        # An upload that was refused, or a scoring that was replaced, took its file away.
+                        # The file was deleted meanwhile, because its upload was refused
+                        # or its scoring was replaced.
                         continue
                     except NotCopied as refused:
                         done.refused.append(str(refused))
@@ -109,12 +121,12 @@ def _entries(storage: Any) -> Iterator[Entry]:
         yield from storage.entries(folder.folder)
 
 
-def _state(entry: Entry) -> list[Any]:
+def _file_state(entry: Entry) -> list[Any]:
     return [entry.size, entry.modified.isoformat()]
 
 
 @contextmanager
-def _noted(
+def _open_journal(
     journal: Path,
 ) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
     states: dict[str, list[Any]] = {}
@@ -128,7 +140,7 @@ def _noted(
         lines.write("\n")
 
         def note(entry: Entry) -> None:
-            lines.write(f"{json.dumps([entry.name, *_state(entry)])}\n")
+            lines.write(f"{json.dumps([entry.name, *_file_state(entry)])}\n")
             lines.flush()
 
         yield states, note

@@ -1,4 +1,4 @@
-"""A stored file as an answer: the whole, or the range that was asked for, and a block of it in memory."""
+"""Send a stored file as a response, whole or by range, with one block in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def download(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    # Stored files never change.
     return download_opened(
         request,
         name,
@@ -57,8 +56,11 @@ def download_opened(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    """Send what ``open_file`` returns, which is always the same under that name."""
-    # A name may be made of a digest of gold, which nobody shall compute from what is public.
+    """Send the file that ``open_file`` returns. Equal names must always stand for equal
+    content.
+    """
+    # File names may contain digests of gold. The HMAC keeps clients from computing
+    # these digests from the public ETag.
     named = salted_hmac("citeboard.downloads", name, algorithm="sha256")
     tag = f'"{named.hexdigest()[:32]}"'
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:

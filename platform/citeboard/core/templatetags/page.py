@@ -8,18 +8,21 @@ from django.conf import settings
 from django.templatetags.static import static
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, gettext_noop as _
 
-from citeboard.core import legal_pages, markdown, middleware, words
+from citeboard.core import glossary, legal_pages, markdown, middleware, words
 from citeboard.core.instants import (
-    MONTHS,
+    day_and_time,
     is_no_end,
-    written_instant,
+    utc_minute,
+    written_day,
     zone_name,
     zone_of,
 )
 
-#: Texts of scripts, by the keys that scripts use.
+#: Texts of the scripts. The English text is the key by which scripts look up a
+#: translation.
 WORDS = (
     _("Copy"),
     _("Copied"),
@@ -38,7 +41,7 @@ WORDS = (
 )
 
 register = template.Library()
-#: As a change in a history keeps one.
+#: Format of a time in the history.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
@@ -48,18 +51,32 @@ register.filter("setting", words.setting)
 register.filter("file_size", words.file_size)
 register.filter("duration", words.duration)
 register.filter("zone", zone_name)
+register.filter("day", written_day)
 
 
 @register.filter
 def counted(number: int, nouns: str) -> str:
-    """`{{ 3|counted:"run" }}`; a plural of its own follows after a comma."""
+    """Return a number with its noun, as in `{{ 3|counted:"run" }}`. An irregular plural
+    follows after a comma.
+    """
     noun, _, plural = nouns.partition(",")
     return words.counted(number, noun, plural)
 
 
+@register.filter
+def sentence_case(label: str) -> str:
+    """Write `Current Password` as `Current password`, and leave `ORCID iD` as it is."""
+    words_of_label = [
+        word.lower() if word == word.capitalize() else word for word in label.split(" ")
+    ]
+    return capfirst(" ".join(words_of_label))
+
+
 @register.simple_tag(takes_context=True)
 def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
-    """As a history keeps it: an instant on the clocks of the season that the page is of, and in UTC."""
+    """Format a setting's value in the history. Times are displayed both in the season's
+    zone and in UTC.
+    """
     if (
         not isinstance(value, str)
         or not _INSTANT.fullmatch(value)
@@ -70,11 +87,11 @@ def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
         dt.datetime.fromisoformat(value),
         getattr(context.get("season"), "time_zone", "UTC"),
     )
-    in_utc = f"{written_instant(at, zone_of('UTC'))} UTC"
+    in_utc = utc_minute(at)
     return (
         in_utc
         if name == "UTC"
-        else f"{written_instant(at, zone_of(name))} {zone_name(name)} ({in_utc})"
+        else f"{day_and_time(at, zone_of(name))} {zone_name(name)} ({in_utc})"
     )
 
 
@@ -88,21 +105,23 @@ def stylesheet() -> str:
 
 @register.simple_tag
 def moment(at: dt.datetime) -> SafeString:
-    return _time(at, "relative")
+    return _time_element(at, "relative")
 
 
 @register.simple_tag
 def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
     return format_html(
-        "<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone)
+        "<span hidden data-countdown>{} {}</span>",
+        verb,
+        _time_element(at, "relative", zone),
     )
 
 
 @register.simple_tag(name="instant_in")
 @register.simple_tag
 def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
-    """In the zone of its season or phase: one instant has one name on a page."""
-    return _time(at, "instant", zone)
+    """Render a time in a time zone, usually the zone of the season or phase."""
+    return _time_element(at, "instant", zone)
 
 
 @register.simple_tag
@@ -122,23 +141,32 @@ def foot() -> dict[str, Any]:
     return {"notices": legal_pages.notices(), "languages": settings.LANGUAGES}
 
 
+@register.inclusion_tag("_words.html")
+def words_of_the_field(*names: str) -> dict[str, Any]:
+    """Explain the terms in ``names``, or all terms of `citeboard.core.glossary`."""
+    return {"words": [glossary.WORDS[name] for name in names or glossary.WORDS]}
+
+
 @register.simple_tag
 def mail_is_printed() -> bool:
     return bool(settings.EMAIL_BACKEND.endswith(".console.EmailBackend"))
 
 
-def _time(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
+def _time_element(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
     named = zone_name(zone)
     if named == "UTC":
         return format_html(
-            '<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at)
+            '<time datetime="{}" data-shown="{}">{}</time>',
+            iso(at),
+            shown,
+            utc_text(at),
         )
-    written = f"{_clock(at.astimezone(zone_of(zone)))} {named}"
+    written = f"{day_and_time(at, zone_of(zone))} {named}"
     return format_html(
         '<time datetime="{}" data-shown="{}" title="{}">{}</time>',
         iso(at),
         shown,
-        exact(at),
+        utc_text(at),
         written,
     )
 
@@ -147,15 +175,5 @@ def iso(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def exact(at: dt.datetime) -> str:
-    return f"{_clock(at.astimezone(dt.UTC))} UTC"
-
-
-def _clock(at: dt.datetime) -> str:
-    parts = {
-        "day": at.day,
-        "month": MONTHS[at.month - 1],
-        "year": at.year,
-        "time": f"{at:%H:%M}",
-    }
-    return gettext("%(day)d %(month)s %(year)d, %(time)s") % parts
+def utc_text(at: dt.datetime) -> str:
+    return f"{day_and_time(at)} UTC"

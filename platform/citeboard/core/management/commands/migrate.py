@@ -1,4 +1,6 @@
-"""Django's `migrate`, by one process at a time and never by a release that is too old."""
+"""Django's `migrate` command, which runs in one process at a time and refuses a
+database of a newer release.
+"""
 
 from typing import Any
 
@@ -37,7 +39,6 @@ class Command(migrate.Command):
 
 
 def _make_tables(connection: BaseDatabaseWrapper) -> None:
-    """Create the tables of the current models in an empty database, faster than by all migrations."""
     executor = MigrationExecutor(connection)
     with connection.schema_editor() as editor:
         models: list[type[Model]] = [executor.recorder.Migration, *apps.get_models()]

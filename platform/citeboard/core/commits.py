@@ -1,0 +1,33 @@
+"""Callbacks after a commit. If a callback fails, the committed data and the response
+stay as they are.
+"""
+
+import logging
+from collections.abc import Callable
+
+from django.db import DatabaseError, transaction
+
+from citeboard.core.outages import note_database_error, outage_of
+
+log = logging.getLogger(__name__)
+
+
+def after_commit(action: Callable[..., object], *given: object) -> None:
+    """Call the function after the transaction is committed. Log a failure; a database
+    outage is logged without a traceback.
+
+    In Django 5.2, `on_commit(robust=True)` raises AttributeError if the callback is a
+    `partial` that fails.
+    """
+
+    def call() -> None:
+        try:
+            action(*given)
+        except Exception as reason:
+            name = getattr(action, "__qualname__", "an action")
+            if isinstance(reason, DatabaseError) and outage_of(reason) is not None:
+                note_database_error(reason, f"{name} is left out after a commit")
+            else:
+                log.exception("%s failed after a commit", name)
+
+    transaction.on_commit(call)

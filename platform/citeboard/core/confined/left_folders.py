@@ -1,0 +1,47 @@
+"""Remove working folders of untrusted processes, which may contain unreadable or very
+deep folders.
+"""
+
+import itertools
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+_OPEN = 0o700
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder tree of any depth and with any permissions, and ignore errors.
+
+    `shutil.rmtree` fails at folders without permissions and at Python's recursion
+    limit.
+    """
+    with suppress(OSError):
+        folder.chmod(_OPEN)
+        _flatten(folder)
+    with suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _flatten(folder: Path) -> None:
+    token, numbers = secrets.token_hex(8), itertools.count()
+    while inner := _folders(folder):
+        for path in inner:
+            path.chmod(_OPEN)
+            for deeper in _folders(path):
+                # Moving a folder needs write permission for the folder, because its
+                # `..` entry changes.
+                deeper.chmod(_OPEN)
+                deeper.rename(folder / f"{token}-{next(numbers)}")
+            for file in path.iterdir():
+                file.unlink()
+            path.rmdir()
+
+
+def _folders(folder: Path) -> list[Path]:
+    with os.scandir(folder) as entries:
+        return [
+            Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)
+        ]

@@ -1,0 +1,47 @@
+"""Let all threads of a web process share a few connections to PostgreSQL."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+#: Maximum seconds that a request waits for a connection, also while the server is down.
+PATIENCE = 3.0
+#: Seconds for which the pool tries to reconnect to a server that is down; the next request starts a new
+#: attempt.
+RECONNECT_SECONDS = 2.0
+
+
+def share_connections() -> None:
+    """Let the threads of this process share a pool of connections to PostgreSQL.
+
+    Call this function before any thread connects.
+    """
+    for alias in connections:
+        config = connections.settings[alias]
+        if config["ENGINE"] == "citeboard.core.postgres":
+            config.update(_with_pool(config))
+
+
+def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
+    pool = {
+        "min_size": 1,
+        "max_size": settings.DATABASE_CONNECTIONS,
+        "timeout": PATIENCE,
+        "reconnect_timeout": RECONNECT_SECONDS,
+    }
+    # Each request gives its connection back to the pool at the end; `core.postgres`
+    # checks the connection before the next use.
+    return {
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": False,
+        "OPTIONS": {**config["OPTIONS"], "pool": pool},
+    }
+
+
+def give_back_connections() -> None:
+    """Return this thread's connections to the pool while the thread waits, except in a transaction."""
+    for connection in connections.all(initialized_only=True):
+        is_shared = "pool" in connection.settings_dict["OPTIONS"]
+        if is_shared and not connection.in_atomic_block:
+            connection.close()
