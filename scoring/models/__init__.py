@@ -1,4 +1,6 @@
-"""What came out: evaluations, scores, scores by class, whether runs differ; and what publications report."""
+"""Models of results: evaluations, scores, class results, comparisons, and figures from
+publications.
+"""
 
 from scoring.models.background import BackgroundJob, Rescore
 from scoring.models.boards import (
@@ -15,13 +17,6 @@ from scoring.models.boards import (
     RankRange,
     ResultConfirmation,
     Snapshot,
-)
-from scoring.models.entailment import (
-    EntailmentLabel,
-    EntailmentModel,
-    LabelImport,
-    PendingLabels,
-    PendingPair,
 )
 from scoring.models.evaluations import (
     FEW_ANSWERS,
@@ -42,12 +37,25 @@ from scoring.models.human import (
     HIGHEST,
     LOWEST,
     Annotator,
+    EstimateSheet,
     HumanScore,
     JudgedRun,
+    PairShare,
+    Preference,
     Rating,
     Sheet,
     SheetInstance,
+    SheetPair,
     SheetText,
+)
+from scoring.models.judging import PhaseJudge
+from scoring.models.ledger import (
+    Judge,
+    Judgement,
+    JudgementImport,
+    PendingLabels,
+    PendingPair,
+    UsedJudgements,
 )
 from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.models.reported import Paper, Reported, ReportedTable
@@ -70,22 +78,26 @@ __all__ = [
     "ClassLeader",
     "ClassNumber",
     "Comparison",
-    "EntailmentLabel",
-    "EntailmentModel",
+    "EstimateSheet",
     "Evaluation",
     "FrozenBoard",
     "HumanScore",
+    "Judge",
     "JudgedRun",
-    "LabelImport",
+    "Judgement",
+    "JudgementImport",
     "LogEntry",
     "LogHead",
     "LogNode",
     "ManualMeasure",
     "ManualScore",
     "MonthlyRanks",
+    "PairShare",
     "Paper",
     "PendingLabels",
     "PendingPair",
+    "PhaseJudge",
+    "Preference",
     "RankRange",
     "RankedRun",
     "Rating",
@@ -97,12 +109,14 @@ __all__ = [
     "Score",
     "Sheet",
     "SheetInstance",
+    "SheetPair",
     "SheetText",
     "Signature",
     "SigningKey",
     "Snapshot",
     "SystemComparison",
     "SystemMean",
+    "UsedJudgements",
     "Withheld",
     "class_numbers",
     "digest_of_runs",

@@ -1,4 +1,4 @@
-"""Work for a season that takes longer than a request should, and orders to score its runs again."""
+"""Background jobs of a season, and requests to rescore its runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from tasks.models import Job, Phase, Season, Submission
 
 
 class BackgroundJob(models.Model):
-    """What is asked for and what came of it; who works on it, and how far it is, its job says."""
+    """A request for background work and its result. The related job stores worker and
+    progress.
+    """
 
     class Kind(models.TextChoices):
         SHEET = "sheet", _("Make a sheet for human evaluation")
         LABELS = "labels", _("Import entailment labels")
+        LEDGER = "ledger", _("Import judgements into the ledger")
+        JUDGE = "judge", _("Ask a judge")
         JUDGEMENTS = "judgements", _("Import people's judgements")
+        OLD_RUNS = "old-runs", _("Score runs of another site again")
         DRY_RUN = "dry-run", _("Score runs as they would be scored")
         PAPER = "paper", _("Make the zip for the overview paper")
         ARCHIVE = "archive", _("Make the archive of the season")
@@ -113,7 +118,9 @@ class BackgroundJob(models.Model):
 
 
 class Rescore(models.Model):
-    """Jobs are queued some at a time, so that new runs need not wait; it ends when every run has its job."""
+    """A request to rescore the runs of a phase. A few jobs are queued at a time, so
+    that new runs are not delayed. The request ends when all runs have a job.
+    """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")
     asked_by = models.ForeignKey(

@@ -1,4 +1,6 @@
-"""Who is best in a class, and whether that can be chance: found by the worker, read by pages."""
+"""Stored results of tests: leaders of classes, comparisons of rows, and ranks. Workers
+write them; pages read them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.instants import utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
@@ -20,7 +23,9 @@ from tasks.models import Gold, Job, Phase, Submission
 
 
 class ClassLeader(models.Model):
-    """``p`` is the largest against the others after Holm; ``among`` stands for the runs compared."""
+    """The leader of a class. ``p`` is the largest p-value of comparisons with other
+    runs after Holm's correction. ``among`` identifies the compared runs.
+    """
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="class_leaders"
@@ -61,7 +66,9 @@ class ClassLeader(models.Model):
 
 
 class Comparison(models.Model):
-    """``first`` is the older; the difference is first minus second, and p stands uncorrected."""
+    """A comparison of two evaluations. ``first`` is the older evaluation. The
+    difference is first minus second; ``p`` is not corrected.
+    """
 
     first = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_first"
@@ -98,7 +105,9 @@ class Comparison(models.Model):
 
 
 class BoardOrder(models.Model):
-    """At ``version`` nothing was missing; its job, which is begun anew each time, compares what is."""
+    """The job that compares the rows of a board. ``version`` is the board version at
+    which all comparisons were complete. Each change restarts the job.
+    """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
     rules = models.CharField(max_length=60)
@@ -129,8 +138,8 @@ class BoardOrder(models.Model):
 
 
 class RankRange(TypedDict):
-    """The ranks that its comparisons leave open to the run of an evaluation, and the adjusted p of the
-    comparison that decides on them.
+    """The range of ranks of an evaluation's run, and the adjusted p-value of the
+    comparison that decides on the range.
     """
 
     evaluation: int
@@ -140,7 +149,9 @@ class RankRange(TypedDict):
 
 
 class BoardRanks(models.Model):
-    """The ranks of a board, stored because they follow from a comparison of each two rows."""
+    """The ranks of a board. They are stored because their computation needs a
+    comparison of each pair of rows.
+    """
 
     order = models.ForeignKey(
         BoardOrder, on_delete=models.CASCADE, related_name="ranks"
@@ -202,7 +213,9 @@ class ResultConfirmation(models.Model):
 
 
 class FrozenBoard(models.Model):
-    """Kept soon after the instant, so that withdrawing or choosing a run changes nothing of what is shown."""
+    """The evaluations of a frozen board, stored when the board freezes. Later
+    withdrawals and selections do not change them.
+    """
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="frozen_boards"
@@ -222,7 +235,7 @@ class FrozenBoard(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.phase}, frozen at {self.frozen_from:%Y-%m-%d %H:%M}"
+        return f"{self.phase}, frozen at {utc_minute(self.frozen_from)}"
 
 
 class RankedRun(TypedDict):
@@ -232,7 +245,9 @@ class RankedRun(TypedDict):
 
 
 class MonthlyRanks(models.Model):
-    """The order by the private part of a split, shown to everybody from its month on."""
+    """Ranks on the private part of a split, which are public from the beginning of
+    their month.
+    """
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="monthly_ranks"
@@ -254,12 +269,14 @@ class MonthlyRanks(models.Model):
         return f"{self.phase}, {self.month:%Y-%m}"
 
 
-#: Boards of a phase that are kept within an hour because somebody asks how to cite them.
+#: Maximum number of snapshots per phase and hour that are stored for citations.
 MAX_CITED_AN_HOUR = 60
 
 
 class CitedTooOften(Refused):
-    """Anybody may ask how to cite a board, and what is kept is never deleted."""
+    """Too many snapshots were requested. The number is limited because anybody may cite
+    a board, and snapshots are never deleted.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -270,7 +287,9 @@ class CitedTooOften(Refused):
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def keep(self, content: str, **facts: Any) -> Snapshot:
-        """The same content is kept once for each occasion and audience. Raises CitedTooOften."""
+        """Store the content, unless an equal snapshot with this occasion and audience
+        exists. Raises CitedTooOften.
+        """
         packed = content.encode()
         same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
         same["digest"] = hashlib.sha256(packed).hexdigest()
@@ -320,7 +339,7 @@ class Snapshot(models.Model):
 
     objects = SnapshotQuerySet.as_manager()
 
-    #: So much of the digest stands in the address.
+    #: The length of the digest's prefix in the address.
     LETTERS: ClassVar[int] = 16
 
     class Meta:

@@ -1,9 +1,10 @@
-"""The rules by which runs count on a board: one method for each rule.
+"""The rules that select the runs of a board, with one queryset method for each rule.
 
-Where teams declared runs to be seeds of one system, the rules are about systems: a system counts with all of
-its runs, or with none. A run on its own is a system of one run. The best system has the highest mean. The
-last system is that of the last run, and the selected one that of the selected run. By priority a system has
-the place of its first run. Runs that were withdrawn or excluded have left their system.
+If teams declare runs as seeds of one system, the rules select systems: a board shows
+all runs of a system, or none. A run without a declaration is a system of one run. The
+best system has the highest mean. The last system contains the last run, and the
+selected system the selected run. The priority of a system is that of its first run.
+Withdrawn and excluded runs are not part of a system.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Windo
 from django.db.models.functions import Coalesce, RowNumber
 
 from tasks.models import Gold, Phase, Registration, Submission
+from tasks.types.base import base_rules
+from tasks.types.judge_views import further_judge
 
 WITHDRAWN = Q(status=Submission.Status.WITHDRAWN)
 DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
 class StoredBoard(Protocol):
-    """A frozen board: the ids of the evaluations on it, and their gold."""
+    """A frozen board: the ids of its evaluations, their gold, and the time of the
+    freeze.
+    """
 
     evaluations: Any
     gold_id: Any
@@ -33,7 +38,9 @@ class StoredBoard(Protocol):
 
 @dataclass
 class _System:
-    """The runs of a team's system by their evaluations, the earliest first, and their values."""
+    """A team's system: the evaluations of the system's runs, the earliest first, and
+    the values of these evaluations.
+    """
 
     team: int
     runs: list[int] = field(default_factory=list)
@@ -45,7 +52,7 @@ class _System:
         return fmean(known) if len(known) == len(self.values) else None
 
     def is_before(self, other: _System) -> bool:
-        """Whether it is better than a system that came earlier."""
+        """Return True if this system is better than an earlier system."""
         if self.mean is None or other.mean is None:
             return self.mean is not None
         return self.mean > other.mean
@@ -65,13 +72,13 @@ def _systems_of(runs: EvaluationQuerySet) -> list[_System]:
 
 
 def has_seeds(phase: Phase) -> bool:
-    """Whether a team of the phase declared a run to be a seed of a system."""
+    """Return True if a team of the phase declared a run to be a seed of a system."""
     runs = Submission.objects.filter(phase=phase).exclude(seeds_of="")
     return phase.takes_seeds and runs.exists()
 
 
 def _with_a_place(phase: Phase) -> QuerySet[Submission]:
-    """The runs that have a place by priority, also those that were withdrawn or excluded."""
+    """Return the runs that have a priority, including withdrawn and excluded runs."""
     return Submission.objects.filter(
         phase=phase,
         kind=Submission.Kind.PRIMARY,
@@ -90,8 +97,8 @@ def _first_by_priority(
 class EvaluationQuerySet(models.QuerySet[Any]):
     """A run counts if the board shows one of its evaluations.
 
-    Each method keeps the evaluations that satisfy one rule. Rules can be combined, and
-    `counting` combines those that the settings of a phase ask for.
+    Each method filters the evaluations by one rule. Methods can be chained; `counting`
+    chains the rules that the settings of a phase require.
     """
 
     def counting(
@@ -103,10 +110,10 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         entries: QuerySet[Registration] | None = None,
         frozen_from: dt.datetime | None = None,
     ) -> EvaluationQuerySet:
-        """Keep the evaluations that the board of a phase shows.
+        """Return the evaluations that the board of a phase shows.
 
-        ``entries`` are the registrations whose teams' runs can count: by default the
-        approved ones of the season. ``frozen_from`` is the instant of a frozen board.
+        Only runs of teams in ``entries`` can count; the default is all approved
+        registrations of the season. ``frozen_from`` is the time of a frozen board.
         """
         if frozen_from is not None:
             stored = phase.frozen_boards.filter(
@@ -114,6 +121,13 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             ).first()
             if stored is not None:
                 return self.shown_on(stored)
+        if further_judge(rules):
+            # The first judge decides which runs count.
+            first = self.counting(
+                phase, base_rules(rules), gold, entries=entries, frozen_from=frozen_from
+            )
+            views = self.on_board(phase, rules, gold).known_at(frozen_from)
+            return views.filter(submission__in=first.values("submission")).newest()
         if entries is None:
             entries = Registration.objects.approved().filter(season=phase.task.season)
         scored = self.on_board(phase, rules, gold).known_at(frozen_from)
@@ -132,7 +146,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
-        """Keep the runs of the teams that count by the rule of the phase, each for itself."""
+        """Apply the phase's counting rule to single runs."""
         match phase.counting:
             case Phase.Counting.BEST:
                 return self.best_of(entries)
@@ -148,7 +162,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def systems_by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
-        """Keep all runs of the systems that count by the rule of the phase."""
+        """Apply the phase's counting rule to systems, and return all runs of the
+        selected systems.
+        """
         match phase.counting:
             case Phase.Counting.BEST:
                 return self.best_system_of(entries)
@@ -162,7 +178,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
                 return self.all_of(entries)
 
     def on_board(self, phase: Phase, rules: str, gold: Gold) -> EvaluationQuerySet:
-        """Keep evaluations of scored runs. The runs that a team withdrew are not scored."""
+        """Return the evaluations of runs with the status scored. Withdrawn runs have
+        another status.
+        """
         return self.filter(
             phase=phase,
             rules=rules,
@@ -171,7 +189,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
-        """Keep evaluations that had their present numbers at the instant, if there is one."""
+        """Return the evaluations whose current scores already existed at this time; all
+        evaluations for None.
+        """
         if instant is None:
             return self
         return self.filter(
@@ -179,19 +199,22 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def shown_on(self, board: StoredBoard) -> EvaluationQuerySet:
-        """Keep what stood on a frozen board, also runs that were withdrawn since.
+        """Return the evaluations of a frozen board.
 
-        Runs that organisers excluded since leave the board.
+        They include runs that were withdrawn after the freeze, but not runs that
+        organisers have excluded.
         """
         stored = self.filter(pk__in=board.evaluations, gold=board.gold_id)
         return stored.known_at(board.frozen_from).not_excluded()
 
     def not_excluded(self) -> EvaluationQuerySet:
-        """Leave out runs that organisers disqualified or hid."""
+        """Exclude runs that organisers disqualified or hid."""
         return self.filter(submission__exclusion="")
 
     def competing(self) -> EvaluationQuerySet:
-        """Leave out excluded runs and the late runs that no organiser accepted."""
+        """Exclude disqualified, hidden and late runs. Late runs that an organiser
+        accepted remain.
+        """
         return self.not_excluded().filter(submission__is_late=False)
 
     def primary(self) -> EvaluationQuerySet:
@@ -201,15 +224,18 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self.filter(submission__kind=Submission.Kind.CONTRASTIVE)
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
-        """Keep the baselines and the human line of the phase."""
-        # An index finds these runs; from the gold SQLite would read all evaluations.
+        """Return the baselines and the human baseline of the phase."""
+        # Filter by runs, which have an index; filtering by gold, SQLite would read all
+        # evaluations.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )
         return self.filter(submission__in=runs.values("pk"))
 
     def newest(self) -> EvaluationQuerySet:
-        """Keep the newest evaluation of each run, if a run was scored with several options."""
+        """Return the newest evaluation of each run. A run may have been scored with
+        several options.
+        """
         of_run = self.order_by().values("submission").annotate(newest=Max("pk"))
         newest: EvaluationQuerySet = self.model.objects.filter(
             pk__in=of_run.values("newest")
@@ -217,15 +243,15 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return newest
 
     def all_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Keep all runs of the teams."""
+        """Return all runs of the teams."""
         return self.filter(team__in=entries.values("team")).newest()
 
     def best_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Keep each team's run with the highest value, of equal values the earliest.
+        """Return each team's run with the highest value; the earliest of equal values.
 
-        The earliest run counts if all values of a team are undefined.
+        If all values of a team are undefined, return its earliest run.
         """
-        # Two subqueries, because an index gives the order of each.
+        # Use two subqueries: each can be sorted by an index.
         by_value = self.exclude(rank_value=None).order_by(
             "-rank_value", "submitted_at", "pk"
         )
@@ -233,9 +259,10 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self._first(entries, by_value, by_time)
 
     def best_system_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Keep the runs of each team's system with the highest mean, of equal means the earliest.
+        """Return the runs of each team's system with the highest mean; the earliest of
+        equal means.
 
-        The earliest system counts if no system of a team has a value in all of its runs.
+        If no system of a team has values for all its runs, return the earliest system.
         """
         best: dict[int, _System] = {}
         for system in _systems_of(self.all_of(entries)):
@@ -247,7 +274,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def with_seeds_beside(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
-        """Keep these runs, and those that are seeds of the same systems."""
+        """Return these runs and all other seeds of their systems."""
         same = runs.exclude(submission__seeds_of="").filter(
             team=OuterRef("team"), submission__seeds_of=OuterRef("submission__seeds_of")
         )
@@ -256,11 +283,12 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def last_of(
         self, entries: QuerySet[Registration], *, of_systems: bool = False
     ) -> EvaluationQuerySet:
-        """Keep each team's last run.
+        """Return each team's last run.
 
-        If a team withdrew its last primary run, or organisers disqualified it, then no
-        earlier run takes its place. A hidden run, such as a copy, leaves its place. With
-        ``of_systems`` another seed of the same system takes the place too.
+        If a team's last primary run was withdrawn or disqualified, no earlier run
+        replaces it. Hidden runs, such as copies, are replaced by earlier runs. If
+        ``of_systems`` is True, another seed of the same system also replaces a
+        withdrawn or disqualified run.
         """
         run = {name: OuterRef(f"submission__{name}") for name in ("phase", "team")}
         sent_at = OuterRef("submission__submitted_at")
@@ -282,20 +310,22 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self._first(entries, newest_first)
 
     def selected_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Keep the run that each team selected; none of a team that selected none."""
+        """Return the run that each team selected. Teams without a selection have no
+        run.
+        """
         selected = self.filter(submission__is_selected=True)
         return self._first(entries, selected.order_by("-submitted_at", "-pk"))
 
     def first_by_priority(self, phase: Phase) -> EvaluationQuerySet:
-        """Keep the first `judged_runs` primary runs of each team by their priority.
+        """Return the first `judged_runs` primary runs of each team by priority.
 
-        A withdrawn or excluded run keeps its place, so no other run moves up.
+        Withdrawn and excluded runs are counted among these and not replaced.
         """
         first = _first_by_priority(_with_a_place(phase), phase)
         return self.filter(submission__in=first.values("pk"))
 
     def first_systems_by_priority(self, phase: Phase) -> EvaluationQuerySet:
-        """Keep the runs of each team's first `judged_runs` systems by their priority."""
+        """Return the runs of each team's first `judged_runs` systems by priority."""
         runs = _with_a_place(phase)
         is_before = Q(priority__lt=OuterRef("priority")) | Q(
             priority=OuterRef("priority"), number__lt=OuterRef("number")
@@ -317,7 +347,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def _first(
         self, entries: QuerySet[Registration], *orders: EvaluationQuerySet
     ) -> EvaluationQuerySet:
-        """Keep the first evaluation of each team by the first order that has one."""
+        """Return each team's first evaluation in the first of ``orders`` that contains
+        an evaluation of the team.
+        """
         firsts = [
             Subquery(order.filter(team=OuterRef("team")).values("pk")[:1])
             for order in orders

@@ -25,7 +25,9 @@ Row = TypeVar("Row", bound="SharedRow")
 
 class SharedManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
-        """In this order; rows are added by digest, so that two transactions never wait for each other."""
+        """Insert missing rows and return the ids of all rows in order. Rows are
+        inserted in the order of their digests, so that transactions cannot deadlock.
+        """
         wanted = {row.set_digest(): row for row in rows}
         numbers = self._known(wanted)
         missing = sorted(wanted.keys() - numbers.keys())
@@ -180,7 +182,9 @@ class Evaluation(models.Model):
 
     @property
     def part(self) -> str:
-        """Of the split, such as `public-30-7`; empty where the numbers are of all of it."""
+        """Return the scored part of the split, such as `public-30-7`; empty for the
+        whole split.
+        """
         return next(
             (word for word in self.release.split() if word.startswith(PARTS)), ""
         )
@@ -196,7 +200,9 @@ class Evaluation(models.Model):
 
 
 class Signature(SharedRow):
-    """In ``text`` what one run has of its own is left open, as in `shared_form`."""
+    """The signature of scores, shared by many runs. Placeholders in ``text`` replace
+    the counts of single runs, see `shared_form`.
+    """
 
     metric = models.CharField(max_length=80)
     column = models.CharField(
@@ -212,7 +218,7 @@ class Signature(SharedRow):
         return self.text
 
 
-#: Scores by which runs rank under the ranking rules.
+#: Filter for the scores of the metric that ranks.
 OF_RANKING = models.Q(
     evaluation__phase__task__rank_by="", shared__position=0
 ) | models.Q(shared__metric=models.F("evaluation__phase__task__rank_by"))
@@ -277,20 +283,23 @@ class Score(models.Model):
         return filled(self.shared.text, self.evaluation.own_parts | {"n": self.n})
 
 
-#: By class and metric, as `score --json` prints them.
+#: Class results of `score --json`, keyed by class and metric.
 Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
-#: By class and metric the ends of an interval.
+#: Interval bounds, keyed by class and metric.
 Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
-#: How numbers are kept: four bytes for a support, -1 where there is no number; eight for all else.
+#: Stored types: four bytes for a support, which is -1 for a missing number; eight bytes
+#: for all other numbers.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
-#: In place of the support of a number that is not told.
+#: Stored support of a withheld number.
 FEW_ANSWERS = -2
 VALUE, LOW, HIGH = 0, 1, 2
 
 
 class ClassNumber(NamedTuple):
-    """``withheld`` is why it is not told, in words; its class then counts as of no instances."""
+    """The score of a class. ``withheld`` is the reason for a withheld score; the number
+    of instances is then 0.
+    """
 
     value: float | None
     is_infinite: bool
@@ -300,7 +309,7 @@ class ClassNumber(NamedTuple):
     withheld: object = ""
 
 
-#: In place of a number of a class of which nothing may be known.
+#: Replaces the score of a class that must not be disclosed.
 OF_SMALL_CLASS = ClassNumber(
     None,
     is_infinite=False,
@@ -312,7 +321,7 @@ OF_SMALL_CLASS = ClassNumber(
 
 
 class BreakdownClasses(SharedRow):
-    """Runs that were scored alike share it."""
+    """The classes and metrics of a breakdown, shared by many runs."""
 
     dimension = models.CharField(max_length=60)
     labels: models.JSONField[list[str]] = models.JSONField()
@@ -323,7 +332,10 @@ class BreakdownClasses(SharedRow):
 
 
 class Breakdown(models.Model):
-    """Unpacked: supports (metric, class), and (3, metric, class) of value, low, high; NaN is undefined."""
+    """The class results of an evaluation in one dimension, as compressed arrays:
+    supports (metric, class) and numbers (3, metric, class), which are value, low and
+    high. Undefined numbers are NaN.
+    """
 
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="breakdowns", db_index=False
@@ -346,7 +358,9 @@ class Breakdown(models.Model):
 
     @classmethod
     def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
-        """With classes that have no primary key yet. A class may lack a metric that others have."""
+        """Return an unsaved breakdown with unsaved classes. A class may lack metrics
+        that other classes have.
+        """
         metrics = list(
             dict.fromkeys(metric for one in classes_told.values() for metric in one)
         )
@@ -366,7 +380,9 @@ class Breakdown(models.Model):
         )
 
     def set_ends(self, ends: Ends) -> bool:
-        """Give the numbers their intervals; False where none is known. A number without a value has none."""
+        """Add intervals to the numbers. Numbers without a value get no interval. Return
+        False if no number has an interval.
+        """
         supports, numbers = self.unpacked()
         for place, label in enumerate(self.classes.labels):
             for row, metric in enumerate(self.classes.metrics):
@@ -395,8 +411,10 @@ class Breakdown(models.Model):
         ]
 
     def sizes(self) -> dict[str, int]:
-        """By class the support of the metric that counts fewest instances; none where none counts any."""
-        # Supports stand first, so that the rest need not be unpacked.
+        """Return, for each class, the smallest support over the metrics; empty if no
+        metric has supports.
+        """
+        # Decompress only the supports, which come first.
         shape = len(self.classes.metrics), len(self.classes.labels)
         size = shape[0] * shape[1] * SUPPORT.itemsize
         supports = np.frombuffer(

@@ -5,14 +5,15 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from citeboard.core.models import late_json
 from citeboard.teams.models import User
-from tasks.models import Phase, Submission
+from scoring.models.ledger import JudgementImport
+from tasks.models import Gold, Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
-#: What is rated, in the order of the pages, and what is asked.
+#: The criteria of ratings in the order of the pages, with their questions.
 CRITERIA = {
     gettext_noop("readability"): gettext_noop("Is the text fluent and easy to follow?"),
     gettext_noop("consistency"): gettext_noop(
@@ -22,23 +23,84 @@ CRITERIA = {
 
 
 class SheetQuerySet(models.QuerySet["Sheet"]):
+    def ratings(self) -> SheetQuerySet:
+        return self.filter(kind=Sheet.Kind.RATINGS)
+
+    def pairs(self) -> SheetQuerySet:
+        return self.filter(kind=Sheet.Kind.PAIRS)
+
     def open(self) -> SheetQuerySet:
-        return self.filter(published_at__isnull=True)
+        return self.filter(published_at__isnull=True, closed_at__isnull=True)
 
     def published(self) -> SheetQuerySet:
         return self.filter(published_at__isnull=False)
 
 
 class Sheet(models.Model):
-    """While it is open it takes ratings; published, it takes none and its outcome stands on the board."""
+    """A sheet of texts to rate, or of pairs to judge.
+
+    An open sheet accepts ratings. A published sheet accepts no ratings, and boards show
+    its results. If its publication is withdrawn, the sheet stays closed until an
+    organiser reopens it. Judgements of pairs come from judges or from an imported file;
+    a sheet from a file has no texts.
+    """
+
+    class Kind(models.TextChoices):
+        RATINGS = "ratings", _("ratings of texts")
+        PAIRS = "pairs", _("pairs of texts")
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="sheets")
+    kind = models.CharField(
+        max_length=7, choices=Kind, default=Kind.RATINGS, db_default=Kind.RATINGS.value
+    )
     seed = models.PositiveIntegerField(help_text="Which instances were drawn.")
+    plan_seed = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The seed of the plan of pairs, drawn by the site: a known one would tell whose a text is.",
+    )
+    filename = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The file that the judgements of pairs come from, if they come from one.",
+    )
+    has_programs = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The judges of the file are programs, whose names are no secret.",
+    )
     created_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
     published_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When it was unpublished, unless it was reopened or published since.",
+    )
+    shares = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Judges among whom the plan of pairs is divided; 0 if each judges every pair.",
+    )
+    judges_of_pair = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Judges who see each pair of a divided plan.",
+    )
+    ledger_rows = models.ForeignKey(
+        JudgementImport,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="sheets",
+        help_text="The judgements of a published sheet of pairs as rows of the ledger.",
+    )
     adjudicated_from = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
@@ -65,13 +127,27 @@ class Sheet(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(published_at__isnull=True) | Q(closed_at__isnull=True),
+                name="sheet_is_published_or_closed",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"sheet {self.pk} of {self.phase}"
 
     @property
+    def is_published(self) -> bool:
+        return self.published_at is not None
+
+    @property
     def is_open(self) -> bool:
-        return self.published_at is None
+        return self.published_at is None and self.closed_at is None
+
+    @property
+    def has_pairs(self) -> bool:
+        return self.kind == self.Kind.PAIRS
 
     def question(self, criterion: str) -> str:
         return str(
@@ -144,10 +220,18 @@ class Annotator(models.Model):
         db_default=False,
         help_text="Rates what the others differ on, and decides it.",
     )
+    share = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="The judge's share of a divided plan of pairs, from 1.",
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["id"]
         constraints = [
+            models.UniqueConstraint(
+                fields=["sheet", "share"], name="annotator_once_a_share"
+            ),
             models.UniqueConstraint(
                 fields=["sheet", "name"], name="annotator_once_a_name"
             ),
@@ -189,13 +273,99 @@ class Rating(models.Model):
         return f"{self.annotator} on {self.text}"
 
 
+class SheetPair(models.Model):
+    """Two texts for the same instance that judges of a sheet compare."""
+
+    instance = models.ForeignKey(
+        SheetInstance, on_delete=models.CASCADE, related_name="pairs"
+    )
+    position = models.PositiveIntegerField(help_text="Within its sheet, from 1.")
+    left = models.ForeignKey(SheetText, on_delete=models.CASCADE, related_name="+")
+    right = models.ForeignKey(SheetText, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instance", "left", "right"], name="sheet_pair_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(left=models.F("right")), name="sheet_pair_of_two_texts"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.position}"
+
+
+class PairShare(models.Model):
+    """Assigns a pair to one judge, if the pairs of a sheet are divided between
+    judges.
+    """
+
+    pair = models.ForeignKey(
+        SheetPair, on_delete=models.CASCADE, related_name="pair_shares", db_index=False
+    )
+    share = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "share"], name="pair_once_a_share"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair} in share {self.share}"
+
+
+class Preference(models.Model):
+    """A judge's label of two systems on an instance; ``pair`` is None if the label comes from a file."""
+
+    class Label(models.TextChoices):
+        LEFT = "left", "left"
+        TIE = "tie", "tie"
+        RIGHT = "right", "right"
+
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.CASCADE, related_name="preferences"
+    )
+    instance = models.ForeignKey(
+        SheetInstance, on_delete=models.CASCADE, related_name="preferences"
+    )
+    pair = models.ForeignKey(
+        SheetPair,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="preferences",
+    )
+    left = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    right = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    label = models.CharField(max_length=5, choices=Label)
+    judged_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "pair"], name="preference_once_a_pair"
+            ),
+            models.CheckConstraint(
+                condition=~Q(left=models.F("right")), name="preference_of_two_systems"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator}: {self.label}"
+
+
 class JudgedRunQuerySet(models.QuerySet["JudgedRun"]):
     def published(self) -> JudgedRunQuerySet:
         return self.filter(published_at__isnull=False)
 
 
 class JudgedRun(models.Model):
-    """Published, what it says of whole responses stands on the board."""
+    """Human judgements of a run. After publication, boards show the ratings of whole
+    responses.
+    """
 
     submission = models.OneToOneField(
         Submission, on_delete=models.CASCADE, related_name="judged"
@@ -257,3 +427,75 @@ class HumanScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.criterion} {self.value}"
+
+
+class EstimateSheetQuerySet(models.QuerySet["EstimateSheet"]):
+    def published(self) -> EstimateSheetQuerySet:
+        return self.filter(published_at__isnull=False)
+
+
+class EstimateSheet(models.Model):
+    """A sample of units that people label to correct scores by a judge.
+
+    Seed, number of labels, gold and runs determine the sample. ``result`` is the output
+    of `python -m scoring estimates scores`, with ids of runs as names. A sheet of
+    disagreements between two judges does not correct scores, because its pairs are not
+    a random sample. Its labels are stored in the judgement ledger, its ``rules`` are
+    those of the second judge, and its ``result`` counts pairs.
+    """
+
+    class Of(models.TextChoices):
+        NUGGETS = "nuggets", _("nuggets that a report has")
+        CITATIONS = "citations", _("documents that support a sentence")
+        CLAIMS = "claims", _("passages that entail a claim")
+        DISAGREEMENTS = "disagreements", _("pairs on which two judges disagree")
+
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="estimate_sheets"
+    )
+    of = models.CharField(max_length=13, choices=Of)
+    labels = models.PositiveIntegerField(
+        help_text="Units of each run in the sample, or pairs that were asked for."
+    )
+    seed = models.CharField(max_length=32, help_text="Drawn by the site.")
+    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
+    rules = models.CharField(max_length=80)
+    runs: models.JSONField[list[int]] = models.JSONField(
+        help_text="The ids of the runs."
+    )
+    judgements = models.PositiveIntegerField(help_text="Lines of the sheet.")
+    file = models.CharField(
+        max_length=200, help_text="The sheet, in the statistics storage."
+    )
+    people = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="People's labels under pseudonyms, without texts, in the statistics storage.",
+    )
+    people_sha256 = models.CharField(max_length=64, blank=True, default="")
+    result: models.JSONField[dict[str, Any]] = models.JSONField(
+        default=dict, blank=True
+    )
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    objects = EstimateSheetQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"estimate sheet {self.pk} of {self.phase}"
+
+    @property
+    def corrects_scores(self) -> bool:
+        """Return False for a sheet of disagreements."""
+        return self.of != self.Of.DISAGREEMENTS
+
+    @property
+    def is_open(self) -> bool:
+        return self.published_at is None

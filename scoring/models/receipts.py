@@ -8,7 +8,9 @@ from scoring.offline.merkle import leaf_hash
 
 
 class SigningKey(models.Model):
-    """Its secret is made of ``nonce`` and the secret key, and kept nowhere; or the environment has it."""
+    """A signing key for receipts. The private key is not stored: it is derived from
+    ``nonce`` and the site's secret key, or read from the environment.
+    """
 
     public = models.CharField(
         max_length=64, unique=True, help_text="Ed25519, as hexadecimal digits."
@@ -39,7 +41,7 @@ class SigningKey(models.Model):
 
 
 class LogEntry(models.Model):
-    """It tells nothing by itself, and stays whatever is deleted."""
+    """An entry of the log. Its commitments reveal nothing, and it is never deleted."""
 
     index = models.BigIntegerField(
         null=True, unique=True, help_text="Null until it has its place."
@@ -71,7 +73,9 @@ class LogEntry(models.Model):
 
 
 class LogNode(models.Model):
-    """The hash of a complete subtree of the log; its key is made of level and index."""
+    """The hash of a complete subtree of the log. The primary key combines level and
+    index.
+    """
 
     place = models.BigIntegerField(primary_key=True)
     hash = models.BinaryField()
@@ -81,7 +85,9 @@ class LogNode(models.Model):
 
 
 class LogHead(models.Model):
-    """One row; whoever enters something in the log locks it first."""
+    """The head of the log, a single row. Processes that append to the log lock it
+    first.
+    """
 
     size = models.BigIntegerField(default=0)
     root = models.CharField(max_length=64, blank=True)
@@ -96,7 +102,9 @@ class LogHead(models.Model):
 
 
 class Receipt(models.Model):
-    """What opens an entry. It goes with its run, and then nothing says any more what the entry is of."""
+    """The nonces of a log entry's commitments. Deleting a run deletes its nonces, so
+    that nobody can link the entry to the run.
+    """
 
     entry = models.OneToOneField(
         LogEntry, on_delete=models.PROTECT, related_name="receipt"

@@ -1,4 +1,6 @@
-"""Numbers taken from publications: what was printed, and where. No team, no run, no signature of ours."""
+"""Scores from publications with their sources. They have no team, run or signature on
+this site.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext, gettext_noop
 
-#: Said of a row whose file calls it inconsistent without saying why.
+#: Default reason for a row that its source file marks as inconsistent.
 CONTRADICTORY = gettext_noop("the figures of the row contradict each other")
 
 
@@ -93,7 +95,9 @@ class ReportedTable(models.Model):
 
 
 class Reported(models.Model):
-    """One printed figure. ``key`` tells the rows of a table apart, ``line`` the printed lines."""
+    """A number printed in a publication. ``key`` identifies the row of a table,
+    ``line`` the printed line.
+    """
 
     table = models.ForeignKey(
         ReportedTable, on_delete=models.CASCADE, related_name="figures"
@@ -143,7 +147,7 @@ class Reported(models.Model):
 
     @property
     def doubt(self) -> str:
-        """Why the figure is doubted, for itself or with the row that it stands in; empty where it is not."""
+        """Return the reasons to doubt the number or its row; empty without doubts."""
         return "; ".join(doubt for doubt in (self.suspect, self.doubt_of_row) if doubt)
 
     @property

@@ -1,4 +1,6 @@
-"""Systems of several runs: the intervals of their means, and how they compare with other rows of a board."""
+"""Systems with several runs: intervals of their means, and comparisons with other rows
+of a board.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,16 @@ from tasks.models import Phase
 
 
 def digest_of_runs(runs: Iterable[tuple[int, str]]) -> str:
-    """Return the name of a system of evaluations, each with its scoring: another once one is rescored."""
+    """Return a digest of a system's evaluations. The digest changes if an evaluation is
+    rescored.
+    """
     return hashlib.sha256(repr(sorted(runs)).encode()).hexdigest()
 
 
 class SystemMean(models.Model):
-    """Rows are kept: a frozen board may have a system with the runs that it had then."""
+    """A mean over seeds. Rows are never deleted, because frozen boards may show a
+    system with an earlier set of runs.
+    """
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="system_means"
@@ -40,7 +46,9 @@ class SystemMean(models.Model):
 
 
 class SystemComparison(models.Model):
-    """Two rows of a board of which one is a mean at least; p stands uncorrected, null where it is unknown."""
+    """A comparison of two rows of a board, at least one of which is a mean. ``p`` is
+    not corrected; null if unknown.
+    """
 
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="system_comparisons"

@@ -1,4 +1,4 @@
-"""What runs: seasons, their tasks and phases, gold, runs and the jobs that score them."""
+"""Models of seasons, their tasks and phases, gold, runs and the jobs that score them."""
 
 from tasks.models.claims import Claim
 from tasks.models.declarations import Declaration, MeasuresFile

@@ -1,4 +1,6 @@
-"""Texts that a season had first: what it keeps back of them, a season that came later keeps back too."""
+"""Claims: a season published texts first, and its embargo also applies to later seasons
+with the same texts.
+"""
 
 from django.db import models
 from django.utils import timezone
@@ -9,7 +11,9 @@ from tasks.models.seasons import Season
 
 
 class Claim(models.Model):
-    """Hidden gold of a season shows texts that gold of another season, published later, shows too."""
+    """A claim of one season on another season. Hidden gold of ``season`` contains texts
+    that the season ``later`` published at a later time.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", _("binds nobody until it is decided on")

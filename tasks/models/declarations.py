@@ -1,4 +1,4 @@
-"""Declared tasks: the folders that seasons brought, by what they hold."""
+"""Declared tasks. Each task folder is stored under its digest."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from django.db.models import SET_NULL
 
 from citeboard.core.confinement import closes_all
 from tasks.types import TaskType
-from tasks.types.declared import folder, own_measures
+from tasks.types.declared import folder, official_program, own_measures
 
 
 class Declaration(models.Model):
-    """A folder as it was read. A row never changes: another folder is another row."""
+    """A task folder. A row never changes: a changed folder becomes a new row."""
 
-    #: SHA-256 of its files.
+    #: SHA-256 of the files.
     digest = models.CharField(max_length=64, primary_key=True)
-    #: `declared:NAME@` and the beginning of the digest of what numbers rest on.
+    #: `declared:NAME@`, followed by a prefix of the digest of the files that determine
+    #: scores.
     slug = models.CharField(max_length=120, db_index=True)
     files: models.JSONField[dict[str, str]] = models.JSONField()
     kept_at = models.DateTimeField(auto_now_add=True)
@@ -30,7 +31,9 @@ class Declaration(models.Model):
 
 
 class MeasuresFile(models.Model):
-    """A `measures.py` that somebody brought, run where staff of the site have approved this very text."""
+    """An uploaded `measures.py` or `program.json`. The site runs the file only after
+    staff have approved its text.
+    """
 
     digest = models.CharField(max_length=64, unique=True)
     text = models.TextField()
@@ -44,7 +47,12 @@ class MeasuresFile(models.Model):
     approved_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"measures.py {self.digest[:12]}"
+        name = official_program.PROGRAM if self.is_program else own_measures.MEASURES
+        return f"{name} {self.digest[:12]}"
+
+    @property
+    def is_program(self) -> bool:
+        return official_program.is_program(self.text)
 
 
 def may_be_run(text: str) -> bool:
@@ -73,11 +81,14 @@ def keep(task_type: TaskType) -> Declaration:
 
 @lru_cache(maxsize=256)
 def declared_type(digest: str) -> TaskType:
-    return folder.read_declaration(Declaration.objects.get(digest=digest).files)
+    files = Declaration.objects.get(digest=digest).files
+    return folder.read_declaration(files, parses_program=False)
 
 
 def newest(slug: str) -> TaskType | None:
-    """By the slug alone, under which several rows may differ in what people read."""
+    """Return the newest declared task with this slug. Rows with the same slug may
+    differ in texts that do not change scores.
+    """
     row = (
         Declaration.objects.filter(slug=slug)
         .order_by("-kept_at", "digest")

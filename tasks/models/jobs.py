@@ -1,4 +1,6 @@
-"""A job: one piece of work, of a run or of anything else. Its row is the truth; the queue only wakes."""
+"""Jobs: units of work for runs or other objects. The row is the only state; the queue
+only wakes workers.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,11 @@ class Job(models.Model):
         CLASSES = 4, "a board whose classes are not compared"
         POST = 5, "an e-mail or an event"
 
-    #: The queue of jobs that need nothing besides this program.
+    #: The queue of jobs that need no additional packages or models.
     LIGHT: ClassVar[str] = "light"
+    #: The queue of requests to judge models, whose endpoints may be outside of the
+    #: site.
+    JUDGES: ClassVar[str] = "judges"
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -57,7 +62,8 @@ class Job(models.Model):
     MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING, State.WAITING)
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
-    #: Null for what is not of a run: there the row that it works on names its job, in a column ``job``.
+    #: Null for jobs without a run. The object of such a job has a column ``job``, which
+    #: refers to the job.
     submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
         Submission, on_delete=CASCADE, null=True, blank=True, related_name="jobs"
     )
@@ -125,11 +131,13 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    #: All there are, and those of runs, which is what pages of runs and the numbers of a site mean by jobs.
+    #: `all_kinds` contains all jobs. `objects` contains only jobs of runs, which pages
+    #: and statistics show.
     all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
     objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
-    #: What a choice among those that are queued goes by, and the order of those that have it all alike.
+    #: The fields that divide queued jobs into groups, and the order of jobs within a
+    #: group.
     GROUP: ClassVar[tuple[str, ...]] = (
         "queue",
         "kind",
@@ -246,7 +254,9 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
 
 
 class Acknowledgement(models.Model):
-    """It holds for the failure of one instant: what fails again comes back."""
+    """The acknowledgement of one failure. A later failure needs another
+    acknowledgement.
+    """
 
     submission = models.ForeignKey(
         Submission, on_delete=CASCADE, related_name="acknowledgements"
@@ -281,7 +291,7 @@ class Acknowledgement(models.Model):
 
 
 class Tally(models.Model):
-    """One counter, or one part of a histogram."""
+    """One counter, or one bucket of a histogram."""
 
     name = models.CharField(max_length=40)
     label = models.CharField(max_length=60, blank=True)
@@ -302,10 +312,11 @@ class Tally(models.Model):
 
 
 class Tallied(models.Model):
-    """So many more or fewer runs or jobs that are alike; what there is of them is the sum.
+    """A change in the number of runs or jobs with a certain key. The sum of all rows
+    with this key is the present number.
 
-    Triggers add rows (`tasks.jobs.tallies`), a sweep adds them up. Backups and moves leave out what is not
-    managed: runs that come there are counted there.
+    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges them. The table is
+    unmanaged, so backups and moves omit it, and restored runs are counted again.
     """
 
     what = models.CharField(max_length=3)

@@ -15,6 +15,7 @@ from django.db.models import (
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.instants import written_day
 from citeboard.teams.models import Membership, Team, User
 from tasks.models.jobs import Job
 from tasks.models.seasons import Organiser, Phase, Season
@@ -62,9 +63,10 @@ class Channel(models.TextChoices):
     NONE = "none", _("not at all")
 
 
-#: Told of what came of runs, which a phase may keep to itself.
+#: Notifications about the outcome of runs, which a phase may hide.
 OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
-#: Read by members of the team alone, and by who runs the season alone.
+#: Kinds that only members of the team receive, and kinds that only the season's
+#: organisers and helpers receive.
 FOR_MEMBERS = (
     *OF_OUTCOMES,
     Kind.FAILED,
@@ -138,7 +140,7 @@ class Notification(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     read_at = models.DateTimeField(null=True, blank=True)
-    #: What sends its e-mail, where it has one.
+    #: The job that sends the e-mail, if there is one.
     job = models.OneToOneField(
         Job, on_delete=SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -165,7 +167,9 @@ class Notification(models.Model):
 
 
 class NotificationChoice(models.Model):
-    """How a person is told of one kind of event; without a row, as the kind has it."""
+    """A user's choice for one kind of notification. Without a row, the default of this
+    kind applies.
+    """
 
     user = models.ForeignKey(
         User, on_delete=CASCADE, related_name="notification_choices"
@@ -185,7 +189,9 @@ class NotificationChoice(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is posted to. Its secret is made of this nonce and the site's key, and kept nowhere."""
+    """A URL that receives deliveries. The secret of the webhook is not stored: it is
+    derived from ``nonce`` and the site's key.
+    """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="webhooks")
     url = models.URLField(max_length=400)
@@ -207,7 +213,9 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook, written in the event's transaction and posted at least once by its job."""
+    """One event for one webhook. The delivery is stored in the transaction of the
+    event, and a job posts the delivery at least once.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -269,7 +277,7 @@ class Announcement(models.Model):
         ordering: ClassVar[list[str]] = ["-announced_at", "-id"]
 
     def __str__(self) -> str:
-        return f"announcement of {self.announced_at:%Y-%m-%d} in {self.season}"
+        return f"announcement of {written_day(self.announced_at)} in {self.season}"
 
     @property
     def event(self) -> str:
@@ -290,7 +298,7 @@ class AnnouncementEdit(models.Model):
         ordering: ClassVar[list[str]] = ["-until", "-id"]
 
     def __str__(self) -> str:
-        return f"{self.announcement} until {self.until:%Y-%m-%d}"
+        return f"{self.announcement} until {written_day(self.until)}"
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):

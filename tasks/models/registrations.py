@@ -46,7 +46,7 @@ def pseudonym(alias: int | None) -> str | None:
 
 
 def name_to_others(season: Season, team: Team) -> str:
-    """What other teams of the season read for it."""
+    """Return the name of the team that other teams of the season see."""
     if season.names_teams():
         return team.name
     entry = Registration.objects.filter(season=season, team=team).first()
@@ -54,7 +54,9 @@ def name_to_others(season: Season, team: Team) -> str:
 
 
 class Registration(models.Model):
-    """A team's place in a season; one that is not approved was refused if it has been decided on."""
+    """A team's entry in a season. If organisers have decided on the entry and it is not
+    approved, it was refused.
+    """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="registrations")
     team = models.ForeignKey(Team, on_delete=PROTECT, related_name="registrations")
@@ -107,7 +109,7 @@ class Registration(models.Model):
 
 
 class JoinRequest(models.Model):
-    """Somebody asks to join a team that they found in a season; any member answers."""
+    """A request to join a team of a season; any member may answer it."""
 
     team = models.ForeignKey(Team, on_delete=CASCADE, related_name="join_requests")
     user = models.ForeignKey(User, on_delete=CASCADE, related_name="join_requests")
@@ -133,7 +135,9 @@ class JoinRequest(models.Model):
 
 
 class MergeProposal(models.Model):
-    """A team would go into another, whose lead answers; then, or withdrawn, it has no row any more."""
+    """A proposal to merge a team into another team, whose lead decides. The row is
+    deleted after the decision or when the proposal is withdrawn.
+    """
 
     season = models.ForeignKey(
         Season, on_delete=CASCADE, related_name="merge_proposals"
@@ -165,7 +169,9 @@ class MergeProposal(models.Model):
 
     @property
     def is_asked(self) -> bool:
-        """Whether the team by which it was looked up is the one that answers."""
+        """Return True if the query selected this proposal as one that the team must
+        answer.
+        """
         return getattr(self, "answers", False)
 
     @property
@@ -184,7 +190,9 @@ class MergeProposal(models.Model):
 
 
 class Terms(models.Model):
-    """A version never changes; another text is a new version, which everybody is asked to accept again."""
+    """A version of the terms. A version never changes: after a change of the text,
+    everybody must accept a new version.
+    """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="terms")
     number = models.PositiveIntegerField()
@@ -210,7 +218,7 @@ class Terms(models.Model):
 
 
 class TermsAcceptance(models.Model):
-    """Who accepted a version, and when; ``name`` is what the person was called then."""
+    """A person's acceptance of a version. ``name`` is the person's name at that time."""
 
     terms = models.ForeignKey(Terms, on_delete=CASCADE, related_name="acceptances")
     user = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""What a team says of how a run was made, field by field: the run's card."""
+"""Run cards: a team's structured description of how a run was made."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,9 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The words are English here; ``label`` and ``help`` have them in the language of who reads."""
+    """A field with English texts. ``label`` and ``help`` are translated into the user's
+    language.
+    """
 
     name: str
     english: str
@@ -27,9 +29,13 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class CardField(Asked):
-    """A text, a word (``is_short``), an address (``is_link``), a month or day (``is_date``), names between
-    commas (``is_list``), or one of ``values``. ``marked`` are the words by which a board marks a run that
-    chose so. What ``names_team`` may say whose the run is, and is shown only where the team's name is.
+    """A field of the run card.
+
+    Its value is a text, a short text (``is_short``), a URL (``is_link``), a month or
+    day (``is_date``), names separated by commas (``is_list``), or one of ``values``.
+    ``marked`` maps some values to labels that a board shows. If ``names_team`` is True,
+    the field may reveal the team, and pages show the field only together with the
+    team's name.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -139,22 +145,22 @@ CARD = {
         ),
     )
 }
-#: What a list says that has nothing in it.
+#: The value that states an empty list.
 NONE = "none"
 METHOD, COSTS = "method", "costs"
-#: What organisers may require, with its label.
+#: The fields that organisers may require, with their labels.
 REQUIRABLE = {
     METHOD: gettext_lazy("Method, as the description"),
     **{known.name: gettext_lazy(known.english) for known in CARD.values()},
     COSTS: gettext_lazy("Costs, at least one figure"),
 }
-#: By the field, the values that are marked, with the words in English.
+#: English labels of marked values. Each key is a pair of a field and a value.
 MARKS = {
     (known.name, value): words
     for known in CARD.values()
     for value, words in known.marked.items()
 }
-#: What an address calls the fields that mark.
+#: Names of fields with marked values, used in URLs.
 MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
 
@@ -182,8 +188,11 @@ def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def declares(card: Mapping[str, str], fact: str) -> bool:
-    """Whether a card says a fact, such as `model:open` or `trained_on:SciSummNet`. `knowledge_cutoff:2024-06`
-    is before that: all of the month or year, or no trained model at all.
+    """Return True if a card declares a fact, such as `model:open` or
+    `trained_on:SciSummNet`.
+
+    `knowledge_cutoff:2024-06` requires a cutoff before the end of that month or year,
+    or no trained model at all.
     """
     name, _colon, value = fact.partition(":")
     known, said = CARD.get(name), card.get(name, "")
@@ -199,7 +208,9 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
 
 
 def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """What cards say that can be asked for: by label of the field the facts, each with its words."""
+    """Return the facts on the cards that users can search for. The outer keys are
+    labels of fields. The inner mappings contain facts and their display texts.
+    """
     facts: dict[str, dict[str, str]] = {}
     for card in filter(None, cards):
         for known, words in card_lines(card):

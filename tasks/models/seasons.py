@@ -1,4 +1,4 @@
-"""One edition of a shared task: who runs it, what is asked, when runs are accepted, and its gold."""
+"""Seasons (editions of a shared task): organisers, tasks, phases and gold."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ from tasks.types.digests import (
     salted_digest,
 )
 
-#: Of fewer instances the score of a class tells of single ones.
+#: Minimum size of a class whose score is shown. The score of a smaller class would
+#: reveal single instances.
 MIN_CLASS_SIZE = 5
-#: In what is told of a score: a new number only where it is better by more than a standard error.
+#: A disclosure rule: a new score is shown only if it is better by more than a standard
+#: error.
 LADDER = "ladder"
-#: The parts of a split, as the offline scorer knows them.
+#: The parts of a split. The offline scorer uses the same names.
 PARTS = ("public", "private")
-#: What a season's calendar has besides its phases, in order.
+#: The dates of a season, in order, without the dates of phases.
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_FROM_NOW = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
-#: With less no scorer starts.
+#: Minimum memory of a scoring process, which cannot start with less.
 MIN_MEMORY_MB = 256
 
 
@@ -76,7 +78,9 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
     def current_first(self) -> SeasonQuerySet:
-        """Open ones, the next deadline first; those to come; past ones; published results alone."""
+        """Order seasons: open seasons by next deadline, then future seasons, past
+        seasons, and seasons with only published results.
+        """
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
         tasks = Task.objects.filter(season=OuterRef("pk")).order_by()
@@ -96,30 +100,34 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-#: What the Hub calls a data set: its owner and its name.
+#: The name of a data set on the Hugging Face Hub: its owner and its name.
 HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What follows from a field that organisers set: season file, forms, API and kept pages read it."""
+    """Properties of a field that organisers set. Season files, forms, the API and
+    cached pages use them.
+    """
 
-    #: In its form; the words of the field without it.
+    #: The label in the form; the field's own label by default.
     label: str | Promise = ""
-    #: In the season file; the field's name, without ``is_``, where it is empty.
+    #: The key in the season file. By default, the key is the field's name without
+    #: ``is_``.
     key: str = ""
     is_slug: bool = False
-    #: The setting of the site that is its upper bound.
+    #: The name of the site setting that is the upper bound.
     at_most: str = ""
-    #: The largest whole number that it may be.
+    #: The maximum value of a whole number.
     most: int | None = None
-    #: On which page organisers choose it.
+    #: The organisers' page on which the field is set.
     page: str = "settings"
     in_api: bool = False
-    #: Whether pages of boards follow from it, so that kept ones are known by it.
+    #: True if board pages depend on the field. The cache key of the pages then includes
+    #: the field.
     on_board: bool = True
     is_cloned: bool = True
-    #: Whether runs are scored again where it changes.
+    #: True if runs are rescored after a change of the field.
     changes_numbers: bool = False
 
 
@@ -150,7 +158,9 @@ def _limit(
 
 
 class Configured(models.Model):
-    """A row with settings: by the names of fields, in the order of the season file."""
+    """A row with settings. ``SETTINGS`` maps names of fields to settings. The order is
+    that of the season file.
+    """
 
     SETTINGS: ClassVar[dict[str, Setting]]
 
@@ -181,7 +191,9 @@ class Configured(models.Model):
         ]
 
     def board_facts(self, at: dt.datetime) -> list[object]:
-        """The settings that boards follow from, and which of their instants have come."""
+        """Return the values of all settings that boards depend on. For each setting
+        with a date, also return True if the date has passed.
+        """
         values = [getattr(self, name) for name in self.settings_that("on_board")]
         return [
             *values,
@@ -334,7 +346,9 @@ class Season(Configured):
 
     @property
     def asks(self) -> list[str]:
-        """Fields of a person that are given with the acceptance of its terms."""
+        """Return the kinds of personal data that people must give when they accept the
+        terms.
+        """
         return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
     @property
@@ -372,7 +386,7 @@ class Organiser(models.Model):
 
 
 class Task(Configured):
-    """A task type as a season runs it: with its rule sets and settings."""
+    """A task of a season: a task type with rule sets and settings."""
 
     class Seeds(models.TextChoices):
         ALLOWED = "allowed", _("allowed")
@@ -390,6 +404,13 @@ class Task(Configured):
         blank=True,
         related_name="+",
         editable=False,
+    )
+    sentence = late_text(
+        200,
+        _("task in one sentence"),
+        help_text=_(
+            "What a system has to do, for the first page; empty: as the task type or its card says it."
+        ),
     )
     summary = models.TextField(
         blank=True, help_text=_("Markdown, shown above the type's own card.")
@@ -480,6 +501,7 @@ class Task(Configured):
     SETTINGS: ClassVar = {
         "title": Setting(label=_("Title"), in_api=True),
         "type": Setting(label=_("Task type"), in_api=True),
+        "sentence": Setting(in_api=True, on_board=False),
         "summary": Setting(label=_("Summary"), in_api=True),
         "rules": Setting(
             label=_("Rule sets, one a line; the first ranks"),
@@ -542,7 +564,10 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
 
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
-        """On its split, or on one that ever held an instance of its gold and is of the same organisers."""
+        """Return phases on the same split as ``phase``, and phases on other splits of
+        the same organisers whose gold has ever contained an instance of this split's
+        gold.
+        """
         same = GoldOverlap.objects.filter(
             gold__task=phase.task_id,
             gold__split=phase.split,
@@ -554,9 +579,10 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
     def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
-        """Return phases on the same split, or on a split of the same organisers with some of its instances.
+        """Return phases on the same split as ``phase``, and phases on other splits of
+        the same organisers that contain some of the same instances.
 
-        The gold of the other split may answer another question.
+        The answers in the other gold may differ.
         """
         same = GoldOverlap.objects.filter(
             Q(held__gt=0) | Q(shown__gt=0),
@@ -569,12 +595,14 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: Characters: room for the teams of some fifty versions.
+#: Maximum length in characters, which is enough for about fifty versions.
 MAX_CHANGED = 400
 
 
 class Phase(Configured):
-    """The time in which runs on one split are accepted, and who sees their scores."""
+    """A period in which runs on one split are accepted. The settings determine who sees
+    the scores of these runs.
+    """
 
     class Audience(models.TextChoices):
         NOBODY = "nobody", _("nobody")
@@ -583,7 +611,9 @@ class Phase(Configured):
         EVERYONE = "everyone", _("everyone")
 
     class OwnRuns(models.TextChoices):
-        """What a team learns of its own runs; each step tells more than the one before."""
+        """The information that a team gets on the team's runs. Each level includes the
+        previous level.
+        """
 
         NOTHING = "nothing", _("nothing")
         SCORED = "scored", _("that they were scored")
@@ -651,6 +681,13 @@ class Phase(Configured):
         help_text=_(
             "Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
             "that they were scored."
+        ),
+    )
+    battles_alone = _switch(
+        _("shows battles alone"),
+        _(
+            "Others than organisers see the board of battles in the place of the board of measures. Runs "
+            "that wait for their scores can be compared too."
         ),
     )
     shows_teams = _switch(
@@ -786,7 +823,8 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: The newest versions, each with the team whose runs alone changed: ` 41:7 42:0`, 0 for no team.
+    #: The newest versions of the board. Each version is listed with the only team whose
+    #: runs changed, such as ` 41:7 42:0`. The team is 0 if no runs changed.
     changed = models.CharField(
         max_length=MAX_CHANGED, default="", db_default="", editable=False
     )
@@ -813,6 +851,7 @@ class Phase(Configured):
         "frozen_from": Setting(in_api=True, is_cloned=False),
         "frozen_until": Setting(in_api=True, is_cloned=False),
         "own_scores": _IN_API,
+        "battles_alone": _IN_API,
         "shows_teams": _IN_API,
         "shows_run_counts": _IN_API,
         "counting": _IN_API,
@@ -858,7 +897,9 @@ class Phase(Configured):
         return self.title
 
     def changed_since(self, version: int) -> set[int] | None:
-        """The teams whose runs changed since that version; None where something else may have changed too."""
+        """Return the teams whose runs changed after the version. Return None if
+        something else may have changed.
+        """
         known = {
             int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)
         }
@@ -879,8 +920,8 @@ class Phase(Configured):
         return max(self.closes, self.late_until or self.closes)
 
     def part_at(self, at: dt.datetime) -> str:
-        """Return the part of the split that scores are of then, such as `public-30-c5f0a1b2c3d4e`; empty if
-        scores are of all of it.
+        """Return the part of the split that determines scores at the time, such as
+        `public-30-c5f0a1b2c3d4e`, or an empty text for the whole split.
         """
         if not self.public_part:
             return ""
@@ -889,9 +930,10 @@ class Phase(Configured):
 
     @property
     def draw(self) -> str:
-        """Return the public name of the draw: the start of its commitment, or the seed of an earlier release.
+        """Return the public name of the random sample: the beginning of its commitment,
+        or the seed in earlier releases.
 
-        The name is empty until the first run makes the draw.
+        The name is empty before the first run, which creates the sample.
         """
         if self.part_nonce:
             return f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
@@ -899,12 +941,16 @@ class Phase(Configured):
 
     @property
     def draw_commitment(self) -> str:
-        """Return the commitment to the secret of the draw; empty where there is none."""
+        """Return the commitment to the secret nonce of the random sample, or an empty
+        text without a sample.
+        """
         return draw_commitment(self.part_nonce) if self.part_nonce else ""
 
     @property
     def has_guessable_part(self) -> bool:
-        """Return True if a public seed and the classes of the gold have drawn the part."""
+        """Return True if the sample can be guessed, because a public seed and the
+        classes of the gold determine the sample.
+        """
         return (
             bool(self.public_part)
             and not self.part_nonce
@@ -912,7 +958,9 @@ class Phase(Configured):
         )
 
     def release_at(self, at: dt.datetime) -> str:
-        """What is told of a score then, in words such as `public-30-7 ladder`; empty where all of it is."""
+        """Return the restrictions on the disclosure of scores at the time, such as
+        `public-30-7 ladder`. Return an empty text without restrictions.
+        """
         words = {
             self.part_at(at): self.public_part,
             LADDER: self.ladder and at < self.takes_runs_until,
@@ -923,17 +971,21 @@ class Phase(Configured):
 
     @property
     def takes_seeds(self) -> bool:
-        """Whether runs can stand together: not where each score is told by itself, or ranked by month."""
+        """Return True if the phase accepts seeds. Phases with the Ladder or monthly
+        ranks accept no seeds.
+        """
         return not (self.ladder or self.has_monthly_ranks)
 
     @property
     def seeds(self) -> str:
-        """Whether its runs may, must or cannot be seeds of a system."""
+        """Return a setting: runs may, must or must not be seeds of a system."""
         return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
 
     @property
     def has_monthly_ranks(self) -> bool:
-        """Whether the private part ranks on the first of months, since there is no end at which it could."""
+        """Return True if runs are ranked by the private part on the first day of each
+        month. This is the case in phases without an end.
+        """
         return bool(self.public_part) and not self.has_end
 
     @property
@@ -970,13 +1022,21 @@ class Phase(Configured):
         )
 
     @property
+    def shows_measures(self) -> bool:
+        """Return True if the settings of the phase show the board of measures to
+        everybody.
+        """
+        return self.board_now == self.Audience.EVERYONE and not self.battles_alone
+
+    @property
     def own_runs_show(self) -> str:
-        """What a team learns of its own runs: its switch, but never less than everybody sees."""
-        board = self.board_now
-        if board == self.Audience.EVERYONE:
+        """Return the information that a team gets on the team's runs. If everybody sees
+        more than the setting allows, the team sees this too.
+        """
+        if self.shows_measures:
             return self.OwnRuns.SCORES
         chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
-        is_listed = board == self.Audience.RANKS
+        is_listed = self.board_now in (self.Audience.RANKS, self.Audience.EVERYONE)
         return (
             self.OwnRuns.SCORED
             if is_listed and chosen == self.OwnRuns.NOTHING
@@ -997,8 +1057,10 @@ class Phase(Configured):
 
 
 def bump_version(phase_id: int, team_id: int | None = None) -> None:
-    """Say that what the phase's board shows has changed; inside the transaction that changes it. ``team_id``
-    where no run that counts has changed but those of this team; 0 where none has.
+    """Record a change of the phase's board in the transaction of the change.
+
+    ``team_id`` is the only team whose scored runs changed, or 0 if no team's runs
+    changed.
     """
     changes: dict[str, Any] = {
         "version": F("version") + 1,
@@ -1027,7 +1089,7 @@ class GoldQuerySet(models.QuerySet["Gold"]):
 
 
 class Gold(models.Model):
-    """One numbered version of one split's gold, with what follows from it and holds no gold."""
+    """A numbered version of a split's gold, with derived data that do not contain gold."""
 
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="gold")
     split = models.CharField(max_length=60)
@@ -1111,18 +1173,19 @@ class Gold(models.Model):
 
     @property
     def plain_digest(self) -> str:
-        """Return the SHA-256 of the content, which is secret as long as the gold is."""
+        """Return the SHA-256 of the content. The value must be secret as long as the
+        gold is secret.
+        """
         digest: str = self.digests.get(str(self.digest_rule), self.digest)
         return digest
 
     @property
     def is_salted(self) -> bool:
-        """Return False for content of an earlier release, whose key is the plain digest."""
+        """Return False for gold of earlier releases, whose key is the plain digest."""
         return self.digest != self.plain_digest
 
     @property
     def salted_digest(self) -> str:
-        """Return the HMAC, of gold whose key is the plain digest as well."""
         return salted_digest(self.plain_digest, self.nonce) if self.nonce else ""
 
     @property
@@ -1131,20 +1194,24 @@ class Gold(models.Model):
 
     @property
     def digest_kind(self) -> str:
-        """Return the name of the algorithm as programs write it."""
+        """Return the name of the hash algorithm in lower case."""
         return self.digest_name.replace("SHA-256", "SHA256").lower()
 
     def holds(self, digests: Mapping[str, str]) -> bool:
-        """Return True if these are the plain digests of the same content."""
+        """Return True if the plain digests belong to the content of this version."""
         return digests[str(self.digest_rule)] == self.plain_digest
 
     def has_order_of(self, digests: Mapping[str, str]) -> bool:
-        """Return True if the lines also have the same order."""
+        """Return True if the digests belong to this version's content with the same
+        order of lines.
+        """
         return bool(self.digests.get("1", digests["1"]) == digests["1"])
 
 
 class GoldContent(models.Model):
-    """By what the instances of a gold are known in another: digests, blinded by a key of the site."""
+    """Digests of a gold's instances, keyed with a secret of the site. The site uses
+    these digests to find the same instances in other gold.
+    """
 
     gold = models.OneToOneField(
         Gold, on_delete=models.CASCADE, primary_key=True, related_name="content"
@@ -1166,7 +1233,9 @@ class GoldContent(models.Model):
 
 
 class GoldOverlap(models.Model):
-    """How many instances two golds have in common; each pair stands here both ways."""
+    """The numbers of instances that two versions of gold share. Each pair has one row
+    per direction.
+    """
 
     gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="overlaps")
     other = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="+")
@@ -1212,7 +1281,9 @@ class GoldOverlap(models.Model):
 
 
 class GoldPublication(models.Model):
-    """A gold that has stood in a public season, since when, and when it was held against that of others."""
+    """The publication of gold in a public season, and the time of its comparison with
+    other gold.
+    """
 
     gold = models.OneToOneField(
         Gold, on_delete=models.CASCADE, primary_key=True, related_name="publication"
@@ -1232,7 +1303,9 @@ class GoldPublication(models.Model):
 
 
 class SeasonFile(models.Model):
-    """By it a change in the file is told from one that was made in the site since."""
+    """The last loaded season file. A comparison with this file shows which settings
+    were changed on the site later.
+    """
 
     season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")
     values: models.JSONField[dict[str, Any]] = models.JSONField(

@@ -52,7 +52,7 @@ class Bundle(models.Model):
 
 
 class Submission(models.Model):
-    """The event of sending a run; the run itself is a file in the run storage."""
+    """A submitted run. The run itself is a file in the run storage."""
 
     class Status(models.TextChoices):
         CHECKING = "checking", pgettext_lazy("status", "checking")
@@ -71,12 +71,12 @@ class Submission(models.Model):
         HUMAN = "human", _("human line")
 
     class Exclusion(models.TextChoices):
-        """Why a run that is scored stands on no board: an organiser has decided it."""
+        """The reason for which an organiser removed a scored run from the boards."""
 
         DISQUALIFIED = "disqualified", _("disqualified")
         HIDDEN = "hidden", _("hidden")
 
-    #: A run in one of these states has used up one of its team's tries.
+    #: Statuses of runs that have used up one of their team's tries.
     COUNTED: ClassVar[tuple[str, ...]] = (
         "checking",
         "queued",
@@ -85,9 +85,9 @@ class Submission(models.Model):
         "scored",
         "withdrawn",
     )
-    #: A run in one of these states still moves by itself.
+    #: Statuses that change without any action of a user.
     MOVING: ClassVar[tuple[str, ...]] = ("checking", "queued", "scoring", "waiting")
-    #: What organisers set beside the runs of teams; it belongs to no team.
+    #: Runs of organisers, which belong to no team.
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
     phase = models.ForeignKey(Phase, on_delete=PROTECT, related_name="submissions")
@@ -182,7 +182,7 @@ class Submission(models.Model):
     exclusion_reason = models.TextField(
         blank=True, default="", db_default="", help_text="Its team reads it."
     )
-    # Of those alone of which it is so it is asked whether organisers are to look at them.
+    # Organisers need to look at a failed run only if this flag is set.
     is_alike = models.BooleanField(
         default=False,
         db_default=False,
@@ -203,7 +203,7 @@ class Submission(models.Model):
             models.Index(
                 fields=["team", "submitted_at", "id"], name="submission_of_team"
             ),
-            # With what is counted by day, which looks at nothing else.
+            # A covering index of the query that counts runs per day.
             models.Index(
                 fields=["phase", "submitted_at", "id", "status", "team", "size"],
                 name="submission_by_day",
@@ -261,7 +261,9 @@ class Submission(models.Model):
 
 
 class LateReading(models.Model):
-    """What is still to be read of a run that came when no reader was free; gone once it is read."""
+    """Data of a run that was submitted while no process was free to read it. The row is
+    deleted after reading.
+    """
 
     submission = models.OneToOneField(
         Submission, on_delete=CASCADE, related_name="late_reading"
@@ -280,7 +282,9 @@ class LateReading(models.Model):
 
 
 class ExtraTries(models.Model):
-    """They are added to the phase's limit in total, and to that of the day on which they are given."""
+    """Extra tries of a team. They increase the phase's total limit, and the daily limit
+    on the day of the extra tries.
+    """
 
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="extra_tries")
     team = models.ForeignKey(Team, on_delete=PROTECT, related_name="extra_tries")
@@ -303,12 +307,15 @@ class ExtraTries(models.Model):
 
 
 class TeamFigure(models.Model):
-    """One such number, in the unit that `tasks.submissions.run_card` gives. Nobody has checked it."""
+    """A value that a team reports for its run, in the unit of
+    `tasks.submissions.run_card`. The site does not verify the value.
+    """
 
     submission = models.ForeignKey(
         Submission, on_delete=CASCADE, related_name="team_figures"
     )
-    #: Stands here too, so that a board without any is told in one look.
+    #: The phase is also stored here, so that a single query finds boards without
+    #: reported values.
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="team_figures")
     name = models.CharField(max_length=40)
     value = models.FloatField()

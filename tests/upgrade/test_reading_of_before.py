@@ -9,7 +9,7 @@ from tasks.gold.packing import prepare_gold
 from tasks.models import Gold, Phase
 from tasks.models.declarations import keep
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import open_inputs
+from tasks.types.files import READING_VERSION, open_inputs
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import check, score
@@ -105,13 +105,16 @@ def test_an_act_that_reads_the_gold_again_reads_and_scores_its_runs_again(phase)
     assert Gold.objects.count() == 1
     answer = client.post(address, asked)
     assert answer.status_code == 201, answer.content
-    assert (answer.json()["number"], answer.json()["reading_version"]) == (2, 2)
+    assert (answer.json()["number"], answer.json()["reading_version"]) == (
+        2,
+        READING_VERSION,
+    )
     assert (answer.json()["instances"], answer.json()["rows"]) == (2, 2)
     assert [*runs[1].jobs.filter(state="queued")], "its runs are scored again"
     score(runs[1])
     found = values(phase)
     assert found["B, v2"][0] == 0.5
-    assert "|reading:2|" in found["B, v2"][1]
+    assert f"|reading:{READING_VERSION}|" in found["B, v2"][1]
     assert found["A, v1"][0] == 1, "a run that the new rules refuse keeps its number"
     problems = check(client, phase, TWICE).json()
     assert "occurs twice" in str(problems)

@@ -1,4 +1,4 @@
-"""The one way by which a view gets a team."""
+"""Functions that look up teams for views."""
 
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ def teams_of(user: object) -> QuerySet[Team]:
 
 
 def first_or_absent(rows: QuerySet[M], words: str) -> M:
-    """Raises Http404 with these words where there is none."""
+    """Return the first row. If there is none, raise Http404 with this message."""
     row = rows.first()
     if row is None:
         raise Http404(words)
@@ -36,7 +36,10 @@ def team_for_member(user: object, slug: str) -> Team:
 
 
 def team_for_lead(user: object, slug: str) -> Team:
-    """The team that the user leads. Raises Http404 for others, and PermissionDenied for its other members."""
+    """Return the team that the user leads.
+
+    Raises PermissionDenied for other members of the team, and Http404 for other users.
+    """
     team = team_for_member(user, slug)
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if not isinstance(user, User) or not leads.filter(user=user).exists():

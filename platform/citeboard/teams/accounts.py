@@ -1,4 +1,4 @@
-"""A person's account and tokens: what they are called and where they are from, and what signs programs in."""
+"""Accounts and API tokens. An account has a name, an affiliation and a country."""
 
 import datetime as dt
 import re
@@ -25,7 +25,8 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: More valid tokens than this are a sign that old ones are not revoked.
+#: The maximum number of valid tokens per account. More tokens suggest that old tokens
+#: are not revoked.
 MOST = 20
 
 
@@ -42,7 +43,8 @@ def create_token(
 ) -> tuple[Token, str]:
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
-        # Two requests at once would both count the tokens before either adds one.
+        # Lock the user. Otherwise two simultaneous requests could both count the tokens
+        # before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
@@ -55,7 +57,7 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: In days; an empty choice is for ever.
+#: The lifetime in days. The empty choice means that the token never expires.
 LIFETIMES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
@@ -76,7 +78,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # A program that was written before there were scopes may leave it out.
+        # Old clients omit the scope, because earlier releases had no scopes.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -97,7 +99,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NameForm(forms.Form):
-    #: The person who changes a name; None at the sign-up.
+    #: The user who changes the name; None during sign-up.
     person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),
@@ -171,7 +173,10 @@ class ProfileForm(NameForm):
 
 
 def checked_name(text: str, person: User | None) -> str:
-    """On one line. Raises ValidationError where it looks like another account's in other letters."""
+    """Return the name on one line.
+
+    Raises ValidationError if the name resembles the name of another account.
+    """
     name = " ".join(text.split())
     if lookalikes.written_otherwise(
         User.objects.exclude(pk__in=[person.pk] if person else []), "name", name
@@ -185,7 +190,10 @@ def checked_name(text: str, person: User | None) -> str:
 
 
 def checked_orcid(text: str) -> str:
-    """The iD as it is written, from an iD or its address. Raises ValidationError where a digit is wrong."""
+    """Return the ORCID iD in its standard form. The text may be an iD or its URL.
+
+    Raises ValidationError if the check digit is wrong.
+    """
     digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
     if not digits:
         return ""
@@ -208,14 +216,15 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: A browser in which somebody has signed in; it names them and itself, and opens nothing.
+#: A cookie for browsers in which somebody has signed in. The cookie identifies the user
+#: and the browser, and grants no access.
 KNOWN_BROWSER = "known_browser"
-#: Wrong passwords in one, which are counted apart from those of everybody else.
+#: The limit on wrong passwords in known browsers, separate from the general limit.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 
 def known_browser(request: HttpRequest, login: str) -> str:
-    """Its own name where this person has signed in there before; empty elsewhere."""
+    """Return the browser's name if this user has signed in there before; otherwise ""."""
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
         person, browser = signing.loads(
@@ -231,7 +240,11 @@ def _digest(login: str) -> str:
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Mails lead to CITEBOARD_BASE_URL; wrong passwords are counted by account and network."""
+    """Links in e-mails begin with CITEBOARD_BASE_URL.
+
+    Wrong passwords are counted for each account, separately for each network and each
+    known browser.
+    """
 
     def _get_login_attempts_cache_key(
         self, request: HttpRequest, **credentials: Any
@@ -267,7 +280,8 @@ class AccountAdapter(DefaultAccountAdapter):
             if name.endswith("_url")
         }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
-        # Anybody may ask for a mail to an address, in any language.
+        # Anyone may request an e-mail to any address, so prefer the recipient's own
+        # language.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):

@@ -12,12 +12,17 @@ from rest_framework.request import Request
 from citeboard.teams.models import Token, User, token_digest
 
 KEYWORD = "Token"
-#: A token's last use is noted at most so often: reading the API writes next to nothing.
+#: The minimum interval between two updates of `last_used_at`, so that API requests
+#: rarely write to the database.
 NOTED_EVERY = dt.timedelta(minutes=1)
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Finds the token by its digest; revoked, expired, and of an owner who is locked out, it is not known."""
+    """Authenticate API requests by token.
+
+    Revoked tokens, expired tokens, and tokens of locked accounts are rejected as
+    unknown.
+    """
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         if (secret := secret_in(get_authorization_header(request))) is None:

@@ -1,4 +1,4 @@
-"""Countries by their two letters of ISO 3166-1, in the language of the reader."""
+"""Country names in the user's language. The keys are two-letter codes of ISO 3166-1."""
 
 import csv
 import unicodedata

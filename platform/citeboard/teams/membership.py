@@ -1,4 +1,8 @@
-"""Members of teams and invitations: by one link at a time, which the lead renews, or by e-mail."""
+"""Members of teams and invitations.
+
+A team has one invitation link at a time, which the lead can renew. The lead can also
+invite people by e-mail.
+"""
 
 import datetime as dt
 import hashlib
@@ -27,6 +31,7 @@ from django.utils.translation import gettext, gettext as _
 from citeboard.core import audit
 from citeboard.core.actions import INVITED
 from citeboard.core.audit import history
+from citeboard.core.instants import written_day
 from citeboard.core.lookalikes import skeleton
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import checked_description, checked_links
@@ -101,14 +106,17 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     return invitation
 
 
-#: Limits of a team's open invitations and of a person's invitations in a day: nobody requested these mails.
+#: The maximum number of open invitations of a team, and of invitations that a person
+#: sends in a day. The recipients did not request these e-mails.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: Time for which an ended invitation is kept. A person who declined gets no new mail for so long.
+#: The time for which ended invitations are stored. Within this time, people who
+#: declined get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: Functions that create and delete the sending job. They are named by strings, since jobs import teams.
+#: Import paths of functions that create and delete the job that sends the e-mail. A
+#: direct import would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
     "tasks.jobs.mails.unqueue_invitations",
@@ -129,7 +137,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # Invitations of one person for several teams are counted one after the other.
+        # Lock the user, so that simultaneous invitations to several teams are counted
+        # one after the other.
         User.objects.select_for_update().get(pk=by.pk)
         own = MailedInvitation.objects.filter(team=team, address=address).first()
         if own is not None and own.state == State.DECLINED:
@@ -151,7 +160,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
             raise Refused(words % {"invitations": waiting, "team": team})
-        # Rows go with their team and with who accepts; the history stays.
+        # Count history entries, because invitations are deleted with their team or once
+        # accepted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
@@ -165,7 +175,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
-        # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
+        # The address is private and its owner may not know of the invitation, so the
+        # history omits the address.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
 
@@ -175,7 +186,9 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
 
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
-    """Decline an invitation by its link. The team does not learn who declined."""
+    """Decline an invitation that was sent by e-mail. The team does not learn who
+    declined.
+    """
     _end(invitation, State.DECLINED, None)
 
 
@@ -219,9 +232,9 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "all runs of the team, and may send runs.\n\nAccept or decline until %(date)s (UTC):\n%(link)s\n\n"
         "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
         "can be reported: %(report)s\n"
-    ) % {**facts, "title": title, "date": f"{invitation.expires_at:%Y-%m-%d}"}
+    ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
     return EmailMessage(
-        # Names that people chose; a subject is one line.
+        # People choose these names, so remove line breaks from the subject.
         subject=f"[Citeboard] {' '.join(title.split())}",
         body=body,
         to=[invitation.address],
@@ -257,7 +270,7 @@ Role = Membership.Role
 
 
 class MembershipRefused(Refused):
-    """The act would leave the team in an invalid state. The message names a remedy."""
+    """The action would leave the team in an invalid state. The message names a remedy."""
 
 
 def add_member(*, team: Team, user: User) -> Membership:
@@ -271,7 +284,11 @@ def add_member(*, team: Team, user: User) -> Membership:
 
 
 def leave_team(*, team: Team, user: User) -> None:
-    """Raises MembershipRefused for a lead with others, and for the last of a team that took part."""
+    """Leave a team.
+
+    Raises MembershipRefused for a lead if the team has other members, and for the last
+    member if the team took part in a season.
+    """
     with transaction.atomic():
         membership = _membership(locked(team), user)
         if not Membership.objects.filter(team=team).exclude(pk=membership.pk).exists():
@@ -318,7 +335,7 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         new = _membership(locked(team), to)
         if new.role == Role.LEAD:
             return
-        # One lead at a time, at every moment: the database holds to it.
+        # A database constraint allows only one lead at any time.
         Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
         Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
         audit.record(
@@ -339,11 +356,22 @@ def _membership(team: Team, user: User) -> Membership:
 
 
 MAX_NAME = 80
-#: Length of the digest of a name in its slug.
+#: The length of the digest in slugs.
 DIGEST_LENGTH = 8
 
 
 def found_team(*, name: str, founder: User) -> Team:
+    with transaction.atomic():
+        team = new_team(name)
+        Membership.objects.create(team=team, user=founder, role=Role.LEAD)
+    return team
+
+
+def new_team(name: str) -> Team:
+    """Return a new team without members.
+
+    Raises ValidationError if the name is taken or invalid.
+    """
     name = "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
         for character in unicodedata.normalize("NFC", name)
@@ -362,15 +390,15 @@ def found_team(*, name: str, founder: User) -> Team:
         raise taken
     try:
         with transaction.atomic():
-            team = Team.objects.create(name=name, slug=slug)
-            Membership.objects.create(team=team, user=founder, role=Role.LEAD)
+            return Team.objects.create(name=name, slug=slug)
     except IntegrityError:
         raise taken from None
-    return team
 
 
 def team_slug(name: str) -> str:
-    """Return what stands for a team in addresses. Names in other scripts than Latin have a digest there."""
+    """Return the slug of a team. Slugs of names that are not in Latin script contain a
+    digest.
+    """
     readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
     is_latin = all(
         unicodedata.name(sign, "").startswith("LATIN")
@@ -405,7 +433,10 @@ NEWEST = 20
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation."""
+    """The members of a team: first the lead, then the others, ordered by joining date.
+
+    ``link`` is the URL of the invitation.
+    """
 
     memberships: list[Membership]
     is_lead: bool

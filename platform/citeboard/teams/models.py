@@ -15,11 +15,12 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.instants import utc_minute
 from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.countries import countries
 
-#: Fields of a person that the terms of a season may ask for.
+#: Fields of a user that the terms of a season may require.
 ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
@@ -44,7 +45,10 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person; the e-mail address is the sign-in, shown to who runs a season that they take part in."""
+    """A user account, identified by e-mail address.
+
+    Organisers see the addresses of participants in their seasons.
+    """
 
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
@@ -129,7 +133,9 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link by which people join a team, until it is renewed, revoked or too old."""
+    """A link by which people join a team. The link can be renewed or revoked, and it
+    expires.
+    """
 
     team = models.OneToOneField(Team, on_delete=CASCADE, related_name="invitation")
     nonce = models.CharField(max_length=32, unique=True)
@@ -144,7 +150,10 @@ class Invitation(models.Model):
 
 
 class MailedInvitation(models.Model):
-    """One person is invited, by an address; the link in the mail accepts or declines, once."""
+    """An invitation of one person by e-mail.
+
+    The person can use the link once, to accept or to decline.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("not answered yet")
@@ -160,7 +169,7 @@ class MailedInvitation(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
-    #: The number of the job that sends its e-mail.
+    #: The primary key of the job that sends the e-mail.
     job = models.BigIntegerField(null=True, blank=True, unique=True)
 
     class Meta:
@@ -180,7 +189,9 @@ class MailedInvitation(models.Model):
 
 
 def token_digest(secret: str) -> str:
-    """Return the digest of a token, which the database stores to recognise the token."""
+    """Return the digest of a token. The database stores the digest instead of the
+    token.
+    """
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -235,4 +246,4 @@ class FirstOrganiserToken(models.Model):
     made_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        return f"token of {self.made_at:%Y-%m-%d %H:%M}"
+        return f"token of {utc_minute(self.made_at)}"

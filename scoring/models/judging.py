@@ -1,0 +1,112 @@
+"""Judges that the site runs for a phase, with the organisers' consent and budget."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django.db import models
+
+from citeboard.core.models import late_text
+from citeboard.teams.models import User
+from scoring.judges.declared import CHAT
+from scoring.models.ledger import Judge, JudgementImport
+from tasks.models import Phase
+from tasks.types.ledger import KINDS, MAX_JUDGE
+
+DIGITS: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
+
+
+class PhaseJudgeQuerySet(models.QuerySet["PhaseJudge"]):
+    def agreed(self) -> PhaseJudgeQuerySet:
+        """Return the active judges: organisers have chosen and not removed them."""
+        return self.filter(ended_at=None)
+
+
+class PhaseJudge(models.Model):
+    """A judge of a phase: its questions, the organisers' consent, the budget, and the
+    cost so far.
+
+    ``reserved`` is the maximum cost of pending requests. If a worker is killed, this
+    cost counts as spent.
+    """
+
+    phase = models.ForeignKey(
+        Phase, on_delete=models.CASCADE, related_name="phase_judges"
+    )
+    name = models.CharField(max_length=MAX_JUDGE)
+    kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
+    instrument = models.CharField(max_length=20, help_text="chat or entailment")
+    host = late_text(300, help_text="Host that receives the texts; empty for none.")
+    model = late_text(300)
+    prompt = models.TextField(blank=True, default="")
+    answers: models.JSONField[dict[str, str]] = models.JSONField(
+        default=dict, blank=True, help_text="Labels by the words of a reply."
+    )
+    signature: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
+    digest = late_text(MAX_JUDGE, help_text="Of the signature.")
+    currency = late_text(3)
+    budget = models.DecimalField(null=True, blank=True, **DIGITS)
+    spent = models.DecimalField(default=Decimal(0), **DIGITS)
+    reserved = models.DecimalField(default=Decimal(0), **DIGITS)
+    replies = models.PositiveBigIntegerField(default=0)
+    unlabelled = models.PositiveBigIntegerField(
+        default=0, help_text="Questions without a label after two replies."
+    )
+    failures: models.JSONField[dict[str, int]] = models.JSONField(
+        default=dict, blank=True, help_text="Questions without a reply, by cause."
+    )
+    source = models.ForeignKey(
+        JudgementImport,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The import that its rows belong to.",
+    )
+    agreed_at = models.DateTimeField()
+    agreed_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = PhaseJudgeQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["phase", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "name"], name="phase_judge_once_a_phase"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def sends_texts(self) -> bool:
+        """Return True if texts leave the site."""
+        return self.instrument == CHAT
+
+    @property
+    def shown_cost(self) -> str:
+        return f"{self.spent:.4f}"
+
+    @property
+    def shown_budget(self) -> str:
+        return f"{self.budget or 0:.2f}"
+
+    @property
+    def failed(self) -> int:
+        return sum(self.failures.values())
+
+    def ledger_judge(self) -> Judge:
+        """Return the `Judge` that owns this judge's rows in the judgement ledger;
+        create the `Judge` if needed.
+        """
+        return Judge.objects.get_or_create(
+            kind=self.kind,
+            name=self.name,
+            digest=self.digest,
+            season=self.phase.task.season,
+        )[0]

@@ -1,0 +1,261 @@
+"""The judgement ledger: labels by models and people, for one or all seasons, and pairs
+that runs still need.
+
+Rows are added and never changed. An import can only be withdrawn as a whole; its rows
+remain in the table but are no longer used.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from citeboard.core.models import late_text
+from citeboard.teams.models import User
+from scoring.models.evaluations import Evaluation
+from scoring.models.receipts import Receipt
+from tasks.models import Job, Season
+from tasks.types.ledger import (
+    ENTAILS,
+    KINDS,
+    MAX_BY,
+    MAX_JUDGE,
+    MAX_RATIONALE,
+    NO,
+    NO_LABEL,
+    YES,
+)
+
+#: Stored byte of each label behind a number.
+LABEL_BYTES = {NO: 0, YES: 1, NO_LABEL: 2}
+#: Length of three SHA-256 digests in hexadecimal, separated by spaces.
+MAX_ITEMS = 3 * 64 + 2
+
+
+class JudgeQuerySet(models.QuerySet["Judge"]):
+    def deciding(
+        self, name: str, season: Season | None, kind: str = ENTAILS
+    ) -> JudgeQuerySet:
+        """Return the judges with this name for runs of the season: judges of the season
+        first, then shared judges.
+
+        If a judge has several definitions, the most recently imported definition comes
+        first.
+        """
+        season_own = (
+            models.Q(season=None) | models.Q(season=season)
+            if season
+            else models.Q(season=None)
+        )
+        return self.filter(season_own, name=name, kind=kind).order_by(
+            models.F("season_id").asc(nulls_last=True), "-pk"
+        )
+
+    def brought(self, season: Season | None) -> JudgeQuerySet:
+        """Return the judges of the season and the shared judges; without a season, only
+        shared judges.
+        """
+        return self.filter(models.Q(season=season) | models.Q(season=None))
+
+
+class Judge(models.Model):
+    """A judge with one definition, for one kind of judgements.
+
+    Seasons share judges without a season. ``decided`` is the number of rows that are
+    not withdrawn; ``version`` is the number of imports and withdrawals.
+    """
+
+    kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
+    name = models.CharField(max_length=MAX_JUDGE)
+    digest = late_text(
+        MAX_JUDGE, help_text="Of what defines the judge; of people, the sheet's name."
+    )
+    season = models.ForeignKey(
+        Season,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="judges",
+    )
+    decided = models.PositiveBigIntegerField(default=0)
+    version = models.PositiveBigIntegerField(default=0, db_default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = JudgeQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name", "kind"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "name", "digest", "season"],
+                name="judge_once_a_season",
+            ),
+            models.UniqueConstraint(
+                fields=["kind", "name", "digest"],
+                condition=models.Q(season=None),
+                name="judge_shared_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JudgementImport(models.Model):
+    judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="imports")
+    filename = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    added = models.PositiveBigIntegerField(help_text="Judgements that were new.")
+    known = models.PositiveBigIntegerField(
+        help_text="Judgements that were there before, and are the same."
+    )
+    imported_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    imported_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    reason = late_text(500, help_text="Why it was withdrawn.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-imported_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.filename} of {self.judge}"
+
+
+class JudgementQuerySet(models.QuerySet["Judgement"]):
+    def standing(self) -> JudgementQuerySet:
+        """Return the rows whose import is not withdrawn."""
+        return self.filter(is_standing=True)
+
+
+class Judgement(models.Model):
+    """A judge's label for some items. ``by`` is the person; ``repeat`` is the number of
+    a repeated answer.
+    """
+
+    judge = models.ForeignKey(
+        Judge, on_delete=models.PROTECT, related_name="judgements", db_index=False
+    )
+    items = late_text(
+        MAX_ITEMS, help_text="SHA-256 of each text, or SHA-1 of premises in old logs."
+    )
+    label = late_text(20)
+    by = late_text(MAX_BY)
+    repeat = models.PositiveIntegerField(default=0, db_default=0)
+    score = models.FloatField(null=True, blank=True)
+    rationale = late_text(MAX_RATIONALE)
+    at = models.DateTimeField(null=True, blank=True)
+    cost = models.FloatField(null=True, blank=True)
+    source = models.ForeignKey(
+        JudgementImport, on_delete=models.PROTECT, related_name="judgements"
+    )
+    is_standing = models.BooleanField(
+        default=True, db_default=True, help_text="Its import is not withdrawn."
+    )
+
+    objects = JudgementQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["judge", "items", "by", "repeat"],
+                condition=models.Q(is_standing=True),
+                name="judgement_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge}: {self.label} of {self.items[:12]}"
+
+
+class PendingLabels(models.Model):
+    job = models.OneToOneField(
+        Job, on_delete=models.CASCADE, related_name="pending_labels"
+    )
+    judge = models.ForeignKey(
+        Judge, on_delete=models.PROTECT, related_name="waited_for"
+    )
+    pairs = models.PositiveIntegerField(
+        help_text="All that the run asks about, decided or not."
+    )
+    file = models.CharField(
+        max_length=200, help_text="The pending pairs, in the statistics storage."
+    )
+    since = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.job} waits for {self.judge}"
+
+
+class PendingPair(models.Model):
+    waits = models.ForeignKey(
+        PendingLabels,
+        on_delete=models.CASCADE,
+        related_name="open_pairs",
+        db_index=False,
+    )
+    items = late_text(MAX_ITEMS)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["waits", "items"], name="open_pair_once_a_job"
+            )
+        ]
+        indexes = [models.Index(fields=["items"], name="open_pair_by_items")]
+
+    def __str__(self) -> str:
+        return self.items[:12]
+
+
+class UsedJudgements(models.Model):
+    """The judgements that the scorer of an evaluation used."""
+
+    evaluation = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="used_judgements"
+    )
+    receipt = models.ForeignKey(
+        Receipt,
+        on_delete=models.CASCADE,
+        related_name="used_judgements",
+        db_index=False,
+    )
+    is_current = models.BooleanField(
+        default=True, help_text="The evaluation has these numbers now."
+    )
+    kind = models.CharField(max_length=10)
+    name = models.CharField(max_length=MAX_JUDGE, help_text="The judge's name.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the rows.")
+    rows = models.PositiveIntegerField()
+    ties = models.PositiveIntegerField(help_text="Items on which people are divided.")
+    items = models.BinaryField(
+        help_text="Eight bytes of the SHA-256 of the items of each row, in order."
+    )
+    labels = models.BinaryField(
+        default=b"",
+        db_default=b"",
+        help_text="A byte for the label of each row, in order; empty for older numbers.",
+    )
+    imports: models.ManyToManyField[JudgementImport, models.Model] = (
+        models.ManyToManyField(JudgementImport, related_name="used_by")
+    )
+    outdated_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a later judgement of an item came."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["receipt", "kind"], name="used_judgements_once_a_kind"
+            )
+        ]
+        indexes = [models.Index(fields=["kind", "name"], name="used_by_judge")]
+
+    def __str__(self) -> str:
+        return f"{self.rows} judgements of {self.name} for {self.evaluation}"
